@@ -1,0 +1,76 @@
+"""Large contents as rows: the same bytes are kept once, in pieces, and can be read from any place.
+
+Who uses a content, and when the last use is gone, is for the caller to know (`forget`)."""
+
+import hashlib
+from collections.abc import Iterator
+
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+PIECE_BYTES = 256 * 1024  # one row; small enough to stream, large enough that SQLite is not busy with rows
+
+BLOB = Table(
+    "blob",
+    [Column("sha256", "TEXT"), Column("sha1", "TEXT"), Column("size"), Column("uses")],
+    [Index(("sha256",), "finding bytes that are there already", unique=True)],
+)
+BLOB_PIECE = Table(
+    "blob_piece",
+    [Column("blob_id", references="blob(id)"), Column("piece"), Column("bytes", "BLOB")],
+    key=("blob_id", "piece"),
+)
+
+
+def keep(tx: Transaction, content: bytes) -> int:
+    """Store bytes, or count one more use of them; answers the blob's id."""
+    digest = hashlib.sha256(content).hexdigest()
+    known = tx.first(BLOB, sha256=digest)
+    if known:
+        tx.update(BLOB, known[0], {"uses": known[BLOB.position["uses"]] + 1})
+        return int(known[0])
+    sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    id = tx.insert(BLOB, {"sha256": digest, "sha1": sha1, "size": len(content), "uses": 1})
+    for piece, start in enumerate(range(0, len(content), PIECE_BYTES)):
+        tx.insert(BLOB_PIECE, {"blob_id": id, "piece": piece, "bytes": content[start : start + PIECE_BYTES]})
+    return id
+
+
+def forget(tx: Transaction, id: int) -> None:
+    """One use less; with the last one the bytes go."""
+    row = tx.get(BLOB, id)
+    if row is None:
+        return
+    uses = row[BLOB.position["uses"]] - 1
+    if uses > 0:
+        tx.update(BLOB, id, {"uses": uses})
+    else:
+        tx.delete(BLOB, id=id)
+
+
+def read(tx: Transaction, id: int) -> bytes:
+    """All bytes; b"" when there is no such blob."""
+    return b"".join(pieces(tx, id))
+
+
+def pieces(tx: Transaction, id: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The bytes from `start` up to `end` (not included), a piece at a time."""
+    table = BLOB_PIECE.sql
+    piece = start // PIECE_BYTES
+    place = piece * PIECE_BYTES
+    while end is None or place < end:
+        row = tx.row(
+            "blob.piece",
+            lambda: table.select(table.bytes).where(table.blob_id == slot(0), table.piece == slot(1)),
+            (id, piece),
+        )
+        if row is None:
+            return
+        content = row[0]
+        first = max(start - place, 0)
+        last = len(content) if end is None else min(end - place, len(content))
+        if first < last:
+            yield content[first:last]
+        piece += 1
+        place += PIECE_BYTES

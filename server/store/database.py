@@ -1,0 +1,193 @@
+"""The store: one SQLite file, one connection a thread, one of them able to write.
+
+Not for what the tables hold: whoever opens a store hands their declarations to schema.synchronize."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from server.errors import Damaged, Unavailable
+from server.store.faults import as_helpdesk_error
+from server.store.statements import StatementCache
+from server.store.transaction import Transaction
+from server.store.writer import Pending, Write, Writer
+
+Result = TypeVar("Result")
+
+MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
+BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
+PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
+STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
+APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
+
+
+class OutOfSteps(Exception):
+    """A read on the event loop needs longer than its step budget; it is started again on a thread."""
+
+
+class Store:
+    """Reads on the calling thread's own connection, writes through the writer.
+
+    path: the database file. read_seconds: the longest one read may take. after_commit: runs what was registered with
+    Transaction.after_commit, off the writer's thread; replaced by the service with its script threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        read_seconds: float = 5.0,
+        queue_limit: int = 1024,
+        batch_limit: int = 64,
+        cache_kib: int = 16384,
+        max_pages: int = 0,
+    ) -> None:
+        version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+        if version < MIN_SQLITE:
+            wanted = ".".join(map(str, MIN_SQLITE))
+            raise Damaged(f"SQLite {wanted} or newer is needed, this is {apsw.sqlite_lib_version()}; update apsw")
+        self.path = path
+        self.read_seconds = read_seconds
+        self.cache_kib = cache_kib
+        self.statements = StatementCache()
+        self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
+        self._local = threading.local()
+        self._connections: list[apsw.Connection] = []
+        self._connections_lock = threading.Lock()
+        self._closed = False
+        writing = self._open(can_write=True)
+        if max_pages:
+            writing.execute(f"PRAGMA max_page_count={int(max_pages)}").fetchall()
+        self._writer = Writer(self, writing, queue_limit, batch_limit)
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    def _open(self, can_write: bool) -> apsw.Connection:
+        if not can_write and not self.path.exists():
+            raise Damaged(f"there is no database at {self.path}")
+        try:
+            connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_PREPARED)
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            for pragma in (
+                "foreign_keys=1",
+                "trusted_schema=0",
+                "mmap_size=0",
+                f"cache_size=-{self.cache_kib}",
+                "temp_store=MEMORY",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            if can_write:
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
+                connection.execute("PRAGMA synchronous=FULL").fetchall()
+                connection.execute("PRAGMA journal_size_limit=67108864").fetchall()
+            else:
+                connection.execute("PRAGMA query_only=1").fetchall()
+        except apsw.Error as error:
+            raise as_helpdesk_error(error) from error
+        connection.set_progress_handler(self._on_progress, PROGRESS_STEPS)
+        with self._connections_lock:
+            self._connections.append(connection)
+        return connection
+
+    def _reader(self) -> apsw.Connection:
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            if self._closed:
+                raise Unavailable("the service is stopping; try again in a moment", retry_after=1)
+            connection = self._local.connection = self._open(can_write=False)
+        return connection
+
+    def _on_progress(self) -> bool:
+        """True interrupts the statement: the time, or on the event loop the steps, are used up."""
+        local = self._local
+        steps = getattr(local, "steps_left", None)
+        if steps is not None:
+            local.steps_left = steps - PROGRESS_STEPS
+            if local.steps_left <= 0:
+                return True
+        deadline = getattr(local, "deadline", None)
+        return deadline is not None and time.monotonic() > deadline
+
+    def start_clock(self) -> None:
+        """From here on statements of this thread are interrupted after `read_seconds`."""
+        self._local.deadline = time.monotonic() + self.read_seconds
+
+    def stop_clock(self) -> None:
+        self._local.deadline = None
+
+    def transaction(self, connection: apsw.Connection, can_write: bool) -> Transaction:
+        """A transaction object over an open connection; the writer's part."""
+        return Transaction(self, connection, self.statements, can_write)
+
+    # -- the two ways in --------------------------------------------------------------------------------------------
+
+    def read(self, work: Callable[[Transaction], Result], steps: int | None = None) -> Result:
+        """Run `work` on this thread inside one snapshot.
+
+        steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
+        changed, so the caller may start again without it. Raises TimedOut after `read_seconds`."""
+        connection = self._reader()
+        local = self._local
+        local.deadline = time.monotonic() + self.read_seconds
+        local.steps_left = steps
+        try:
+            connection.execute("BEGIN")
+            try:
+                return work(Transaction(self, connection, self.statements, False))
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+        except apsw.InterruptError as error:
+            if steps is not None and local.steps_left <= 0:
+                raise OutOfSteps from None
+            raise as_helpdesk_error(error) from error
+        except apsw.Error as error:
+            raise as_helpdesk_error(error) from error
+        finally:
+            local.deadline = local.steps_left = None
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Run `work` on the writer and answer once it is on disk. It may be run twice: see writer.py."""
+        if self._writer.is_current:
+            raise RuntimeError("a write inside a write: pass the transaction along")
+        return self._writer.call(work)
+
+    def submit(self, work: Write, done: Callable[[Pending], None]) -> None:
+        """As write, without waiting: `done(pending)` is called on the writer's thread."""
+        self._writer.submit(work, done)
+
+    @property
+    def writes_waiting(self) -> int:
+        return self._writer.waiting
+
+    # -- whole file -------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks."""
+
+        connection = self._reader()
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
+            "PRAGMA foreign_key_check")]
+        return found
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log back into the file."""
+        connection = self._connections[0]
+        try:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            pass  # a reader still looks at it; the next start folds it back
+
+    def close(self) -> None:
+        """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable."""
+        self._closed = True
+        self._writer.close()
+        self.checkpoint()
+        with self._connections_lock:
+            for connection in self._connections:
+                connection.close(True)
+            self._connections.clear()
+        self._local = threading.local()

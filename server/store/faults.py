@@ -1,0 +1,32 @@
+"""What went wrong in SQLite, as the errors of errors.py."""
+
+import apsw
+
+from server.errors import Damaged, Full, HelpdeskError, TimedOut, Unavailable
+
+RETRY_AFTER_SECONDS = 5
+
+
+def as_helpdesk_error(error: BaseException) -> BaseException:
+    """The error to show for one of APSW's; anything that is not expected stays as it is, a bug."""
+    if isinstance(error, HelpdeskError):
+        return error
+    if isinstance(error, apsw.FullError):
+        return Full(
+            "no room is left for the database; free space on its disk, then try again",
+            retry_after=RETRY_AFTER_SECONDS,
+        )
+    if isinstance(error, apsw.InterruptError):
+        return TimedOut("the query ran past its time limit; narrow it down")
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return Unavailable("the database is busy with another program; try again", retry_after=RETRY_AFTER_SECONDS)
+    if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
+        return Damaged(
+            "the database cannot be written; check the permissions of the data folder",
+            retry_after=RETRY_AFTER_SECONDS,
+        )
+    if isinstance(error, apsw.IOError):
+        return Full("the disk answers with an error; check it, then try again", retry_after=RETRY_AFTER_SECONDS)
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+        return Damaged("the database file is damaged; restore a backup", retry_after=RETRY_AFTER_SECONDS)
+    return error

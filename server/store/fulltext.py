@@ -1,0 +1,103 @@
+"""Full-text indexes: words of a record's texts, kept in the same transaction as the texts themselves.
+
+An index stores words and places only; the texts stay in their tables. SQLite's FTS5 and its query language are known
+to this file alone."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.store.transaction import Transaction
+
+MAX_INDEXED_CHARS = 50_000  # of each text; what comes later in a mail is quoted history
+MIN_WORD, MAX_WORD = 3, 83
+STOP_WORDS = frozenset(
+    "a about an are as at be by can com de en for from how http https i in is it la of on or that the this to und was "
+    "what when where who will with www you".split()
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Text:
+    """One full-text index. `columns` are its parts; the row id is the id of the record."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    def sql(self) -> peewee.Table:
+        return peewee.Table(self.name, ("rowid", self.name, *self.columns))
+
+
+def create_text(text: Text) -> str:
+    """The statement that makes the index."""
+    columns = ", ".join(f'"{column}"' for column in text.columns)
+    return (
+        f'CREATE VIRTUAL TABLE "{text.name}" USING fts5({columns}, content=\'\', contentless_delete=1, '
+        f"tokenize='unicode61 remove_diacritics 2')"
+    )
+
+
+def index(tx: Transaction, text: Text, id: int, parts: dict[str, str]) -> None:
+    """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
+    names = ("rowid", *text.columns)
+    values = (id, *(parts.get(column, "")[:MAX_INDEXED_CHARS] for column in text.columns))
+    columns = ", ".join(f'"{name}"' for name in names)
+    marks = ", ".join("?" * len(names))
+    tx.statements += 1
+    tx.connection.execute(f'INSERT OR REPLACE INTO "{text.name}" ({columns}) VALUES ({marks})', values)
+
+
+def remove(tx: Transaction, text: Text, id: int) -> None:
+    """Take a record out of the index."""
+    tx.statements += 1
+    tx.connection.execute(f'DELETE FROM "{text.name}" WHERE rowid = ?', (id,))
+
+
+def match(text: Text, value: Any) -> Any:
+    """The condition that a row of the index answers `value`, a query of `words_query`; for select().where()."""
+    return peewee.Expression(peewee.SQL(f'"{text.name}"'), "MATCH", value)
+
+
+def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | None:
+    """A full-text query for a user's words, or None when nothing is left to look for.
+
+    All words must occur; `word*` finds beginnings; a word with symbols in it, such as an address, is a phrase.
+    Stop words and words under three letters are left out, but kept inside phrases.
+
+    >>> words_query("the pump leak*")
+    '"pump" "leak"*'
+    >>> words_query("ana@larch.example")
+    '"ana larch example"'
+    >>> words_query("of the") is None
+    True
+    """
+    pieces = [words] if is_phrase else words.split()
+    found = []
+    for piece in pieces:
+        parts = _WORD.findall(piece)
+        is_start = piece.endswith("*")
+        if len(parts) == 1 and not is_phrase:
+            word = parts[0]
+            if len(word) > MAX_WORD or word.lower() in STOP_WORDS or (len(word) < MIN_WORD and not is_start):
+                continue
+        elif is_phrase and all(part.lower() in STOP_WORDS for part in parts):
+            continue
+        if parts:
+            found.append('"{}"{}'.format(" ".join(parts), "*" if is_start else ""))
+    if not found:
+        return None
+    joined = " ".join(found)
+    return f"{{{column}}} : ({joined})" if column else joined
+
+
+def problems(tx: Transaction, text: Text) -> list[str]:
+    """[] when the index is sound."""
+    try:
+        tx.connection.execute(f'SELECT count(*) FROM "{text.name}" WHERE "{text.name}" MATCH ?', ("zzzz",)).fetchall()
+    except Exception as error:  # whatever it says belongs into the report of `helpdesk check`
+        return [f"full-text index {text.name} cannot be read: {error}"]
+    return []

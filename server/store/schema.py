@@ -1,0 +1,266 @@
+"""Brings the file in line with the declared tables: what is additive is added at start, everything else is a migration.
+
+A file of a newer version, or of another program, is refused and left as it is."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+import apsw
+
+from server import clock
+from server.errors import Damaged
+from server.store import fulltext, migrations
+from server.store.database import APPLICATION_ID, Store
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+
+SCHEMA_NUMBER = 1  # raised by hand when an older program must not open the file any more
+
+META = Table("meta", [Column("name", "TEXT"), Column("value", "ANY", null=True)], key=("name",))
+MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
+VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
+
+
+def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Text], **options: object) -> Store:
+    """The store of this file, created or brought up to date.
+
+    Raises Damaged for a file that is foreign, newer, damaged or not writable."""
+    _refuse_foreign(path)
+    try:
+        store = Store(path, **options)  # type: ignore[arg-type]
+    except apsw.Error as error:
+        raise Damaged(f"{path} is not a database of this program, or it is damaged: {error}") from error
+    try:
+        synchronize(store, [META, MIGRATION, VERSION, *tables], list(texts))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -> None:
+    """Run due migrations, then add what is missing: tables, columns, indexes, triggers, full-text indexes."""
+    due, is_new = store.read(_due_migrations)
+    if due and not is_new:
+        copy_before_migration(store)
+    for name, module in due:
+        store.write(lambda tx, name=name, module=module: _migrate(tx, name, None if is_new else module))
+    store.write(lambda tx: _add_missing(tx, tables, texts))
+    store.statements.forget()
+
+
+def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.Text]) -> list[str]:
+    """What the file lacks of the declarations, [] when nothing: for `helpdesk check`."""
+    found = []
+    for table in _with_summaries(tables):
+        present = _columns(tx, table.name)
+        if not present:
+            found.append(f"table {table.name} is missing")
+            continue
+        found += [f"column {table.name}.{name} is missing" for name in table.names if name not in present]
+        indexes = {row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type='index'")}
+        found += [f"index {name} is missing" for name, _ in _index_texts(table) if name not in indexes]
+    for text in texts:
+        if not _columns(tx, text.name):
+            found.append(f"full-text index {text.name} is missing")
+        else:
+            found += fulltext.problems(tx, text)
+    return found
+
+
+def copy_before_migration(store: Store) -> Path:
+    """Copy the file beside itself through SQLite's own backup; answers the copy's path."""
+    copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
+    source, target = apsw.Connection(str(store.path)), apsw.Connection(str(copy))
+    try:
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(1000)
+    finally:
+        target.close()
+        source.close()
+    return copy
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Look at the header before SQLite opens the file for writing, so that nothing of it is changed."""
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        header = file.read(100)
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\x00"):
+        raise Damaged(f"{path} is not a database of this program, or its beginning is damaged; restore a backup")
+    application = int.from_bytes(header[68:72], "big")
+    number = int.from_bytes(header[60:64], "big")
+    if application != APPLICATION_ID:
+        raise Damaged(f"{path} belongs to another program; choose another data folder")
+    if number > SCHEMA_NUMBER:
+        raise Damaged(f"{path} was written by a newer version of this program; start that version")
+
+
+def _due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
+    """The migrations that this file has not seen, and whether the file is empty."""
+    is_new = not _columns(tx, "meta")
+    done = set() if is_new else {row[0] for row in tx.connection.execute("SELECT name FROM migration")}
+    return [(name, module) for name, module in all_migrations() if name not in done], is_new
+
+
+def all_migrations() -> list[tuple[str, ModuleType]]:
+    """Every migration module by name, in order."""
+    names = sorted(info.name for info in pkgutil.iter_modules(migrations.__path__))
+    return [(name, importlib.import_module(f"{migrations.__name__}.{name}")) for name in names]
+
+
+def _migrate(tx: Transaction, name: str, module: ModuleType | None) -> None:
+    """Run one migration and note it; a new file has nothing to migrate and only notes it."""
+    for table in (META, MIGRATION):
+        tx.connection.execute(_create_text(table))
+    if module is not None:
+        module.up(tx)
+    tx.put(MIGRATION, {"name": name, "applied_at": clock.now()})
+
+
+def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -> None:
+    execute = tx.connection.execute
+    execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
+    execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()
+    filled = [_add_table(tx, table) for table in _with_summaries(tables)]
+    wanted = dict(trigger for table in tables for trigger in _triggers(table))
+    present = dict(execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall())
+    for name in present.keys() - wanted.keys():
+        execute(f'DROP TRIGGER "{name}"')
+    for name, text in wanted.items():
+        if present.get(name) != text:
+            if name in present:
+                execute(f'DROP TRIGGER "{name}"')
+            execute(text)
+    for table in tables:
+        for version in table.bumps:
+            execute("INSERT OR IGNORE INTO version (name, value) VALUES (?, 1)", (version,))
+        if table.summary and table.summary_table.name in [name for name in filled if name]:
+            columns = ", ".join(f'"{name}"' for name in table.summary)
+            execute(
+                f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
+                f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
+            )
+    for text in texts:
+        if not _columns(tx, text.name):
+            execute(fulltext.create_text(text))
+
+
+def _with_summaries(tables: Iterable[Table]) -> list[Table]:
+    listed = list(tables)
+    return listed + [table.summary_table for table in listed if table.summary]
+
+
+def _add_table(tx: Transaction, table: Table) -> str | None:
+    """Add a table or its missing columns and indexes; answers its name when it is new."""
+    present = _columns(tx, table.name)
+    if not present:
+        tx.connection.execute(_create_text(table))
+    else:
+        for column in table.columns:
+            if column.name not in present:
+                tx.connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_column_text(column)}')
+    indexes = dict(
+        tx.connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL", (table.name,)
+        ).fetchall()
+    )
+    wanted = dict(_index_texts(table))
+    for name in indexes.keys() - wanted.keys():
+        tx.connection.execute(f'DROP INDEX "{name}"')
+    for name, text in wanted.items():
+        if indexes.get(name) != text:
+            if name in indexes:
+                tx.connection.execute(f'DROP INDEX "{name}"')
+            tx.connection.execute(text)
+    return None if present else table.name
+
+
+def _columns(tx: Transaction, table: str) -> set[str]:
+    return {row[1] for row in tx.connection.execute(f'PRAGMA table_info("{table}")')}
+
+
+def _create_text(table: Table) -> str:
+    columns = [_column_text(column) for column in table.columns]
+    if table.key:
+        columns.append("PRIMARY KEY ({})".format(", ".join(f'"{name}"' for name in table.key)))
+        return f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}) STRICT, WITHOUT ROWID'
+    columns.insert(0, "id INTEGER PRIMARY KEY AUTOINCREMENT")
+    return f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)}) STRICT'
+
+
+def _column_text(column: Column) -> str:
+    text = f'"{column.name}" {column.kind}'
+    if column.nocase:
+        text += " COLLATE NOCASE"
+    if not column.null:
+        text += f" NOT NULL DEFAULT {_literal(column.initial)}"
+    if column.references:
+        text += f" REFERENCES {column.references} ON DELETE CASCADE"
+    return text
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    if isinstance(value, str):
+        return "'{}'".format(value.replace("'", "''"))
+    return str(value)
+
+
+def _index_texts(table: Table) -> list[tuple[str, str]]:
+    texts = []
+    for index in table.indexes:
+        name = "{}_by_{}".format(table.name, "_".join(re.sub(r"\W", "", column) for column in index.columns))
+        columns = ", ".join(f'"{column}"' for column in index.columns)
+        unique = "UNIQUE " if index.unique else ""
+        where = f" WHERE {index.where}" if index.where else ""
+        texts.append((name, f'CREATE {unique}INDEX "{name}" ON "{table.name}" ({columns}){where}'))
+    return texts
+
+
+def _triggers(table: Table) -> list[tuple[str, str]]:
+    """Version counters and summaries are kept by triggers: no code path can forget them, nor another program."""
+    texts = []
+    for version, columns in table.bumps.items():
+        of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
+        for moment, when in (("insert", "INSERT"), ("update", f"UPDATE{of}"), ("delete", "DELETE")):
+            name = f"{table.name}_{version}_{moment}"
+            texts.append((
+                name,
+                f'CREATE TRIGGER "{name}" AFTER {when} ON "{table.name}" BEGIN '
+                f"UPDATE version SET value = value + 1 WHERE name = '{version}'; END",
+            ))
+    if table.summary:
+        texts += _summary_triggers(table)
+    return texts
+
+
+def _summary_triggers(table: Table) -> list[tuple[str, str]]:
+    summary, columns = table.summary_table.name, table.summary
+    listed = ", ".join(f'"{name}"' for name in columns)
+    new = ", ".join(f'NEW."{name}"' for name in columns)
+    old = " AND ".join(f'"{name}" = OLD."{name}"' for name in columns)
+    more = (
+        f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
+    )
+    less = (
+        f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
+    )
+    changed = " OR ".join(f'NEW."{name}" <> OLD."{name}"' for name in columns)
+    name = f"{table.name}_summary"
+    return [
+        (f"{name}_insert", f'CREATE TRIGGER "{name}_insert" AFTER INSERT ON "{table.name}" BEGIN {more} END'),
+        (
+            f"{name}_update",
+            f'CREATE TRIGGER "{name}_update" AFTER UPDATE OF {listed} ON "{table.name}" WHEN {changed} '
+            f"BEGIN {less} {more} END",
+        ),
+        (f"{name}_delete", f'CREATE TRIGGER "{name}_delete" AFTER DELETE ON "{table.name}" BEGIN {less} END'),
+    ]

@@ -1,0 +1,81 @@
+"""Statements compiled once per shape: peewee composes them, the text and the order of its parameters are kept.
+
+Building a peewee query costs far more than running its SQL, so callers name a shape by a hashable key and hand over a
+function that builds it; the function runs once. A builder marks the places of its values with `slot(0)`, `slot(1)`...
+Not for running anything: that is Transaction's part (store/transaction.py)."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import peewee
+
+MAX_STATEMENTS = 4096  # shapes kept; a full cache is emptied, since a shape costs half a millisecond to build again
+
+_DIALECT = peewee.SqliteDatabase(None)
+
+
+class Slot:
+    """The place of one value in a statement. `index` counts in the values given when it runs."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def slot(index: int) -> peewee.Node:
+    """A bound parameter, filled when the statement runs with the value at `index`."""
+    return peewee.Value(Slot(index), converter=False, unpack=False)
+
+
+def in_list(column: Any, value: peewee.Node) -> peewee.Expression:
+    """`column IN (values)`, where `value` is one slot that takes a JSON array: one shape for any number of values."""
+    return column.in_(peewee.NodeList((peewee.SQL("(SELECT value FROM json_each("), value, peewee.SQL("))"))))
+
+
+class Statement:
+    """SQL text with the order in which the values go into it."""
+
+    __slots__ = ("sql", "_order", "_plain")
+
+    def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
+        self.sql = sql
+        self._order = tuple(
+            (True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters
+        )
+        # In most statements the slots stand in their own order and nothing else is bound.
+        self._plain = self._order == tuple((True, index) for index in range(len(self._order)))
+
+    def bind(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The parameters in the order of the text."""
+        if self._plain:
+            return values
+        return [values[item] if is_slot else item for is_slot, item in self._order]
+
+
+def compile_statement(query: Any) -> Statement:
+    """The statement of a peewee query or expression."""
+    sql, parameters = peewee.Context(**_DIALECT.get_context_options()).sql(query).query()
+    return Statement(sql, parameters)
+
+
+class StatementCache:
+    """Statements by shape, shared by all threads. Two threads that build the same shape at once build it twice."""
+
+    def __init__(self, limit: int = MAX_STATEMENTS) -> None:
+        self._statements: dict[Hashable, Statement] = {}
+        self._limit = limit
+
+    def get(self, key: Hashable, build: Callable[[], Any]) -> Statement:
+        """The statement of shape `key`; `build()` answers its peewee query when the shape is new."""
+        statement = self._statements.get(key)
+        if statement is None:
+            statement = compile_statement(build())
+            if len(self._statements) >= self._limit:
+                self._statements.clear()
+            self._statements[key] = statement
+        return statement
+
+    def forget(self) -> None:
+        """Drop everything; after a table got new columns."""
+        self._statements.clear()

@@ -1,0 +1,86 @@
+"""What a table looks like: columns, indexes, triggers. Values only; schema.py makes them real in the file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import peewee
+
+Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `default` None takes the empty value of its kind; `null` True allows NULL and defaults to it.
+
+    `references` names "table(column)" for a foreign key that deletes along with its parent."""
+
+    name: str
+    kind: Kind = "INTEGER"
+    default: Any = None
+    null: bool = False
+    references: str = ""
+    nocase: bool = False
+
+    @property
+    def initial(self) -> Any:
+        """The value of a row that does not give one."""
+        if self.null:
+            return None
+        return EMPTY.get(self.kind, b"") if self.default is None else self.default
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index. `where` is SQL text for a partial one. `serves` says which query it is for."""
+
+    columns: tuple[str, ...]
+    serves: str
+    unique: bool = False
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. With `key` empty it has a rising integer `id` that is never used twice; else `key` is its primary key.
+
+    bumps: {version name: columns whose change counts, () for all}; see versions in schema.py.
+    summary: columns whose combinations are counted in `<name>_summary`, kept true by triggers.
+    """
+
+    name: str
+    columns: Sequence[Column]
+    indexes: Sequence[Index] = ()
+    key: tuple[str, ...] = ()
+    bumps: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    summary: tuple[str, ...] = ()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Column names in the order of a row, `id` first where there is one."""
+        own = tuple(column.name for column in self.columns)
+        return own if self.key else ("id", *own)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """{column name: its place in a row}."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def sql(self) -> peewee.Table:
+        """The table for composing statements."""
+        return peewee.Table(self.name, self.names)
+
+    @cached_property
+    def all_columns(self) -> list[Any]:
+        """The columns of a whole row, for select."""
+        return [getattr(self.sql, name) for name in self.names]
+
+    @cached_property
+    def summary_table(self) -> "Table":
+        """The table of counts behind `summary`: its columns and `n`."""
+        return Table(
+            f"{self.name}_summary", [Column(name) for name in self.summary] + [Column("n")], key=tuple(self.summary)
+        )

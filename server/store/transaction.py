@@ -1,0 +1,157 @@
+"""What code may do inside one read or write transaction: run remembered statements, handle rows by id.
+
+Not for beginning or ending one: Store.read and Store.write do."""
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from server.store.statements import StatementCache, in_list, slot
+from server.store.tables import Table
+
+if TYPE_CHECKING:
+    from server.store.database import Store
+
+Row = tuple[Any, ...]
+
+
+class Transaction:
+    """One snapshot to read from, and for the writer one unit of change.
+
+    `statements` counts what was run, for the log line and for tests that bound it."""
+
+    __slots__ = ("store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo")
+
+    def __init__(self, store: "Store", connection: apsw.Connection, cache: StatementCache, can_write: bool) -> None:
+        self.store = store
+        self.connection = connection
+        self.can_write = can_write
+        self.statements = 0
+        self._cache = cache
+        self._callbacks: list[Callable[[], None]] = []
+        self.memo: dict[Hashable, Any] = {}
+
+    def rows(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of the statement of shape `key`."""
+        statement = self._cache.get(key, build)
+        self.statements += 1
+        return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
+
+    def row(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Row | None:
+        """The first row, or None."""
+        statement = self._cache.get(key, build)
+        self.statements += 1
+        return self.connection.execute(statement.sql, statement.bind(values)).fetchone()
+
+    def value(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, or None."""
+        row = self.row(key, build, values)
+        return row[0] if row else None
+
+    def run(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> int:
+        """Run a statement that changes rows; answers how many it changed."""
+        statement = self._cache.get(key, build)
+        self.statements += 1
+        self.connection.execute(statement.sql, statement.bind(values))
+        return self.connection.changes()
+
+    def get(self, table: Table, id: int) -> Row | None:
+        """The row with this id, or None."""
+        return self.row(
+            ("get", table.name),
+            lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0)),
+            (id,),
+        )
+
+    def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
+        """The rows with these ids, in id order; ids that do not exist are left out. One statement."""
+        wanted = list(ids)
+        if not wanted:
+            return []
+        return self.rows(
+            ("get many", table.name),
+            lambda: table.sql.select(*table.all_columns).where(in_list(table.sql.id, slot(0))).order_by(table.sql.id),
+            (json.dumps(wanted),),
+        )
+
+    def find(self, table: Table, **equals: Any) -> list[Row]:
+        """The rows whose columns equal these values, in id (or primary key) order."""
+        return self.rows(("find", table.name, *equals), lambda: self._where(table, equals), tuple(equals.values()))
+
+    def first(self, table: Table, **equals: Any) -> Row | None:
+        """The first of `find`, or None."""
+        return self.row(
+            ("first", table.name, *equals), lambda: self._where(table, equals).limit(1), tuple(equals.values())
+        )
+
+    @staticmethod
+    def _where(table: Table, equals: dict[str, Any]) -> Any:
+        query = table.sql.select(*table.all_columns)
+        for place, name in enumerate(equals):
+            query = query.where(getattr(table.sql, name) == slot(place))
+        return query.order_by(*(getattr(table.sql, name) for name in table.key or ("id",)))
+
+    def insert(self, table: Table, values: dict[str, Any]) -> int:
+        """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
+        self.run(
+            ("insert", table.name, *values),
+            lambda: table.sql.insert({getattr(table.sql, name): slot(i) for i, name in enumerate(values)}),
+            tuple(values.values()),
+        )
+        return self.connection.last_insert_rowid()
+
+    def put(self, table: Table, values: dict[str, Any]) -> None:
+        """Add a row, or replace the one with the same primary key."""
+        self.run(
+            ("put", table.name, *values),
+            lambda: table.sql.insert(
+                {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
+            ).on_conflict_replace(),
+            tuple(values.values()),
+        )
+
+    def add(self, table: Table, values: dict[str, Any]) -> bool:
+        """Add a row unless one with the same key exists; tells whether it was added."""
+        return bool(
+            self.run(
+                ("add", table.name, *values),
+                lambda: table.sql.insert(
+                    {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
+                ).on_conflict_ignore(),
+                tuple(values.values()),
+            )
+        )
+
+    def update(self, table: Table, id: int, values: dict[str, Any]) -> int:
+        """Change columns of the row with this id; answers 0 when there is none."""
+        if not values:
+            return 0
+        return self.run(
+            ("update", table.name, *values),
+            lambda: table.sql.update(
+                {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
+            ).where(table.sql.id == slot(len(values))),
+            (*values.values(), id),
+        )
+
+    def delete(self, table: Table, **equals: Any) -> int:
+        """Remove the rows whose columns equal these values; answers how many."""
+
+        def build() -> Any:
+            query = table.sql.delete()
+            for place, name in enumerate(equals):
+                query = query.where(getattr(table.sql, name) == slot(place))
+            return query
+
+        return self.run(("delete", table.name, *equals), build, tuple(equals.values()))
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""
+        self._callbacks.append(callback)
+
+    def take_callbacks(self) -> list[Callable[[], None]]:
+        """The callbacks so far; the writer's part."""
+        callbacks, self._callbacks = self._callbacks, []
+        return callbacks

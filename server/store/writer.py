@@ -1,0 +1,190 @@
+"""The one thread that writes. It takes what waits, runs each function in its own savepoint inside one transaction,
+commits once, and answers all of them: one sync of the disk for many writes, and no lock errors.
+
+A function may be run twice: when SQLite drops a whole group (no room, an I/O error) each is tried alone, so that only
+the guilty one fails, with its own error."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from server.errors import HelpdeskError, Unavailable
+from server.store.faults import as_helpdesk_error
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.store.database import Store
+
+Write = Callable[[Transaction], Any]
+RETRY_AFTER_SECONDS = 1
+IDLE_CHECKPOINT_SECONDS = 2.0
+
+
+class Pending:
+    """A write that waits for its turn. `done` is called once, on the writer's thread, when `error` or `result` is set."""
+
+    __slots__ = ("write", "done", "result", "error", "callbacks")
+
+    def __init__(self, write: Write, done: Callable[["Pending"], None]) -> None:
+        self.write = write
+        self.done = done
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.callbacks: list[Callable[[], None]] = []
+
+
+class Writer:
+    """Owns the writing connection and its thread."""
+
+    def __init__(self, store: "Store", connection: apsw.Connection, queue_limit: int, batch_limit: int) -> None:
+        self._store = store
+        self._connection = connection
+        self._queue: deque[Pending] = deque()
+        self._queue_limit = queue_limit
+        self._batch_limit = batch_limit
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the calling thread is the writer."""
+        return threading.current_thread() is self._thread
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait."""
+        return len(self._queue)
+
+    def submit(self, write: Write, done: Callable[[Pending], None]) -> None:
+        """Queue a write. Raises Unavailable when the queue is full or the store is closing."""
+        pending = Pending(write, done)
+        with self._wake:
+            if self._stopping:
+                raise Unavailable("the service is stopping; try again in a moment", retry_after=RETRY_AFTER_SECONDS)
+            if len(self._queue) >= self._queue_limit:
+                raise Unavailable(
+                    f"{self._queue_limit} writes are waiting already; try again in a moment",
+                    retry_after=RETRY_AFTER_SECONDS,
+                )
+            self._queue.append(pending)
+            self._wake.notify()
+
+    def call(self, write: Write) -> Any:
+        """Queue a write and wait until it is on disk. Answers what it answers, raises what it raises."""
+        ready = threading.Lock()
+        ready.acquire()
+        box: list[Pending] = []
+
+        def done(pending: Pending) -> None:
+            box.append(pending)
+            ready.release()
+
+        self.submit(write, done)
+        ready.acquire()
+        if box[0].error is not None:
+            raise box[0].error
+        return box[0].result
+
+    def close(self) -> None:
+        """Finish what waits, then stop."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            group = self._take()
+            if not group:
+                return
+            try:
+                self._commit_group(group)
+            except Exception as error:  # the database is unusable: every waiter is told, the thread lives on
+                self._abandon(group, error)
+            for pending in group:
+                for callback in pending.callbacks:
+                    self._store.after_commit(callback)
+            for pending in group:
+                pending.done(pending)
+
+    def _take(self) -> list[Pending]:
+        with self._wake:
+            while not self._queue and not self._stopping:
+                self._wake.wait()
+            count = min(len(self._queue), self._batch_limit)
+            return [self._queue.popleft() for _ in range(count)]
+
+    def _commit_group(self, group: list[Pending]) -> None:
+        if self._try_group(group):
+            return
+        for pending in group:
+            pending.result = pending.error = None
+            pending.callbacks = []
+            self._try_group([pending], alone=True)
+
+    def _try_group(self, group: list[Pending], alone: bool = False) -> bool:
+        """Run and commit; False when SQLite dropped the transaction under more than one of them."""
+        connection = self._connection
+        try:
+            self._begin()
+        except apsw.Error as error:
+            self._fail(group, error)
+            return True
+        for pending in group:
+            if not self._run_one(pending) and not connection.in_transaction:
+                if alone or len(group) == 1:
+                    return True
+                return False
+        try:
+            connection.execute("COMMIT")
+        except apsw.Error as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if len(group) > 1:
+                return False
+            self._fail(group, error)
+        return True
+
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def _run_one(self, pending: Pending) -> bool:
+        """Run one write in its savepoint; False when it failed."""
+        connection = self._connection
+        transaction = self._store.transaction(connection, can_write=True)
+        self._store.start_clock()
+        try:
+            connection.execute("SAVEPOINT one")
+            pending.result = pending.write(transaction)
+            connection.execute("RELEASE one")
+        except BaseException as error:
+            pending.result = None
+            pending.error = as_helpdesk_error(error) if isinstance(error, apsw.Error) else error
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO one")
+                connection.execute("RELEASE one")
+            return False
+        finally:
+            self._store.stop_clock()
+        pending.callbacks = transaction.take_callbacks()
+        return True
+
+    def _fail(self, group: list[Pending], error: apsw.Error) -> None:
+        for pending in group:
+            pending.result, pending.callbacks = None, []
+            if not isinstance(pending.error, HelpdeskError):
+                pending.error = as_helpdesk_error(error)
+
+    def _abandon(self, group: list[Pending], error: Exception) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        for pending in group:
+            pending.result, pending.callbacks = None, []
+            pending.error = pending.error or error
+        time.sleep(0.05)  # a broken disk must not turn this thread into a busy loop
