@@ -1,0 +1,53 @@
+# Needs Python 3.11 or newer, make, and a network to the package index. `make` alone lists what there is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint check bench dist clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
+	$(BIN)/helpdesk serve $(ARGS)
+
+test: $(VENV)/.for-test  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.for-test  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
+	$(BIN)/python -m tests.bench $(ARGS)
+
+dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk
+	$(BIN)/python build/make_exe.py
+
+check:  ## what CI runs: lint, tests, executable, a walk through it
+	.ci/run
+
+clean:  ## remove everything that these targets made
+	rm -rf $(VENV) .work dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; choose one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Each stamp says: installed since setup.py last changed.
+$(VENV)/.for-run: setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.for-test: setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.for-run
+
+$(VENV)/.for-dist: setup.py | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build]'
+	@touch $@ $(VENV)/.for-run

@@ -1,0 +1,300 @@
+"""The settings of one process: the table of them, and where their values come from.
+
+Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats the defaults. Settings of the service itself, such
+as mail servers and branding, live in the database and not here. A row is added together with the code that obeys it.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from server.errors import Invalid, nearest
+
+VERSION = "0.1.0"  # __version in every answer; setup.py reads this line
+BUILD = 2026112001  # __build: year, month, day, and a count within the day
+
+FILE_NAME = "helpdesk.toml"
+PREFIX = "HELPDESK_"
+
+KiB = 1024
+MiB = 1024 * KiB
+
+Kind = Literal["whole", "yes/no", "text", "list", "lines", "folder"]
+Value = int | bool | str | tuple[str, ...] | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row. `unit` is what a number counts; `least`, `most` and `choices` bound what is accepted.
+
+    Kinds: whole (number), yes/no, text, list (commas or line breaks between items), lines (line breaks only), folder.
+    """
+
+    name: str
+    default: Value
+    help: str
+    unit: str = ""
+    type: Kind = "whole"
+    least: int = 0
+    most: int = 2**53
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+
+SETTINGS: tuple[Setting, ...] = (
+    # Where the service is
+    Setting("host", "127.0.0.1", "Address that the server listens on.", type="text"),
+    Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
+    Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
+    Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text"),
+    Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
+    Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-* headers are believed.", type="list"),
+    Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
+    # Log
+    Setting("log_level", "info", "Least important events that are logged.", type="text",
+            choices=("debug", "info", "warning", "error")),
+    Setting("log_format", "text", "One event a line, as key=value or as JSON.", type="text", choices=("text", "json")),
+    Setting("request_log", True, "Log one line for each request.", type="yes/no"),
+    # Threads and queues
+    Setting("worker_threads", 8, "Threads that answer requests.", "threads", least=1, most=256),
+    Setting("script_threads", 4, "Threads for automations and jobs, which may wait for networks.", "threads", least=1,
+            most=256),
+    Setting("request_queue", 512, "Requests that may wait for a thread; more are answered 503.", "requests", least=1),
+    Setting("write_queue", 1024, "Writes that may wait for the writer; more are answered 503.", "writes", least=1),
+    Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
+    Setting("inline_steps", 20000, "Steps of SQLite that a read may take on the event loop before it is moved to a "
+            "thread; 0: always on a thread.", "steps"),
+    Setting("sqlite_cache_kib", 4096, "Page cache of each database connection.", "KiB", least=64, most=MiB),
+    # Time limits
+    Setting("read_seconds", 5, "Time a read may take before it is interrupted.", "seconds", least=1, most=3600),
+    Setting("search_seconds", 5, "Time a search may take before it is answered 504.", "seconds", least=1, most=3600),
+    Setting("header_timeout_seconds", 30, "Time a client has to send the head of a request.", "seconds", least=1),
+    Setting("body_timeout_seconds", 120, "Time a client has to send the body of a request.", "seconds", least=1),
+    Setting("idle_timeout_seconds", 120, "Time an idle connection stays open.", "seconds", least=1),
+    Setting("stop_seconds", 10, "Time running requests have to finish when the server stops.", "seconds", most=600),
+    # Sizes
+    Setting("max_body_bytes", 8 * MiB, "Largest request body, mail and uploads apart.", "bytes", least=KiB),
+    Setting("max_mail_bytes", 64 * MiB, "Largest raw mail, through the parser or an import.", "bytes", least=KiB),
+    Setting("max_attachment_bytes", 25 * MiB, "Largest uploaded file, and all files of one outgoing mail.", "bytes",
+            least=KiB),
+    Setting("mail_file_bytes", 10_240_000, "Largest file kept from incoming mail; larger ones are noted on the "
+            "message.", "bytes", least=KiB),
+    Setting("max_form_fields", 1000, "Most fields in a request.", "fields", least=1, most=100_000),
+    # API
+    Setting("rest_errors_as_200", False, "Answer errors with status 200, but 401, for clients that expect it.",
+            type="yes/no"),
+    Setting("search_limit_default", 10, "Records on a page of search results unless asked otherwise.", "records",
+            least=1, most=500),
+    Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
+    Setting("rate_limit_per_minute", 0, "Requests a token may make in a minute; 0: any number.", "requests"),
+    # Tokens, sessions, passwords
+    Setting("token_access_seconds", 3600, "Life of an access token unless asked otherwise.", "seconds", least=60),
+    Setting("token_refresh_days", 30, "Life of a refresh token.", "days", least=1, most=3650),
+    Setting("token_family_days", 365, "Time after which tokens can be refreshed no more.", "days", least=1, most=3650),
+    Setting("token_code_seconds", 60, "Life of an authorization code.", "seconds", least=10, most=600),
+    Setting("session_idle_hours", 12, "Time after which an unused console session ends.", "hours", least=1, most=8760),
+    Setting("session_days", 7, "Time after which every console session ends.", "days", least=1, most=365),
+    Setting("login_attempts", 10, "Wrong passwords for a name or from an address before 429.", "attempts", least=1),
+    Setting("login_window_minutes", 10, "Time over which wrong passwords are counted.", "minutes", least=1),
+    # Mail
+    Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
+            "{text} as it stands.", type="text"),
+    Setting("mail_add_recipients", False, "Make the recipients of a new ticket's mail requesters.", type="yes/no"),
+    Setting("mail_exclude_patterns", (), "Addresses never made requesters, one a line: * wildcard or /regex/.",
+            type="lines"),
+    Setting("subject_mask", False, "Put the mask into the subject of outgoing mail.", type="yes/no"),
+    Setting("subject_prefix", "", "Word before the mask in the subject, as in [Desk #ABC-12345-678].", type="text"),
+    Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
+    Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
+    Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
+    Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
+    # Upkeep
+    Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
+)
+
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+
+
+class Settings:
+    """Values as attributes, such as `settings.port`. Frozen; `replace` makes a changed copy."""
+
+    given: tuple[tuple[str, Value], ...]  # before base_url is filled in
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        """values: of every row, already checked. `base_url` is filled in from host and port when it is empty."""
+        self.__dict__.update(values, given=tuple(values.items()))
+        if not values["base_url"]:
+            self.__dict__["base_url"] = _local_url(str(values["host"]), values["port"])
+
+    def replace(self, **changes: Value) -> "Settings":
+        """A copy with some values changed, such as the port that was free. Raises Invalid for an unknown name or a
+        value out of range."""
+        checked = {name: _typed(_known(name, name), value, name) for name, value in changes.items()}
+        return Settings({**dict(self.given), **checked})
+
+    def __getattr__(self, name: str) -> Any:  # only reached for what is not there
+        raise AttributeError(f"there is no setting '{name}'{nearest(name, BY_NAME)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"settings are frozen: '{name}' cannot be set; use replace()")
+
+    def __repr__(self) -> str:
+        changed = (f"{name}={value!r}" for name, value in self.given if value != BY_NAME[name].default)
+        return f"Settings({', '.join(changed)})"
+
+
+def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folder: Path | None = None) -> Settings:
+    """The settings from all four places.
+
+    flags: {name: text, or None when the flag was not given}; the extra name `config` names another file than
+    helpdesk.toml. environ: usually os.environ; other names than HELPDESK_* are not looked at. data_folder: decides over
+    every other `data`; None finds it as the rest.
+    Raises Invalid for an unknown name (telling the nearest), a wrong type, a value out of range, a file that cannot be
+    read. Source: Ours.
+    """
+    said = _from_environ(environ) | _from_flags(flags)
+    config = said.pop("config", None)
+    if data_folder is not None:
+        said["data"] = data_folder
+    defaults = defaults_by_name()
+    if config is None:
+        from_file = _from_file(Path(str(said.get("data", defaults["data"]))) / FILE_NAME, optional=True)
+        if "data" in from_file:
+            raise Invalid(f"'data' cannot be set in {FILE_NAME}, which lies in that folder; use --data, "
+                          f"{PREFIX}DATA, or a file named by --config", field="data")
+    else:
+        from_file = _from_file(Path(str(config)), optional=False)
+    return Settings(defaults | from_file | said)
+
+
+def defaults_by_name() -> dict[str, Value]:
+    """{name: default} of every row."""
+    return {setting.name: setting.default for setting in SETTINGS}
+
+
+def help_rows() -> list[dict[str, str]]:
+    """One map a setting, all text: name, variable, default, unit, help. For --help and the reference pages."""
+    return [
+        {
+            "name": setting.name,
+            "variable": setting.variable,
+            "default": _shown(setting.default),
+            "unit": setting.unit or " or ".join(setting.choices) or setting.type,
+            "help": setting.help,
+        }
+        for setting in SETTINGS
+    ]
+
+
+def _from_flags(flags: Mapping[str, str | None]) -> dict[str, Value]:
+    given = {name.replace("-", "_"): text for name, text in flags.items() if text is not None}
+    return {name: _from_text(name, text, "--" + name.replace("_", "-")) for name, text in given.items()}
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Value]:
+    ours = {variable: text for variable, text in environ.items() if variable.startswith(PREFIX)}
+    return {
+        variable.removeprefix(PREFIX).lower(): _from_text(variable.removeprefix(PREFIX).lower(), text, variable)
+        for variable, text in ours.items()
+    }
+
+
+def _from_file(path: Path, *, optional: bool) -> dict[str, Value]:
+    try:
+        read = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        if optional:
+            return {}
+        raise Invalid(f"there is no settings file '{path}'", field="config") from None
+    except OSError as error:
+        raise Invalid(f"the settings file '{path}' cannot be read: {error.strerror}", field="config") from None
+    except ValueError as error:  # bad TOML, or bytes that are not UTF-8
+        raise Invalid(f"the settings file '{path}' is not TOML: {error}", field="config") from None
+    return {name: _typed(_known(name, f"{path.name}: {name}"), value, f"{path.name}: {name}")
+            for name, value in read.items()}
+
+
+def _from_text(name: str, text: str, shown_as: str) -> Value:
+    if name == "config":
+        return text
+    setting = _known(name, shown_as)
+    if setting.type == "whole" and re.fullmatch(r"-?[0-9]{1,18}", text.strip()):
+        return _typed(setting, int(text), shown_as)
+    if setting.type == "yes/no" and text.strip().lower() in WORDS:
+        return WORDS[text.strip().lower()]
+    if setting.type in ("list", "lines"):
+        return _items(text, setting.type)
+    return _typed(setting, text, shown_as)
+
+
+def _known(name: str, shown_as: str) -> Setting:
+    if name not in BY_NAME:
+        raise Invalid(f"there is no setting '{shown_as}'{nearest(name, BY_NAME)}", field=name)
+    return BY_NAME[name]
+
+
+def _typed(setting: Setting, value: object, shown_as: str) -> Value:
+    """`value` as the row's kind holds it. Raises Invalid otherwise."""
+    match setting.type, value:
+        case "whole", int() if not isinstance(value, bool):
+            if setting.least <= value <= setting.most:
+                return value
+            raise Invalid(f"{shown_as} is {value}; it must be from {setting.least} to {setting.most}"
+                          f"{' ' + setting.unit if setting.unit else ''}", field=setting.name)
+        case "yes/no", bool():
+            return value
+        case "text", str():
+            return _checked_text(setting, value, shown_as)
+        case "folder", str() | Path() if str(value):
+            return Path(value)
+        case ("list" | "lines"), str():
+            return _items(value, setting.type)
+        case ("list" | "lines"), list() | tuple() if all(isinstance(item, str) for item in value):
+            return tuple(value)
+    wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
+    raise Invalid(f"{shown_as} is {value!r}; it must be {wanted.get(setting.type, 'a list of texts')}",
+                  field=setting.name)
+
+
+def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
+    if setting.choices and text not in setting.choices:
+        raise Invalid(f"{shown_as} is '{text}'; it must be one of {', '.join(setting.choices)}"
+                      f"{nearest(text, setting.choices)}", field=setting.name)
+    if setting.name == "base_url" and text:
+        return _checked_url(text, shown_as)
+    return text
+
+
+def _checked_url(text: str, shown_as: str) -> str:
+    """The address without a slash at its end, so that paths can be put behind it."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk",
+                      field="base_url")
+    return text.rstrip("/")
+
+
+def _local_url(host: str, port: object) -> str:
+    reachable = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{reachable}]' if ':' in reachable else reachable}:{port}"
+
+
+def _items(text: str, kind: Kind) -> tuple[str, ...]:
+    separators = r"[\r\n]+" if kind == "lines" else r"[,\r\n]+"
+    return tuple(item.strip() for item in re.split(separators, text) if item.strip())
+
+
+def _shown(default: Value) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, tuple):
+        return "\n".join(default)
+    return str(default)

@@ -1,0 +1,85 @@
+"""What `pip install` needs to know. Tool settings are in pyproject.toml, the executable is described by helpdesk.spec.
+
+build/ holds our own scripts, so the scratch folders of setuptools are pointed to .work/.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+SCRATCH = ".work"
+
+(ROOT / SCRATCH).mkdir(exist_ok=True)  # egg_info fails when its folder is missing
+
+
+def version() -> str:
+    """The one version number, read as text: importing the package would need what is being installed."""
+    found = re.search(r'^VERSION = "([^"]+)"', (ROOT / "server" / "settings.py").read_text("utf-8"), re.MULTILINE)
+    if found is None:
+        raise SystemExit("server/settings.py has no line VERSION = \"...\"")
+    return found.group(1)
+
+
+packages = find_packages(include=["server", "server.*", "console", "console.*"])
+package_dir: dict[str, str] = {}
+package_data = {"console": ["templates/**/*", "static/**/*"]}
+if (ROOT / "resources").is_dir():
+    # Inside our own package, so that nothing called "resources" lies beside other people's packages.
+    packages.append("server.shipped")
+    package_dir["server.shipped"] = "resources"
+    package_data["server.shipped"] = ["**/*"]
+
+setup(
+    name="helpdesk",
+    version=version(),
+    description="A helpdesk service: mail becomes tickets, with a REST API, automations and a console",
+    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    python_requires=">=3.11",
+    packages=packages,
+    package_dir=package_dir,
+    package_data=package_data,
+    install_requires=[
+        "tornado>=6.6,<7",
+        "peewee>=4.5,<5",
+        "apsw>=3.54,<4",
+        "mistune>=3.4,<4",
+        "bleach>=6.4,<7",
+        "nh3>=0.3,<1",
+        "requests>=2.34,<3",
+        "oauthlib>=4,<5",
+        "argon2-cffi>=25.1,<26",
+        "google-re2>=1.1,<2",
+        "python-dateutil>=4,<5",
+        "tzdata>=2026.1",
+        "PyYAML>=6,<7",  # the scopes of OAuth apps; only ever with the safe loader
+    ],
+    extras_require={
+        "test": [
+            "pytest>=9,<10",
+            "pytest-xdist>=3.8,<4",
+            "aiosmtpd>=1.4.6,<2",
+            "mypy>=2.4,<3",
+            "ruff>=0.17,<0.18",
+            "types-bleach>=6.4,<7",
+            "types-oauthlib>=4,<5",
+            "types-python-dateutil>=2.9",
+            "types-PyYAML>=6,<7",
+        ],
+        "build": ["pyinstaller>=6.22,<7"],
+    },
+    entry_points={"console_scripts": ["helpdesk = server.__main__:main"]},
+    options={
+        "build": {"build_base": f"{SCRATCH}/build"},
+        "egg_info": {"egg_base": SCRATCH},
+    },
+    classifiers=[
+        "Environment :: Web Environment",
+        "Intended Audience :: Customer Service",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Topic :: Communications :: Email",
+    ],
+)
