@@ -1,0 +1,80 @@
+"""The control terms of a search: sort, limit, page, time zone. Takes them out of the outermost group and reads them.
+
+They restrict nothing, so the parser keeps them apart from the filters. Source: Search query language, Control terms.
+"""
+
+import re
+
+from server.errors import BadQuery
+from server.search.ast import Group, Items, Query, Sort, Subquery, Term, Text
+
+MAX_LIMIT = 250
+MAX_PAGE = 2001
+
+# With and without underscore the same: `_sort` is for types that have a filter named `sort`.
+CONTROLS = {
+    "sort": "sort",
+    "_sort": "sort",
+    "limit": "limit",
+    "_limit": "limit",
+    "page": "page",
+    "_page": "page",
+    "subtotal": "subtotal",  # worklists only; no effect here
+    "_subtotal": "subtotal",
+    "set.timezone": "timezone",
+}
+_NAME = re.compile(r"[^\s,]++")
+_SORTABLE = re.compile(r"[A-Za-z0-9_.]+")
+
+
+def query_of(group: Group) -> Query:
+    """The outermost group with its control terms acting; those of inner groups are ignored. Of two alike the last wins.
+
+    limit is clamped to 1-250, page to 1-2001. Raises BadQuery for a number or name that cannot be read.
+    """
+    if not group.controls:
+        return Query(group, (), None, None, None)
+    last = {CONTROLS[term.field]: term for term in group.controls}
+    return Query(
+        Group(group.op, group.children, group.negated, group.position),
+        sorts(last["sort"]) if "sort" in last else (),
+        _number(last["limit"], MAX_LIMIT) if "limit" in last else None,
+        _number(last["page"], MAX_PAGE) if "page" in last else None,
+        _word(last["timezone"]) if "timezone" in last else None,
+        group.position,
+    )
+
+
+def sorts(term: Term) -> tuple[Sort, ...]:
+    """The names of a `sort:` term in order: `-` in front is descending, `+` or nothing ascending."""
+    value = term.value
+    if term.negated or isinstance(value, Subquery):
+        raise _unreadable(term, "names such as sort:-created,subject")
+    found: list[Sort] = []
+    for text in value.items if isinstance(value, Items) else (value,):
+        for match in _NAME.finditer(text.value):
+            name = match[0].removeprefix("-") if match[0][0] == "-" else match[0].removeprefix("+")
+            position = text.position + text.quoted + match.start()
+            if not _SORTABLE.fullmatch(name):
+                raise BadQuery(f"'{match[0]}' at position {position} is no name to sort by", position=position)
+            found.append(Sort(name, match[0][0] == "-", position))
+    return tuple(found)
+
+
+def _number(term: Term, most: int) -> int:
+    digits = _word(term).value
+    if not (digits.isascii() and digits.isdecimal()):
+        raise _unreadable(term, f"a whole number from 1 to {most}")
+    digits = digits.lstrip("0")
+    return most if len(digits) > len(str(most)) else min(max(int(digits or 0), 1), most)
+
+
+def _word(term: Term) -> Text:
+    if term.negated or not isinstance(term.value, Text):
+        raise _unreadable(term, "one value, without brackets or '!'")
+    return term.value
+
+
+def _unreadable(term: Term, wanted: str) -> BadQuery:
+    position = term.value_position
+    return BadQuery(f"the value of '{term.field}:' at position {position} must be {wanted}", position=position)

@@ -1,0 +1,135 @@
+"""Cuts a search text into tokens: fields, words, quoted texts, lists, brackets. What they mean together: parser.py.
+
+Each character is looked at a fixed number of times, whatever the text. Source: Search query language, Lexing.
+"""
+
+import re
+from enum import IntEnum
+from typing import NamedTuple
+
+from server.errors import BadQuery
+from server.search.ast import Items, Text
+
+
+class Kind(IntEnum):
+    """What a token is; what its `value` holds stands beside it."""
+
+    FIELD = 1  # str, the name without its colon
+    TEXT = 2  # Text, not quoted
+    QUOTED = 3  # Text, without its quotes
+    OPEN = 4  # str, one of ( !( all( !all(
+    CLOSE = 5  # str, always )
+    LIST = 6  # Items
+    OPERATOR = 7  # str, AND or OR with white space on both sides
+
+
+class Token(NamedTuple):
+    """A token, and where it begins, counted in characters from 0."""
+
+    kind: Kind
+    value: str | Text | Items
+    position: int
+
+
+_SPACE = " \t\r\n\f\v"
+# Possessive (++) wherever a run could otherwise be given back character by character.
+_TOKEN = re.compile(
+    rf"""[{_SPACE}]*+(?:
+        (?P<field>[A-Za-z0-9_.]++:)
+      | (?P<quoted>"[^"]*+")
+      | (?P<open>!?(?:all)?\()
+      | (?P<close>\))
+      | (?P<list>\[)
+      | (?P<text>[^{_SPACE}()\[\]"]++)
+    )""",
+    re.VERBOSE,
+)
+_ITEM = re.compile(
+    rf"""[{_SPACE},]*+(?:
+        (?P<quoted>"[^"]*+")
+      | (?P<open>\[)
+      | (?P<close>\])
+      | (?P<text>[^{_SPACE},()\[\]"]++)
+    )""",
+    re.VERBOSE,
+)
+
+
+def tokens(q: str) -> list[Token]:
+    """The tokens of `q`, in order. Raises BadQuery for a quote or square bracket without its partner.
+
+    >>> [token.value for token in tokens('status:(open) OR "a b"')][:4]
+    ['status', '(', Text(value='open', quoted=False, position=8), ')']
+    """
+    found: list[Token] = []
+    end = len(q.rstrip(_SPACE))
+    at = 0
+    while at < end:
+        match = _TOKEN.match(q, at)
+        if match is None:
+            raise _stray(q, at)
+        kind = match.lastgroup or ""
+        start, at = match.span(kind)
+        if kind == "field":
+            found.append(Token(Kind.FIELD, q[start : at - 1], start))
+        elif kind == "text":
+            found.append(_text(q, start, at))
+        elif kind == "quoted":
+            found.append(Token(Kind.QUOTED, Text(q[start + 1 : at - 1], True, start), start))
+        elif kind == "list":
+            items, at = _list(q, start)
+            found.append(Token(Kind.LIST, items, start))
+        else:
+            found.append(Token(Kind.OPEN if kind == "open" else Kind.CLOSE, q[start:at], start))
+    return found
+
+
+def _text(q: str, start: int, end: int) -> Token:
+    value = q[start:end]
+    if value in ("AND", "OR") and start and q[start - 1] in _SPACE and q[end : end + 1] and q[end] in _SPACE:
+        return Token(Kind.OPERATOR, value, start)
+    return Token(Kind.TEXT, Text(value, False, start), start)
+
+
+def _list(q: str, start: int) -> tuple[Items, int]:
+    """The list whose bracket opens at `start`, and the offset after the bracket that closes it."""
+    items: list[Text] = []
+    opened = [start]
+    at = start + 1
+    while opened:
+        match = _ITEM.match(q, at)
+        if match is None:
+            raise _stray_in_list(q, at, opened[-1])
+        kind = match.lastgroup or ""
+        begin, at = match.span(kind)
+        if kind == "text":
+            items.append(Text(q[begin:at], False, begin))
+        elif kind == "quoted":
+            items.append(Text(q[begin + 1 : at - 1], True, begin))
+        elif kind == "open":
+            opened.append(begin)
+        else:
+            opened.pop()
+    return Items(tuple(items), start), at
+
+
+def _stray(q: str, at: int) -> BadQuery:
+    position = len(q) - len(q[at:].lstrip(_SPACE))
+    if q[position] == "]":
+        return BadQuery(f"']' at position {position} closes no list; remove it or quote it", position=position)
+    return _unclosed_quote(position)
+
+
+def _stray_in_list(q: str, at: int, opened: int) -> BadQuery:
+    position = len(q) - len(q[at:].lstrip(_SPACE + ","))
+    if position == len(q):
+        return BadQuery(f"the list that begins at position {opened} has no ']'; close it", position=opened)
+    if q[position] == '"':
+        return _unclosed_quote(position)
+    return BadQuery(
+        f"'{q[position]}' at position {position} stands inside a list; put quotes round the item", position=position
+    )
+
+
+def _unclosed_quote(position: int) -> BadQuery:
+    return BadQuery(f"the quote at position {position} has no partner; close it or remove it", position=position)

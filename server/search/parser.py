@@ -1,0 +1,294 @@
+"""Search text -> tree (ast.py). Knows no record type: whether a filter exists and what values mean is the compiler's.
+
+Iterative, one pass over the tokens. Ours, where the source lets mistakes pass in silence: brackets and quotes must
+match, a field must have a value, and AND written out binds tighter than OR. Source: Search query language.
+"""
+
+import re
+from functools import lru_cache
+from typing import Literal, cast
+
+from server.errors import BadQuery
+from server.search.ast import Bare, Group, Items, Node, Query, Subquery, Term, Text, Value
+from server.search.controls import CONTROLS, query_of
+from server.search.lexer import Kind, Token, tokens
+
+MAX_QUERY_CHARS = 8192
+MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
+MAX_DEPTH = 8  # brackets inside brackets
+MAX_CACHED_CHARS = 512  # longer ones are rare and would let a stranger fill the memory
+CACHED_QUERIES = 2048
+
+_FIELD = re.compile(r"[A-Za-z0-9_.]++:")
+_COMPARISONS = frozenset((">", ">=", "<", "<=", "!=", "="))
+
+
+def parse(q: str) -> Query:
+    """The tree of `q` with its control terms taken out; an empty text gives a root without children.
+
+    Raises BadQuery, with `details["position"]`. The result is shared between callers, as it cannot be changed.
+    """
+    return _cached(q) if len(q) <= MAX_CACHED_CHARS else query_of(parse_group(q))
+
+
+@lru_cache(maxsize=CACHED_QUERIES)
+def _cached(q: str) -> Query:
+    return query_of(parse_group(q))
+
+
+def parse_group(q: str) -> Group:
+    """As parse(), but with control terms left in `controls` of their groups: for languages that share this grammar."""
+    if len(q) > MAX_QUERY_CHARS:
+        raise BadQuery(
+            f"the search has {len(q)} characters; {MAX_QUERY_CHARS} are allowed",
+            position=MAX_QUERY_CHARS,
+            limit=MAX_QUERY_CHARS,
+        )
+    tree = _Tree()
+    for token in tokens(q):
+        tree.take(token)
+    return tree.finish()
+
+
+class _Frame:
+    """One bracket that is still open, or the whole text."""
+
+    __slots__ = ("controls", "dangling", "field", "joint", "joints", "nodes", "opener", "position")
+
+    def __init__(self, opener: str, field: "_Field | None", position: int) -> None:
+        self.opener = opener
+        self.field = field
+        self.position = position
+        self.nodes: list[Node] = []
+        self.joints: list[str] = []  # joints[i] stands between nodes[i] and nodes[i + 1]
+        self.controls: list[Term] = []
+        self.joint = ""  # what will stand before the next node: "" (white space), AND or OR
+        # The last AND or OR, while nothing has followed it. The very first place of a group counts as one, because
+        # there, too, the words AND and OR are only words.
+        self.dangling: Token | bool | None = True
+
+
+class _Field:
+    """A field whose value has not come yet."""
+
+    __slots__ = ("name", "negated", "position")
+
+    def __init__(self, name: str, position: int) -> None:
+        self.name = name
+        self.position = position
+        self.negated = False
+
+
+class _Tree:
+    """Takes tokens one after the other and holds what is still open."""
+
+    def __init__(self) -> None:
+        self.frame = _Frame("", None, 0)
+        self.outer: list[_Frame] = []
+        self.field: _Field | None = None
+        self.terms = 0
+        self.bang: Token | None = None  # a `!` that may negate a quoted text directly behind it
+
+    def take(self, token: Token) -> None:
+        if self.bang is not None:
+            self._settle_bang(token)
+        elif self.field is not None:
+            self._value(token)
+        else:
+            self._operand(token)
+
+    def finish(self) -> Group:
+        if self.bang is not None:
+            self._bare(cast(Text, self.bang.value), False)
+        if self.field is not None:
+            raise _without_value(self.field)
+        if self.outer:
+            at = self.frame.position
+            raise BadQuery(f"the bracket at position {at} has no ')'; close it or quote it", position=at)
+        return self._group(self.frame, False)
+
+    def _settle_bang(self, token: Token) -> None:
+        bang = cast(Token, self.bang)
+        self.bang = None
+        joined = token.position == bang.position + 1
+        if joined and token.kind is Kind.QUOTED:
+            self._bare(cast(Text, token.value), True, bang.position)
+            return
+        if joined and token.kind is Kind.LIST:
+            raise BadQuery(
+                f"the '!' at position {bang.position} negates a list that has no field; write field:![...]",
+                position=bang.position,
+            )
+        self._bare(cast(Text, bang.value), False)
+        self.take(token)
+
+    def _value(self, token: Token) -> None:
+        """The token after a field: its value, or the `!` in front of that."""
+        field = cast(_Field, self.field)
+        if token.kind is Kind.TEXT:
+            self._text_value(field, cast(Text, token.value))
+        elif token.kind is Kind.QUOTED or token.kind is Kind.LIST:
+            self._term(field, cast("Text | Items", token.value))
+        elif token.kind is Kind.OPEN:
+            self._open(token)
+        else:
+            raise _without_value(field)
+
+    def _text_value(self, field: _Field, text: Text) -> None:
+        value = text.value
+        # `!=` is a comparison, which the filter reads; any other `!` negates the term.
+        if value[0] == "!" and value[:2] != "!=" and not field.negated:
+            field.negated = True
+            if value == "!":
+                return
+            text = Text(value[1:], False, text.position + 1)
+        if text.value in _COMPARISONS or not text.value.strip("!"):
+            raise BadQuery(
+                f"'{text.value}' at position {text.position} compares with nothing; write the value directly "
+                f"behind it, or both in quotes",
+                position=text.position,
+            )
+        self._term(field, text)
+
+    def _term(self, field: _Field, value: Value) -> None:
+        self.field = None
+        term = Term(field.name, value, field.negated, field.position)
+        if field.name in CONTROLS:
+            self._count(field.position)
+            self.frame.controls.append(term)
+            self.frame.dangling = None
+        else:
+            self._add(term)
+
+    def _operand(self, token: Token) -> None:
+        """A token where no field waits for its value."""
+        kind = token.kind
+        if kind is Kind.FIELD:
+            self.field = _Field(cast(str, token.value), token.position)
+        elif kind is Kind.TEXT:
+            self._word(token)
+        elif kind is Kind.QUOTED:
+            self._bare(cast(Text, token.value), False)
+        elif kind is Kind.OPERATOR:
+            self._operator(token)
+        elif kind is Kind.OPEN:
+            self._open(token)
+        elif kind is Kind.CLOSE:
+            self._close(token)
+        else:  # a list without a field is no list, only words
+            for item in cast(Items, token.value).items:
+                self._bare(item, False)
+
+    def _word(self, token: Token) -> None:
+        text = cast(Text, token.value)
+        value = text.value
+        if value == "!":
+            self.bang = token
+        elif value[0] != "!" or not value.strip("!"):
+            self._bare(text, False)
+        elif _FIELD.match(value, 1):
+            raise BadQuery(
+                f"the '!' at position {text.position} stands before a field; write field:!value instead",
+                position=text.position,
+            )
+        else:
+            self._bare(Text(value[1:], False, text.position + 1), True, text.position)
+
+    def _bare(self, text: Text, negated: bool, position: int | None = None) -> None:
+        self._add(Bare(text, negated, text.position if position is None else position))
+
+    def _operator(self, token: Token) -> None:
+        frame = self.frame
+        if frame.dangling:  # nothing before it to combine
+            self._bare(Text(cast(str, token.value), False, token.position), False)
+            return
+        frame.joint = cast(str, token.value)
+        frame.dangling = token
+
+    def _open(self, token: Token) -> None:
+        opener = cast(str, token.value)
+        position = token.position
+        if self.field is None and opener.endswith("all("):  # `all` has its meaning only behind a colon
+            negated = opener[0] == "!"
+            self._bare(Text("all", False, position + negated), negated, position)
+            position += len(opener) - 1
+            opener = "("
+        if len(self.outer) >= MAX_DEPTH:
+            raise BadQuery(
+                f"the bracket at position {position} is nested deeper than {MAX_DEPTH}; use fewer brackets",
+                position=position,
+                limit=MAX_DEPTH,
+            )
+        self.outer.append(self.frame)
+        self.frame = _Frame(opener, self.field, position)
+        self.field = None
+
+    def _close(self, token: Token) -> None:
+        if not self.outer:
+            raise BadQuery(
+                f"')' at position {token.position} closes nothing; remove it or quote it", position=token.position
+            )
+        inner = self.frame
+        negated = inner.opener[0] == "!"
+        field = inner.field
+        if field is None:
+            group = self._group(inner, negated)
+            self.frame = self.outer.pop()
+            self._add_group(group)
+            return
+        root = self._group(inner, False)
+        self.frame = self.outer.pop()
+        field.negated = field.negated or negated
+        self._term(field, Subquery(root, inner.opener.endswith("all("), inner.position + negated))
+
+    def _add(self, node: Bare | Term) -> None:
+        self._count(node.position)
+        _append(self.frame, node)
+
+    def _add_group(self, group: Group) -> None:
+        """Brackets with nothing in them say nothing and leave no trace."""
+        if group.children:
+            _append(self.frame, group)
+        else:
+            self.frame.dangling = None
+
+    def _count(self, position: int) -> None:
+        self.terms += 1
+        if self.terms > MAX_TERMS:
+            raise BadQuery(f"the search has more than {MAX_TERMS} terms", position=position, limit=MAX_TERMS)
+
+    def _group(self, frame: _Frame, negated: bool) -> Group:
+        last = frame.dangling
+        if isinstance(last, Token):  # an operator with nothing behind it is only a word
+            frame.joint = ""
+            self._bare(Text(cast(str, last.value), False, last.position), False)
+        op: Literal["and", "or"] = "or" if "OR" in frame.joints else "and"
+        children = _alternatives(frame) if op == "or" else tuple(frame.nodes)
+        return Group(op, children, negated, frame.position, tuple(frame.controls))
+
+
+def _append(frame: _Frame, node: Node) -> None:
+    if frame.nodes:
+        frame.joints.append(frame.joint)
+    frame.nodes.append(node)
+    frame.joint = ""
+    frame.dangling = None
+
+
+def _alternatives(frame: _Frame) -> tuple[Node, ...]:
+    """The operands of OR. Tied together first: what AND joins, and neighbouring bare words, which are one text."""
+    runs = [[frame.nodes[0]]]
+    for joint, node in zip(frame.joints, frame.nodes[1:], strict=True):
+        previous = runs[-1][-1]
+        if joint == "AND" or (not joint and isinstance(previous, Bare) and isinstance(node, Bare)):
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return tuple(run[0] if len(run) == 1 else Group("and", tuple(run), False, run[0].position) for run in runs)
+
+
+def _without_value(field: _Field) -> BadQuery:
+    return BadQuery(
+        f"'{field.name}:' at position {field.position} has no value; a value that holds a colon needs quotes",
+        position=field.position,
+    )
