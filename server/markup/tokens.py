@@ -1,0 +1,108 @@
+"""Cuts HTML into tags and text, in time that grows with its length whatever the bytes are. For the other files of this
+folder; not for judging what is safe (clean.py), and it builds no tree.
+
+`html.parser` is not used for mail: unclosed comments and tags take it quadratic time while it holds the interpreter.
+"""
+
+import html as entities
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+MAX_ATTRIBUTES = 40          # of one tag; the sanitizer needs quadratic time for more
+MAX_REFERENCE_DIGITS = 8     # of &#...; more is no character, and `int` refuses thousands of digits with an exception
+
+# Everything inside them up to their end tag is no markup, and nothing to read either.
+UNREADABLE = frozenset({"script", "style", "title", "iframe", "noembed", "noframes", "xmp"})
+
+# The quantifiers never give back, and the group of attributes takes every character but ">", so a match fails only at
+# the end of the text. There the scan stops, so nothing is read twice.
+_TAG = re.compile(
+    r"""<(/?)([a-zA-Z][^\s/>]*+)
+        ((?:[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?+)*+)>""",
+    re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(r"""([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?+""")
+_MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
+_DECLARATION = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))")
+_COMMENT_END = re.compile(r"--!?>")
+_UNREADABLE_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in UNREADABLE}
+_ENDLESS_REFERENCE = re.compile(rf"&#(?:[0-9]{{{MAX_REFERENCE_DIGITS},}}+|[xX][0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+);?")
+
+
+class Kind(Enum):
+    TEXT = "text"
+    START = "start"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of HTML. `value`: the text with entities resolved, or the element's name in lower case.
+    `attributes`: of a start tag, names in lower case, the first of equal names, entities resolved."""
+
+    kind: Kind
+    value: str
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+def tokens(html: str) -> Iterator[Token]:
+    """The tags and texts of `html` in order. Comments, declarations and the elements in UNREADABLE with what they hold
+    are left out; a tag without an end is text, with all that follows it. Never raises. Source: ours."""
+    position = 0
+    while (markup := _MARKUP.search(html, position)) is not None:
+        start = markup.start()
+        if start > position:
+            yield Token(Kind.TEXT, resolve(html[position:start]))
+        tag = _TAG.match(html, start)
+        if tag is not None:
+            name = tag[2].lower()
+            yield Token(Kind.END, name) if tag[1] else Token(Kind.START, name, _attributes(tag[3]))
+            position = _after_unreadable(html, tag.end(), name) if not tag[1] else tag.end()
+        elif _DECLARATION.match(html, start):
+            position = _after_declaration(html, start)
+        else:
+            position = start
+            break
+        if position < 0:
+            return
+    if position < len(html):
+        yield Token(Kind.TEXT, resolve(html[position:]))
+
+
+def resolve(text: str) -> str:
+    """`text` with character references replaced.
+
+    >>> resolve("a &lt; b &#65;")
+    'a < b A'
+    """
+    return entities.unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+
+
+def _attributes(source: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(source):
+        name = match[1].lower()
+        if name not in found:
+            found[name] = resolve(match[2] or match[3] or match[4] or "")
+        if len(found) == MAX_ATTRIBUTES:
+            break
+    return found
+
+
+def _after_unreadable(html: str, position: int, name: str) -> int:
+    """Where reading goes on after the start tag `name`; -1 when the element has no end and takes the rest."""
+    if name not in UNREADABLE:
+        return position
+    end = _UNREADABLE_END[name].search(html, position)
+    return end.start() if end else -1
+
+
+def _after_declaration(html: str, start: int) -> int:
+    """Where reading goes on after a comment, doctype or processing instruction; -1 when it has no end."""
+    if html.startswith("<!--", start):
+        # From start + 2, because "<!-->" is a whole comment.
+        end = _COMMENT_END.search(html, start + 2)
+        return end.end() if end else -1
+    return html.find(">", start) + 1 or -1
