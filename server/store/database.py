@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import apsw
 
 from server.errors import Damaged, Unavailable
+from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error
 from server.store.statements import StatementCache
 from server.store.transaction import Transaction
@@ -86,6 +87,7 @@ class Store:
                 connection.execute("PRAGMA query_only=1").fetchall()
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
+        add_functions(connection)
         connection.set_progress_handler(self._on_progress, PROGRESS_STEPS)
         with self._connections_lock:
             self._connections.append(connection)

@@ -1,0 +1,149 @@
+"""What every kind of field has: its declaration, and the way from a sent value to a stored one.
+
+A field knows no record type and no operation. What needs the database (does this id exist?) it asks its Intake."""
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any, ClassVar, Protocol
+
+from server.errors import Invalid
+from server.store.tables import Column, Kind
+
+
+class Lookup(Protocol):
+    """What a field may ask while a value comes in."""
+
+    def reference(self, target: str, text: str) -> int | None:
+        """The id that `svc:<type>:<id or name>` stands for, None when there is no such record."""
+
+    def exists(self, target: str, id: int) -> bool:
+        """Whether a record of this type has this id."""
+
+    def context(self, name: str) -> str | None:
+        """The full context of a record type's name, alias or context; None for an unknown one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Where a value comes in: the instant, the caller's zone, and the records there are. `values` are the other fields
+    of the same request that were read before, for a field whose target another one names."""
+
+    now: int
+    tz: tzinfo
+    lookup: Lookup
+    values: dict[str, Any]
+
+
+class Field:
+    """One writable name of a record type.
+
+    note: what it is, for people. required: on create. immutable: kept by the service, sending it is an error.
+    default: stored when absent on create. auto: computed then (now, generated, derived, setting, built_in).
+    auto_update "now": set on every update that does not send it. alternatives: other names for the same thing.
+    alternative_to: this is such a name. column: "" for one without a column of its own."""
+
+    type: ClassVar[str] = ""
+    kind: ClassVar[Kind] = "TEXT"
+    takes_lists: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        note: str,
+        *,
+        required: bool = False,
+        immutable: bool = False,
+        unique: bool = False,
+        default: Any = None,
+        auto: str = "",
+        auto_update: str = "",
+        alternatives: tuple[str, ...] = (),
+        alternative_to: str = "",
+        stored: bool = True,
+        shown: bool = True,
+        key: str = "",
+        origin: str = "",
+    ) -> None:
+        self.note = note
+        self.required = required
+        self.immutable = immutable
+        self.unique = unique
+        self.default = default
+        self.auto = auto
+        self.auto_update = auto_update
+        self.alternatives = alternatives
+        self.alternative_to = alternative_to
+        self.stored = stored and not alternative_to
+        self.shown = shown and self.stored
+        self.key_name = key
+        self.origin = origin
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @property
+    def key(self) -> str:
+        """The dictionary key that shows it."""
+        return self.key_name or self.name
+
+    def column(self) -> Column:
+        """Its column."""
+        return Column(self.name, self.kind, self.initial())
+
+    def initial(self) -> Any:
+        """What a row holds when nothing was given."""
+        return self.default
+
+    def coerce(self, raw: Any, intake: Intake) -> Any:
+        """The value to store for what was sent. Raises Invalid."""
+        if isinstance(raw, (list, dict)) and not self.takes_lists:
+            raise self.bad("takes one value, not a list")
+        return self.read(raw, intake)
+
+    def read(self, raw: Any, intake: Intake) -> Any:
+        """As coerce, for a single value."""
+        return raw
+
+    def is_blank(self, raw: Any) -> bool:
+        """Whether what was sent counts as nothing for `required`."""
+        return raw is None or raw == "" or (self.takes_lists and raw in ([], {}))
+
+    def bad(self, reason: str) -> Invalid:
+        return Invalid(f"{self.name}: {reason}", field=self.name)
+
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema, as sent."""
+        return {"type": "string", "description": self.note}
+
+    def describe(self) -> dict[str, Any]:
+        """As data, for `describe --json` and the reference pages."""
+        shown: dict[str, Any] = {
+            "name": self.name,
+            "type": self.type,
+            "required": self.required,
+            "immutable": self.immutable,
+            "unique": self.unique,
+            "default": self.default,
+            "note": self.note,
+        }
+        for name in ("auto", "auto_update", "alternative_to", "origin"):
+            if getattr(self, name):
+                shown[name] = getattr(self, name)
+        if self.alternatives:
+            shown["alternatives"] = list(self.alternatives)
+        return shown | self.limits()
+
+    def limits(self) -> dict[str, Any]:
+        """The limits of its values, as data."""
+        return {}
+
+
+def as_text(raw: Any) -> str:
+    """A sent value as text: JSON numbers and booleans as a form would send them."""
+    if isinstance(raw, bool):
+        return "1" if raw else "0"
+    if raw is None:
+        return ""
+    if isinstance(raw, bytes):
+        return raw.decode("utf-8", "replace")
+    return raw if isinstance(raw, str) else str(raw)

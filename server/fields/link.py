@@ -1,0 +1,123 @@
+"""Ids of other records, and the record types they belong to."""
+
+from typing import Any
+
+from server.fields.base import Field, Intake, as_text
+
+MAX_ID = 2**63 - 1
+APP = "svc.contexts.app"
+
+
+class Id(Field):
+    """The id of a record of type `target`, or of the type that the field `target_from` names.
+
+    `svc:<type>:<id or name>` stands for an id too. zero_ok: 0 is none."""
+
+    type = "id"
+    kind = "INTEGER"
+
+    def __init__(
+        self, note: str, target: str = "", *, target_from: str = "", zero_ok: bool = False, **options: Any
+    ) -> None:
+        super().__init__(note, **options)
+        self.target = target
+        self.target_from = target_from
+        self.zero_ok = zero_ok
+
+    def initial(self) -> Any:
+        return self.default or 0
+
+    def read(self, raw: Any, intake: Intake) -> int:
+        text = as_text(raw).strip()
+        target = self._target(intake)
+        if not text and self.zero_ok:
+            return 0
+        if text.startswith("svc:") and target:
+            found = intake.lookup.reference(target, text)
+            if found is None:
+                raise self.bad(f"'{text[:80]}' names no {target}")
+            return found
+        if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+            raise self.bad(f"'{text[:50]}' is not an id")
+        id = int(text)
+        if id == 0:
+            if self.zero_ok:
+                return 0
+            raise self.bad("must be the id of a record, not 0")
+        if target and not intake.lookup.exists(target, id):
+            raise self.bad(f"there is no {target} {id}")
+        return id
+
+    def is_blank(self, raw: Any) -> bool:
+        return super().is_blank(raw) or (not self.zero_ok and as_text(raw).strip() == "0")
+
+    def _target(self, intake: Intake) -> str:
+        if self.target_from:
+            return str(intake.values.get(self.target_from) or "")
+        return self.target
+
+    def limits(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"zero_ok": self.zero_ok}
+        if self.target or self.target_from:
+            shown["target"] = self.target or "*"
+        if self.target_from:
+            shown["target_from"] = self.target_from
+        return shown
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["integer", "string"], "description": self.note}
+
+
+class ContextName(Field):
+    """A record type: its uri, an alias or its full context; stored as the full context."""
+
+    type = "context"
+
+    def __init__(self, note: str, *, allowed: tuple[str, ...] = (), blank_ok: bool = False, **options: Any) -> None:
+        super().__init__(note, **options)
+        self.allowed = allowed
+        self.blank_ok = blank_ok
+
+    def initial(self) -> Any:
+        return self.default or ""
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        name = as_text(raw).strip()
+        if not name and self.blank_ok:
+            return ""
+        context = APP if name.lower() in ("app", APP) else intake.lookup.context(name.lower())
+        if context is None:
+            raise self.bad(f"'{name[:80]}' is not a record type")
+        if self.allowed and context not in self.allowed:
+            short = ", ".join(each.removeprefix("svc.contexts.") for each in self.allowed)
+            raise self.bad(f"'{name[:80]}' must be one of {short}")
+        return context
+
+    def limits(self) -> dict[str, Any]:
+        return {"blank_ok": True} if self.blank_ok else {}
+
+
+class IdList(Field):
+    """A list of ids of records of type `target`; replaces the set."""
+
+    type = "id_list"
+    takes_lists = True
+
+    def __init__(self, note: str, target: str, **options: Any) -> None:
+        super().__init__(note, stored=False, **options)
+        self.target = target
+
+    def read(self, raw: Any, intake: Intake) -> list[int]:
+        if raw == "":
+            return []
+        if not isinstance(raw, list):
+            raise self.bad("takes a list of ids")
+        one = Id(self.note, self.target)
+        one.name = self.name
+        return [one.coerce(item, intake) for item in raw]
+
+    def limits(self) -> dict[str, Any]:
+        return {"target": self.target}
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": "integer"}, "description": self.note}

@@ -1,0 +1,89 @@
+"""Numbers: whole, whole and not negative, with a fraction."""
+
+import math
+from typing import Any, ClassVar
+
+from server.fields.base import Field, Intake, as_text
+
+MAX_UINT = 4294967295
+MAX_NUMBER = 2**63 - 1
+
+
+class Number(Field):
+    """A whole number between `min` and `max`."""
+
+    type = "number"
+    kind = "INTEGER"
+    lowest: ClassVar[int] = -MAX_NUMBER
+    highest: ClassVar[int] = MAX_NUMBER
+
+    def __init__(self, note: str, *, min: int | None = None, max: int | None = None, **options: Any) -> None:
+        super().__init__(note, **options)
+        self.min = self.lowest if min is None else min
+        self.max = self.highest if max is None else max
+
+    def initial(self) -> Any:
+        return self.default or 0
+
+    def read(self, raw: Any, intake: Intake) -> int:
+        text = as_text(raw).strip()
+        if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 20:
+            raise self.bad(f"'{text[:50]}' is not a whole number")
+        value = int(text)
+        if value < self.min:
+            raise self.bad(f"{value} is below {self.min}")
+        if value > self.max:
+            raise self.bad(f"{value} is above {self.max}")
+        return value
+
+    def limits(self) -> dict[str, Any]:
+        shown = {}
+        if self.min != self.lowest:
+            shown["min"] = self.min
+        if self.max != self.highest:
+            shown["max"] = self.max
+        return shown
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.min, "maximum": self.max, "description": self.note}
+
+
+class Uint(Number):
+    """A whole number from 0."""
+
+    type = "uint"
+    lowest = 0
+    highest = MAX_UINT
+
+
+class Float(Field):
+    """A number with a fraction; blank is 0."""
+
+    type = "float"
+    kind = "REAL"
+
+    def __init__(self, note: str, *, min: float = -math.inf, max: float = math.inf, **options: Any) -> None:
+        super().__init__(note, **options)
+        self.min = min
+        self.max = max
+
+    def initial(self) -> Any:
+        return float(self.default or 0)
+
+    def read(self, raw: Any, intake: Intake) -> float:
+        text = as_text(raw).strip()
+        try:
+            value = float(text) if text else 0.0
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or "_" in text:
+            raise self.bad(f"'{text[:50]}' is not a number, such as 0.5")
+        if not self.min <= value <= self.max:
+            raise self.bad(f"{text} is not between {self.min:g} and {self.max:g}")
+        return value
+
+    def limits(self) -> dict[str, Any]:
+        return {} if math.isinf(self.max) else {"min": self.min, "max": self.max}
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "number", "description": self.note}

@@ -1,0 +1,152 @@
+"""Maps and lists, stored as JSON text; pictures; lists of references."""
+
+import base64
+import binascii
+import json
+import struct
+from typing import Any
+
+from server.fields.base import Field, Intake, as_text
+
+MAX_DEPTH = 32
+MAX_IMAGE_BYTES = 1_000_000
+IMAGE_SIDES = (50, 500)
+MAX_REFERENCES = 1000
+
+
+class Structure(Field):
+    """A map or a list, sent as `name[key]=...` or as JSON text of at most `max` characters."""
+
+    type = "object"
+    takes_lists = True
+
+    def __init__(self, note: str, max: int = 65535, *, is_list: bool = False, **options: Any) -> None:
+        super().__init__(note, **options)
+        self.max = max
+        self.is_list = is_list
+
+    def initial(self) -> Any:
+        return "[]" if self.is_list else "{}"
+
+    def read(self, raw: Any, intake: Intake) -> Any:
+        """The value itself; it is stored as JSON text by `stored_text`."""
+        value = raw
+        if not isinstance(raw, (dict, list)):
+            text = as_text(raw)
+            if not text:
+                return [] if self.is_list else {}
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError):
+                raise self.bad("is not a map; send name[key]=value or JSON") from None
+        if self.is_list and isinstance(value, dict):
+            raise self.bad("takes a list")
+        if not self.is_list and not isinstance(value, (dict, list)):
+            raise self.bad("takes a map")
+        text = json.dumps(value, ensure_ascii=False)
+        if len(text) > self.max:
+            raise self.bad(f"at most {self.max} characters as JSON, this has {len(text)}")
+        return value
+
+    def limits(self) -> dict[str, Any]:
+        return {"max_length": self.max}
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": ["object", "array", "string"], "description": self.note}
+
+
+class Image(Field):
+    """A PNG as a data URI; `data:null` removes it. The value is its bytes, b"" for none."""
+
+    type = "image"
+
+    def __init__(self, note: str, **options: Any) -> None:
+        super().__init__(note, stored=False, **options)
+
+    def read(self, raw: Any, intake: Intake) -> bytes:
+        text = as_text(raw)
+        if text == "data:null":
+            return b""
+        prefix = "data:image/png;base64,"
+        if not text.startswith(prefix):
+            raise self.bad("must be a PNG picture as data:image/png;base64,... or data:null")
+        try:
+            content = base64.b64decode(text[len(prefix) :], validate=True)
+        except (binascii.Error, ValueError):
+            raise self.bad("is not base64") from None
+        if len(content) > MAX_IMAGE_BYTES:
+            raise self.bad(f"at most {MAX_IMAGE_BYTES} bytes, this has {len(content)}")
+        if len(content) < 24 or not content.startswith(b"\x89PNG\r\n\x1a\n"):
+            raise self.bad("is not a PNG picture")
+        width, height = struct.unpack(">II", content[16:24])
+        low, high = IMAGE_SIDES
+        if not (low <= width <= high and low <= height <= high):
+            raise self.bad(f"must be {low} to {high} pixels on each side, this is {width} by {height}")
+        return content
+
+
+class References(Field):
+    """Records to link or attach: a list of `<type>:<id>`; a leading `-` takes one away."""
+
+    type = "links"
+    takes_lists = True
+
+    def __init__(self, note: str, **options: Any) -> None:
+        super().__init__(note, stored=False, **options)
+
+    def read(self, raw: Any, intake: Intake) -> list[tuple[bool, str, int]]:
+        """[(whether to add, full context, id)] in the order sent."""
+        if not isinstance(raw, list):
+            raise self.bad(f"takes a list: {self.name}[]=<type>:<id>")
+        if len(raw) > MAX_REFERENCES:
+            raise self.bad(f"at most {MAX_REFERENCES} references in one request")
+        return [self._reference(item, intake) for item in raw]
+
+    def _reference(self, item: Any, intake: Intake) -> tuple[bool, str, int]:
+        text = as_text(item).strip()
+        adds = not text.startswith("-")
+        name, _, number = text.removeprefix("-").rpartition(":")
+        context = intake.lookup.context(name.lower())
+        if context is None:
+            raise self.bad(f"'{text[:80]}' is not <type>:<id> of a known record type")
+        if not (number.isascii() and number.isdigit()) or len(number) > 19:
+            raise self.bad(f"'{text[:80]}' does not end with an id")
+        if adds and not intake.lookup.exists(context, int(number)):
+            raise self.bad(f"there is no {name} {number}")
+        return adds, context, int(number)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": "string"}, "description": self.note}
+
+
+class Fieldsets(Field):
+    """Custom fieldsets to attach, as a list or ids with commas between; a leading `-` detaches."""
+
+    type = "fieldsets"
+    takes_lists = True
+
+    def __init__(self, note: str, **options: Any) -> None:
+        super().__init__(note, stored=False, **options)
+
+    def read(self, raw: Any, intake: Intake) -> list[tuple[bool, int]]:
+        """[(whether to attach, id)]."""
+        items = raw if isinstance(raw, list) else [part for part in as_text(raw).split(",") if part.strip()]
+        found = []
+        for item in items:
+            text = as_text(item).strip()
+            number = text.removeprefix("-")
+            if not (number.isascii() and number.isdigit()) or len(number) > 19:
+                raise self.bad(f"'{text[:50]}' is not the id of a fieldset")
+            if not intake.lookup.exists("custom_fieldset", int(number)):
+                raise self.bad(f"there is no custom_fieldset {number}")
+            found.append((not text.startswith("-"), int(number)))
+        return found
+
+
+class CustomValues(Field):
+    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see records/shared/custom.py."""
+
+    type = "by custom field"
+
+    def __init__(self, note: str, **options: Any) -> None:
+        super().__init__(note, stored=False, **options)

@@ -1,0 +1,150 @@
+"""Texts: plain ones, web addresses, and those with a form of their own (mail address, language, zone, date, YAML)."""
+
+import datetime
+import re
+import urllib.parse
+from typing import Any
+
+import yaml
+
+from server import times
+from server.fields.base import Field, Intake, as_text
+from server.mail import addresses
+from server.store.tables import Column
+
+DEFAULT_MAX = 255
+_LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Z][a-z]{3})?([_-]([A-Z]{2}|[0-9]{3}))?\Z")
+
+
+class Text(Field):
+    """Characters. `max` counts them; longer is an error that names the limit, nothing is cut.
+
+    allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml.
+    exact: case counts when it is compared."""
+
+    type = "text"
+
+    def __init__(
+        self,
+        note: str,
+        max: int = DEFAULT_MAX,
+        *,
+        min: int = 0,
+        allowed: tuple[str, ...] = (),
+        pattern: str = "",
+        form: str = "",
+        blank_ok: bool = False,
+        exact: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(note, **options)
+        self.max = max
+        self.min = min
+        self.allowed = allowed
+        self.pattern = pattern
+        self.form = form
+        self.blank_ok = blank_ok
+        self.exact = exact
+
+    def initial(self) -> Any:
+        return self.default or ""
+
+    def column(self) -> Column:
+        return Column(self.name, "TEXT", self.initial(), nocase=not self.exact)
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        text = as_text(raw)
+        if len(text) > self.max:
+            raise self.bad(f"at most {self.max} characters, this has {len(text)}")
+        if "\x00" in text:
+            raise self.bad("must not hold a NUL character")
+        if text and len(text) < self.min:
+            raise self.bad(f"at least {self.min} characters")
+        if self.allowed and text not in self.allowed and text != "":
+            raise self.bad(f"'{text[:50]}' is not one of {', '.join(filter(None, self.allowed))}")
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            raise self.bad(f"'{text[:50]}' must match {self.pattern}")
+        return FORMS[self.form](self, text) if self.form and text else text
+
+    def limits(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"max_length": self.max, "too_long": "error"}
+        for name, value in (("min_length", self.min), ("pattern", self.pattern), ("format", self.form)):
+            if value:
+                shown[name] = value
+        if self.allowed:
+            shown["allowed"] = list(self.allowed)
+        if self.blank_ok:
+            shown["blank_ok"] = True
+        return shown
+
+    def schema(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"type": "string", "maxLength": self.max, "description": self.note}
+        if self.allowed:
+            shown["enum"] = list(self.allowed)
+        return shown
+
+
+class Url(Text):
+    """An http or https address, or blank. `schemes`: others that are fine too, "" for any."""
+
+    type = "url"
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        text = super().read(raw, intake)
+        if text and not text.lower().startswith(("http://", "https://")):
+            raise self.bad("must start with http:// or https://")
+        if text and (not urllib.parse.urlsplit(text).netloc or any(char <= " " for char in text)):
+            raise self.bad("is not a web address, such as https://example.com/")
+        return text
+
+
+def _email(field: Text, text: str) -> str:
+    address = text.strip().lower()
+    if not addresses.valid(address):
+        raise field.bad(f"'{text[:80]}' is not a mail address, such as ana@example.com")
+    return address
+
+
+def _language(field: Text, text: str) -> str:
+    if not _LANGUAGE.match(text):
+        raise field.bad(f"'{text[:50]}' is not a language, such as en_US")
+    return text
+
+
+def _timezone(field: Text, text: str) -> str:
+    times.zone(text)
+    return text
+
+
+def _date(field: Text, text: str) -> str:
+    try:
+        return datetime.date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise field.bad(f"'{text[:50]}' is not a date, such as 1980-12-31") from None
+
+
+def _yaml(field: Text, text: str) -> str:
+    try:
+        yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark else ""
+        raise field.bad(f"is not YAML{place}") from None
+    except RecursionError:
+        raise field.bad("is nested too deeply") from None
+    return text
+
+
+def _any(field: Text, text: str) -> str:
+    return text
+
+
+FORMS = {
+    "email": _email,
+    "emails": _any,
+    "language": _language,
+    "timezone": _timezone,
+    "date": _date,
+    "yaml": _yaml,
+    "extension": _any,
+}

@@ -1,0 +1,137 @@
+"""Conditions: the meaning of search terms as shapes with values, from which statements are composed once.
+
+A condition's `key` tells its shape apart from all others, `values` fill its slots, and `build(at)` makes the peewee
+expression, where `at(i)` is the slot of its i-th value. Two terms that differ in their values only share one statement."""
+
+import json
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.store.statements import in_list, slot
+
+At = Callable[[int], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on the rows of one table.
+
+    columns: the columns of that table it looks at, or None when it looks further; with them a count may be read
+    from the table's summary instead."""
+
+    key: Hashable
+    values: tuple[Any, ...]
+    build: Callable[[At], Any]
+    columns: frozenset[str] | None = None
+
+
+ALWAYS = Condition("always", (), lambda at: peewee.SQL("1"), frozenset())
+NEVER = Condition("never", (), lambda at: peewee.SQL("0"), frozenset())
+
+
+def slots_from(start: int) -> At:
+    """Slots counted from `start` in the values of a whole statement."""
+    return lambda index: slot(start + index)
+
+
+def all_of(conditions: Sequence[Condition]) -> Condition:
+    """Every one holds. Of none: ALWAYS."""
+    return _joined([each for each in conditions if each is not ALWAYS], "and", ALWAYS)
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    """At least one holds. Of none: NEVER."""
+    if any(each is ALWAYS for each in conditions):
+        return ALWAYS
+    return _joined([each for each in conditions if each is not NEVER], "or", NEVER)
+
+
+def negated(condition: Condition) -> Condition:
+    """It does not hold; a missing value counts as not holding inside, so it is found here."""
+    if condition is ALWAYS:
+        return NEVER
+    if condition is NEVER:
+        return ALWAYS
+    return Condition(
+        ("not", condition.key),
+        condition.values,
+        lambda at: peewee.Expression(
+            peewee.fn.COALESCE(condition.build(at), 0), "=", peewee.SQL("0"), flat=True
+        ),
+        condition.columns,
+    )
+
+
+def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condition:
+    if not parts:
+        return nothing
+    if len(parts) == 1:
+        return parts[0]
+    values: list[Any] = []
+    starts = []
+    for part in parts:
+        starts.append(len(values))
+        values.extend(part.values)
+
+    def build(at: At) -> Any:
+        whole = None
+        for part, start in zip(parts, starts, strict=True):
+            piece = part.build(lambda index, start=start: at(start + index))
+            if whole is None:
+                whole = piece
+            else:
+                whole = (whole & piece) if operator == "and" else (whole | piece)
+        return whole
+
+    columns: frozenset[str] | None = frozenset()
+    for part in parts:
+        columns = None if columns is None or part.columns is None else columns | part.columns
+    return Condition((operator, *(part.key for part in parts)), tuple(values), build, columns)
+
+
+def equals(column: Any, value: Any) -> Condition:
+    """`column = value`. `column` is a peewee column of a table."""
+    return Condition(("=", column_name(column)), (value,), lambda at: column == at(0), frozenset((column.name,)))
+
+
+def compared(column: Any, operator: str, value: Any) -> Condition:
+    """`column <operator> value`, where the operator is one of = != < <= > >=."""
+    sql = "<>" if operator == "!=" else operator
+    return Condition(
+        (sql, column_name(column)),
+        (value,),
+        lambda at: peewee.Expression(column, sql, at(0)),
+        frozenset((column.name,)),
+    )
+
+
+def between(column: Any, low: Any, high: Any) -> Condition:
+    """`low <= column <= high`."""
+    return Condition(
+        ("between", column_name(column)),
+        (low, high),
+        lambda at: column.between(at(0), at(1)),
+        frozenset((column.name,)),
+    )
+
+
+def one_of(column: Any, values: Sequence[Any]) -> Condition:
+    """The column's value is in the list."""
+    if not values:
+        return NEVER
+    if len(values) == 1:
+        return equals(column, values[0])
+    return Condition(
+        ("in", column_name(column)),
+        (json.dumps(list(values)),),
+        lambda at: in_list(column, at(0)),
+        frozenset((column.name,)),
+    )
+
+
+def column_name(column: Any) -> str:
+    """`table.column`, to tell shapes apart."""
+    return f"{column.source._path[-1]}.{column.name}"

@@ -1,0 +1,115 @@
+"""What every kind of filter has: its declaration, its place in a record type, and how its values are taken apart."""
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import peewee
+
+from server.errors import BadQuery, HelpdeskError
+from server.search.ast import Items, Subquery, Term, Text
+from server.search.conditions import Condition, any_of, negated
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+    from server.store.tables import Table
+
+
+class Filter:
+    """A name usable in a search of one record type.
+
+    column: the column compared, "" for one that looks elsewhere. default: bare words go here.
+    sortable: `sort:` takes the name too; None means: when it has a column."""
+
+    type: ClassVar[str] = ""
+    splits_commas: ClassVar[bool] = False  # `id:7,8` is a list
+
+    def __init__(
+        self,
+        name: str,
+        note: str,
+        column: str = "",
+        *,
+        default: bool = False,
+        sortable: bool | None = None,
+        aliases: tuple[str, ...] = (),
+        target: str = "",
+    ) -> None:
+        self.name = name
+        self.note = note
+        self.column_name = column
+        self.default = default
+        self.sortable = bool(column) and not default if sortable is None else sortable
+        self.aliases = aliases
+        self.target = target
+        self.table: Table
+
+    def bind(self, table: "Table") -> "Filter":
+        """This filter for the record type with this table."""
+        bound = copy.copy(self)
+        bound.table = table
+        return bound
+
+    @property
+    def column(self) -> peewee.Column:
+        """The column it compares."""
+        return peewee.Column(self.table.sql, self.column_name)
+
+    def condition(self, term: Term, scope: "Scope") -> Condition:
+        """What the term means. Raises BadQuery at the term's position."""
+        try:
+            found = self.meaning(term, scope)
+        except BadQuery:
+            raise
+        except HelpdeskError as error:
+            raise BadQuery(f"{self.name}: {error.message}", position=term.value_position) from error
+        return negated(found) if term.negated else found
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        """The condition without the term's negation."""
+        value = term.value
+        if isinstance(value, Subquery):
+            raise self.bad(term, "takes a value, not a query in parentheses")
+        if isinstance(value, Items):
+            return any_of([self.item(text, scope) for text in value.items])
+        if self.splits_commas and not value.quoted and "," in value.value:
+            parts = [Text(part, False, value.position) for part in value.value.split(",") if part]
+            return any_of([self.item(part, scope) for part in parts])
+        return self.one(value, scope)
+
+    def item(self, text: Text, scope: "Scope") -> Condition:
+        """One value out of a list."""
+        return self.one(text, scope)
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        """A single value."""
+        raise NotImplementedError  # every kind that does not replace `meaning` has its own
+
+    def bad(self, term: Term, reason: str) -> BadQuery:
+        """The error for a value of this filter."""
+        return BadQuery(f"{self.name}: {reason}", position=term.value_position, field=self.name)
+
+    def order(self, scope: "Scope") -> Any:
+        """The expression to sort and group by."""
+        return self.column
+
+    def describe(self) -> dict[str, Any]:
+        """As data, for `describe --json` and the reference pages."""
+        shown: dict[str, Any] = {
+            "name": self.name,
+            "type": self.type,
+            "default": self.default,
+            "sortable": self.sortable,
+            "note": self.note,
+        }
+        if self.column_name:
+            shown["key"] = self.column_name
+        if self.target:
+            shown["target"] = self.target
+        if self.aliases:
+            shown["aliases"] = list(self.aliases)
+        return shown
+
+
+def is_null(text: Text) -> bool:
+    """Whether the value is the word null."""
+    return not text.quoted and text.value.lower() == "null"

@@ -1,0 +1,39 @@
+"""Filters on a column with few values, each with a word: `status:open`, by first letter too."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Invalid, nearest
+from server.search.ast import Text
+from server.search.conditions import Condition, equals
+from server.search.filters.base import Filter
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+
+class ChoiceFilter(Filter):
+    """choices: {word: stored value}. The first letter of a word is enough, and so is the stored value itself."""
+
+    type = "enum"
+    splits_commas = True
+
+    def __init__(
+        self, name: str, note: str, column: str, choices: dict[str, Any], words: tuple[str, ...] = (), **options: Any
+    ) -> None:
+        super().__init__(name, note, column, **options)
+        self.choices = choices
+        self.words = words or tuple(choices)
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        return equals(self.column, self.stored(text.value))
+
+    def stored(self, word: str) -> Any:
+        """The stored value of a word. Raises Invalid."""
+        wanted = word.strip().lower()
+        for known, value in self.choices.items():
+            if wanted and (known == wanted or known[0] == wanted or str(value).lower() == wanted):
+                return value
+        raise Invalid(f"'{word[:50]}' is not one of {', '.join(self.words)}{nearest(wanted, self.choices)}")
+
+    def describe(self) -> dict[str, Any]:
+        return super().describe() | {"values": list(self.words)}

@@ -1,0 +1,106 @@
+"""Filters on instants: since a time, between two, never, or parts of the calendar such as working days."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server import times
+from server.errors import Invalid, nearest
+from server.search.ast import Items, Subquery, Term, Text
+from server.search.conditions import Condition, all_of, any_of, between, column_name, compared, equals
+from server.search.filters.base import Filter
+from server.search.values import split_comparison
+from server.store.statements import in_list
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+PARTS = ("since", "until", "days", "day", "months", "month", "dom", "doms", "weeks", "week", "times", "time")
+LATEST = 253402300799  # the last second of the year 9999
+
+
+class DateFilter(Filter):
+    """A column of Unix seconds; 0 is no date."""
+
+    type = "date"
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        if isinstance(term.value, Subquery):
+            return parameter_form(self.column, term.value, scope)
+        return super().meaning(term, scope)
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        return date_condition(self.column, text.value, scope)
+
+
+def date_condition(column: Any, value: str, scope: "Scope") -> Condition:
+    """How `column` compares with a date text. Raises Invalid."""
+    lowered = value.strip().lower()
+    if lowered in ("never", "null", ""):
+        return equals(column, 0)
+    operator, rest = split_comparison(value)
+    if operator and operator not in ("=", "!="):
+        return all_of([compared(column, operator, _edge(operator, rest, scope)), compared(column, ">", 0)])
+    span = times.span(rest if operator else value, scope.now, scope.tz)
+    return between(column, span.start, span.end)
+
+
+def _edge(operator: str, text: str, scope: "Scope") -> int:
+    """The instant that `>text` and the like compare with: after a day means after its last second."""
+    span = times.span(f"{text} to {text}", scope.now, scope.tz)
+    return span.end if operator in (">", "<=") else span.start
+
+
+def parameter_form(column: Any, query: Subquery, scope: "Scope") -> Condition:
+    """`created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
+    given: dict[str, str] = {}
+    for child in query.root.children:
+        if not isinstance(child, Term) or isinstance(child.value, Subquery):
+            raise Invalid("in parentheses a date takes since:, until:, days:, months:, dom:, weeks: and times:")
+        if child.field not in PARTS:
+            raise Invalid(f"'{child.field}' is not a part of a date{nearest(child.field, PARTS)}")
+        given[child.field.removesuffix("s")] = _joined(child.value)
+    conditions = [_range(column, given, scope)]
+    zone = str(scope.tz)
+    for part, read, name in (
+        ("day", times.weekdays, "weekday"),
+        ("month", times.months, "month"),
+        ("dom", times.days_of_month, "day"),
+        ("week", times.weeks, "week"),
+    ):
+        if part in given:
+            conditions.append(_part_in(column, zone, name, sorted(read(given[part]))))
+    if "time" in given:
+        limits = times.times_of_day(given["time"])
+        conditions.append(any_of([_minute_between(column, zone, first, last) for first, last in limits]))
+    return all_of(conditions)
+
+
+def _joined(value: Items | Text) -> str:
+    return ",".join(item.value for item in value.items) if isinstance(value, Items) else value.value
+
+
+def _range(column: Any, given: dict[str, str], scope: "Scope") -> Condition:
+    start = times.span(given["since"], scope.now, scope.tz).start if "since" in given else 1
+    if "until" in given:
+        end = times.span(f"big bang to {given['until']}", scope.now, scope.tz).end
+    else:
+        end = scope.now if "since" in given else LATEST
+    return between(column, start, end)
+
+
+def _part_in(column: Any, zone: str, part: str, wanted: list[int]) -> Condition:
+    return Condition(
+        ("date part", column_name(column), part),
+        (zone, part, json.dumps(wanted)),
+        lambda at: in_list(peewee.fn.date_part(column, at(0), at(1)), at(2)),
+    )
+
+
+def _minute_between(column: Any, zone: str, first: int, last: int) -> Condition:
+    return Condition(
+        ("minute between", column_name(column)),
+        (zone, first, last),
+        lambda at: peewee.fn.date_part(column, at(0), "minute").between(at(1), at(2)),
+    )

@@ -1,0 +1,73 @@
+"""Filters on links and on what a pair of context and id points to: by record type, or by a query on one type."""
+
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.errors import Invalid, nearest
+from server.search.ast import Text
+from server.search.conditions import Condition, compared, equals, negated
+from server.search.filters.base import Filter
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+ANY = frozenset(("*", "y", "yes", "any", "true"))
+NONE = frozenset(("n", "no", "none", "null"))
+
+
+class TypeFilter(Filter):
+    """prefix: the pair of columns `<prefix>__context` and `<prefix>_id`. Takes record types, any, none."""
+
+    type = "links"
+    splits_commas = True
+
+    def __init__(self, name: str, note: str, prefix: str, **options: Any) -> None:
+        super().__init__(name, note, sortable=False, **options)
+        self.prefix = prefix
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        column = peewee.Column(self.table.sql, f"{self.prefix}__context")
+        word = text.value.strip().lower()
+        if word in ANY:
+            return compared(column, "!=", "")
+        if word in NONE:
+            return equals(column, "")
+        return equals(column, context_named(word, scope))
+
+
+class LinksFilter(Filter):
+    """Linked to at least one record of these types."""
+
+    type = "links"
+    splits_commas = True
+
+    def __init__(self, name: str, note: str, context: str, **options: Any) -> None:
+        super().__init__(name, note, sortable=False, **options)
+        self.context = context
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        word = text.value.strip().lower()
+        if word in ANY:
+            return self._linked(None)
+        if word in NONE:
+            return negated(self._linked(None))
+        return self._linked(context_named(word, scope))
+
+    def _linked(self, other: str | None) -> Condition:
+        link = peewee.Table("link", alias="links")
+        own, context = peewee.Column(self.table.sql, "id"), self.context
+
+        def build(at: Any) -> Any:
+            query = link.select(link.c.from_id).where(link.c.from_context == context)
+            return own.in_(query if other is None else query.where(link.c.to_context == at(0)))
+
+        return Condition(("linked", context, other is None), () if other is None else (other,), build)
+
+
+def context_named(word: str, scope: "Scope") -> str:
+    """The full context of a record type's name. Raises Invalid with the nearest one."""
+    found = scope.record_type(word)
+    if found is None:
+        raise Invalid(f"'{word[:50]}' is not a record type{nearest(word, scope.type_names())}")
+    return found.context

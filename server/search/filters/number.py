@@ -1,0 +1,96 @@
+"""Filters on numbers: equal, compared, in a range, in a list; also sizes, durations and scaled decimals."""
+
+from typing import TYPE_CHECKING, Any
+
+from server import times
+from server.errors import Invalid
+from server.search.ast import Text
+from server.search.conditions import NEVER, Condition, between, compared, equals
+from server.search.filters.base import Filter, is_null
+from server.search.values import integer, size_bytes, split_comparison, split_range
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+
+class NumberFilter(Filter):
+    """Whole numbers."""
+
+    type = "number"
+    splits_commas = True
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        return self.number_condition(self.column, text)
+
+    def number_condition(self, column: Any, text: Text) -> Condition:
+        """How `column` compares with one value."""
+        if is_null(text):
+            return self.unset(column)
+        limits = split_range(text.value)
+        if limits:
+            return between(column, self.number(limits[0]), self.number(limits[1]))
+        operator, rest = split_comparison(text.value)
+        return compared(column, operator or "=", self.number(rest))
+
+    def number(self, text: str) -> int | float:
+        """One number of a value. Raises Invalid."""
+        return integer(text.strip())
+
+    def unset(self, column: Any) -> Condition:
+        """What `null` means: these columns always hold a value, 0 is one."""
+        return NEVER
+
+
+class ChooserFilter(NumberFilter):
+    """The id of another record; `null` is none."""
+
+    type = "chooser"
+
+    def unset(self, column: Any) -> Condition:
+        return equals(column, 0)
+
+
+class BytesFilter(NumberFilter):
+    """A size, with units such as kB and MiB."""
+
+    type = "bytes"
+
+    def number(self, text: str) -> int:
+        return size_bytes(text.strip())
+
+
+class DurationFilter(NumberFilter):
+    """Seconds, or a time text such as `1 hour`."""
+
+    type = "duration"
+
+    def number(self, text: str) -> int:
+        return times.duration(text.strip())
+
+
+class DecimalFilter(NumberFilter):
+    """A number with a fraction. `scale` is the factor between what is written and what is stored."""
+
+    type = "decimal"
+
+    def __init__(self, name: str, note: str, column: str = "", scale: float = 1, **options: Any) -> None:
+        super().__init__(name, note, column, **options)
+        self.scale = scale
+
+    def number(self, text: str) -> int | float:
+        return decimal(text.strip()) * self.scale
+
+
+def decimal(text: str) -> float:
+    """A decimal number. Raises Invalid.
+
+    >>> decimal("0.9")
+    0.9
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value != value or value in (float("inf"), float("-inf")) or "_" in text:
+        raise Invalid(f"'{text[:50]}' is not a number, such as 12 or 0.5")
+    return value

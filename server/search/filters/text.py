@@ -1,0 +1,67 @@
+"""Filters on text columns: a word anywhere, at the beginning, or the whole; quotes and wildcards as written."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import peewee
+
+from server.search.ast import Text
+from server.search.conditions import At, Condition, column_name, equals
+from server.search.filters.base import Filter, is_null
+from server.search.values import is_wildcard, like_pattern
+from server.store.dialect import fold
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+Match = Literal["exact", "prefix", "partial"]
+
+
+class TextFilter(Filter):
+    """`match` tells how an unquoted value without wildcards is compared. Case does not matter."""
+
+    type = "text"
+
+    def __init__(self, name: str, note: str, column: str = "", match: Match = "partial", **options: Any) -> None:
+        super().__init__(name, note, column, **options)
+        self.match = match
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        return text_condition(self.column, text, self.match)
+
+    def item(self, text: Text, scope: "Scope") -> Condition:
+        return text_condition(self.column, text, "exact")
+
+    def describe(self) -> dict[str, Any]:
+        return super().describe() | {"match": self.match}
+
+
+class AllWords(TextFilter):
+    """The default filter of a type without a full-text index: every bare word must occur."""
+
+    def __init__(self, note: str, column: str, match: Match = "partial") -> None:
+        super().__init__("text", note, column, match, default=True, sortable=False)
+
+
+def text_condition(column: Any, text: Text, match: Match) -> Condition:
+    """How `column` compares with one value of a text filter."""
+    value = text.value
+    if is_null(text):
+        return equals(column, "")
+    if is_wildcard(value):
+        return like(column, like_pattern(value))
+    if text.quoted or match == "exact":
+        return like(column, like_pattern(value)) if not value.isascii() else equals(column, value)
+    pattern = like_pattern(value)
+    return like(column, pattern + "%" if match == "prefix" else f"%{pattern}%")
+
+
+def like(column: Any, pattern: str) -> Condition:
+    """`column` matches a LIKE pattern with `\\` as its escape character; case does not matter, beyond ASCII either."""
+    folded = not pattern.isascii()
+
+    def build(at: At) -> Any:
+        left = peewee.fn.fold(column) if folded else column
+        return peewee.NodeList((left, peewee.SQL("LIKE"), at(0), peewee.SQL("ESCAPE '\\'")), parens=True)
+
+    value = fold(pattern) if folded else pattern
+    return Condition(("like", column_name(column), folded), (value,), build, frozenset((column.name,)))

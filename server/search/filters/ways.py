@@ -1,0 +1,133 @@
+"""How records of one type lead to records of another: by a column, from the other side, through a table between.
+
+A way turns "the ids of the others" into a condition on one's own table."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+if TYPE_CHECKING:
+    from server.store.tables import Table
+
+
+class Way:
+    """key: its shape. needs: the column of the inner select, `id` when not said otherwise."""
+
+    key: Any = ()
+    needs = "id"
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        """The condition on `table` that a record is reached from one of `inner`'s."""
+        return _column(table, "id").in_(inner)
+
+
+@dataclass(frozen=True)
+class Own(Way):
+    """The same record."""
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return "own"
+
+
+@dataclass(frozen=True)
+class Behind(Way):
+    """The others' ids stand in a column of this table."""
+
+    column: str
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return ("behind", self.column)
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        return _column(table, self.column).in_(inner)
+
+
+@dataclass(frozen=True)
+class BehindContext(Way):
+    """The other's record type stands in one column, its id in another."""
+
+    prefix: str
+    context: str
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return ("behind", self.prefix, self.context)
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        return (_column(table, f"{self.prefix}__context") == self.context) & _column(
+            table, f"{self.prefix}_id"
+        ).in_(inner)
+
+
+@dataclass(frozen=True)
+class PointingHere(Way):
+    """A column of the other table holds this record's id. `only` are further conditions on it: {column: value}."""
+
+    other: str
+    column: str
+    only: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return ("here", self.other, self.column, self.only)
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        return _column(table, "id").in_(select_between(self.other, self.column, "id", self.only, inner))
+
+
+@dataclass(frozen=True)
+class Through(Way):
+    """A table between holds pairs of ids: `own` of this record, `other` of the other one."""
+
+    between: str
+    own: str
+    other: str
+    only: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return ("through", self.between, self.own, self.other, self.only)
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        return _column(table, "id").in_(select_between(self.between, self.own, self.other, self.only, inner))
+
+
+@dataclass(frozen=True)
+class First(Way):
+    """Of the others that point here, the first (or last) one only."""
+
+    other: str
+    column: str
+    only: tuple[tuple[str, Any], ...] = ()
+    is_last: bool = False
+
+    @property
+    def key(self) -> Any:  # type: ignore[override]
+        return ("first", self.other, self.column, self.only, self.is_last)
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        others = peewee.Table(self.other, alias="one_of_them")
+        edge = peewee.fn.MAX if self.is_last else peewee.fn.MIN
+        chosen = others.select(edge(others.c.id)).group_by(getattr(others.c, self.column))
+        for name, value in self.only:
+            chosen = chosen.where(getattr(others.c, name) == value)
+        outer = peewee.Table(self.other, alias="chosen_one")
+        return _column(table, "id").in_(
+            outer.select(getattr(outer.c, self.column)).where(outer.c.id.in_(chosen), outer.c.id.in_(inner))
+        )
+
+
+def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any) -> Any:
+    """The `wanted` column of the rows whose `known` column is among `inner` and whose others are as `only` says."""
+    table = peewee.Table(between, alias=f"via_{between}")
+    query = table.select(getattr(table.c, wanted)).where(getattr(table.c, known).in_(inner))
+    for name, value in only:
+        query = query.where(getattr(table.c, name) == value)
+    return query
+
+
+def _column(table: "Table", name: str) -> peewee.Column:
+    return peewee.Column(table.sql, name)

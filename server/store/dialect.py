@@ -1,0 +1,45 @@
+"""What SQLite lacks and our statements use: functions added to each connection. Another database would have its own."""
+
+import datetime
+import functools
+import zoneinfo
+
+import apsw
+
+
+def add_functions(connection: apsw.Connection) -> None:
+    """Make `fold` and `date_part` known to this connection."""
+    connection.create_scalar_function("fold", fold, 1, deterministic=True)
+    connection.create_scalar_function("date_part", date_part, 3, deterministic=True)
+
+
+def fold(text: str | None) -> str | None:
+    """Text as compared by searches that hold letters beyond ASCII: SQLite's own LIKE folds ASCII only."""
+    return text.casefold() if isinstance(text, str) else text
+
+
+def date_part(at: int | None, zone: str, part: str) -> int | None:
+    """A part of the local date and time at an instant, Unix seconds: weekday (Sunday 0), month, day, week (from Sunday,
+    days before the first Sunday are week 0), hour, minute (of the day). None where there is no date."""
+    if not at:
+        return None
+    try:
+        local = datetime.datetime.fromtimestamp(at, _zone(zone))
+    except (OverflowError, ValueError, OSError):
+        return None
+    if part == "weekday":
+        return local.isoweekday() % 7
+    if part == "month":
+        return local.month
+    if part == "day":
+        return local.day
+    if part == "week":
+        return int(local.strftime("%U"))
+    if part == "hour":
+        return local.hour
+    return local.hour * 60 + local.minute
+
+
+@functools.lru_cache(maxsize=64)
+def _zone(name: str) -> datetime.tzinfo:
+    return zoneinfo.ZoneInfo(name)
