@@ -1,7 +1,7 @@
 """The settings of one process: the table of them, and where their values come from.
 
-Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats the defaults. Settings of the service itself, such
-as mail servers and branding, live in the database and not here. A row is added together with the code that obeys it.
+Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats the defaults. Settings of the service itself,
+such as mail servers and branding, live in the database and not here.
 """
 
 import re

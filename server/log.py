@@ -1,0 +1,193 @@
+"""Events as lines: `2026-11-20T21:14:52.123Z info request.done route=/rest/records status=200`.
+
+Standard logging underneath, so that other packages' records end in the same lines. Callers pass values, not sentences,
+and never tokens, passwords or bodies: nothing here looks for them, but `mask_path` hides the ones that stand in a path.
+"""
+
+import json
+import logging
+import re
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+from urllib.parse import unquote
+
+from server.errors import Invalid
+
+ROOT = "helpdesk"
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "critical"}
+
+_is_plain = re.compile(r"[A-Za-z0-9_./:@+*,;!?()\[\]{}<>|~^&%$#'-]+").fullmatch  # ASCII without blank, quote, =, \
+_SECRET_PART = re.compile(r"(/(?:webhooks|setup|reset)/+)[^/]+", re.IGNORECASE)
+# Control, soft hyphen, zero-width, bidi and tag characters, lone surrogates; tab and line feed are handled apart.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+class Log:
+    """Writes events under one name. `keys` are values of any type; their names are ours, never a client's."""
+
+    __slots__ = ("_handle", "_logger", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._logger = logging.getLogger(name)
+        self._handle = self._logger.handle
+
+    def debug(self, event: str, /, **keys: object) -> None:
+        self._write(logging.DEBUG, event, keys)
+
+    def info(self, event: str, /, **keys: object) -> None:
+        self._write(logging.INFO, event, keys)
+
+    def warning(self, event: str, /, **keys: object) -> None:
+        self._write(logging.WARNING, event, keys)
+
+    def error(self, event: str, /, **keys: object) -> None:
+        self._write(logging.ERROR, event, keys)
+
+    def exception(self, event: str, /, **keys: object) -> None:
+        """An error event followed by the traceback of the exception being handled, indented."""
+        self._write(logging.ERROR, event, keys, sys.exc_info())
+
+    def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
+        # Not Logger.info(): it looks for the calling line in the stack, which costs more than all of the rest.
+        if self._logger.isEnabledFor(level):
+            self._handle(logging.LogRecord(self._name, level, "", 0, event, (keys,) if keys else None, exc_info))
+
+
+def get(name: str) -> Log:
+    """The log of one area, such as get("mail"). Events of all areas end in the same place."""
+    return Log(f"{ROOT}.{name}")
+
+
+def configure(level: str = "info", form: str = "text", stream: TextIO | None = None) -> None:
+    """Send everything that the process logs to `stream` (standard error), replacing what was set up before.
+
+    level: debug, info, warning or error; form: text or json. Raises Invalid for others.
+    """
+    if level not in LEVELS or form not in ("text", "json"):
+        raise Invalid(f"log level '{level}' or format '{form}' is not known; use one of {', '.join(LEVELS)}, and text "
+                      "or json", field="log_level")
+    # Facts that no line shows; finding them costs for each record.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    handler = LineHandler(stream or sys.stderr, text_line if form == "text" else json_line)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug records are many and not ours
+    logging.getLogger(ROOT).setLevel(LEVELS[level])
+
+
+class LineHandler(logging.Handler):
+    """Writes each record as one line, at once."""
+
+    def __init__(self, stream: TextIO, form: Callable[[logging.LogRecord], str]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._form = form
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._stream.write(self._form(record) + "\n")
+            self._stream.flush()
+        except Exception:
+            self.handleError(record)
+
+
+def text_line(record: logging.LogRecord) -> str:
+    """`time level event key=value ...`, without a line end; a traceback follows, indented."""
+    event, keys = _event_and_keys(record)
+    parts = [_moment(record.created), NAMES.get(record.levelno) or record.levelname.lower(), event]
+    for key, value in keys.items():
+        if value.__class__ is int:  # most values are, and a number is never quoted
+            parts.append(f"{key}={value}")
+            continue
+        text = _as_text(value)
+        parts.append(f"{key}={text}" if _is_plain(text) else f"{key}={quoted(text)}")
+    line = " ".join(parts)
+    return line + _traceback(record) if record.exc_info and record.exc_info[0] else line
+
+
+def json_line(record: logging.LogRecord) -> str:
+    """The same as one JSON object: `at`, `level`, `event`, then the keys; `traceback` when there is one."""
+    event, keys = _event_and_keys(record)
+    level = NAMES.get(record.levelno) or record.levelname.lower()
+    shown: dict[str, object] = {"at": _moment(record.created), "level": level, "event": event}
+    for key, value in keys.items():
+        shown[key] = value if value is None or isinstance(value, bool | int | float) else str(value)
+    if record.exc_info and record.exc_info[0]:
+        shown["traceback"] = _traceback(record)
+    return json.dumps(shown)
+
+
+def quoted(text: str) -> str:
+    """`text` in double quotes on one line, whatever it contains.
+
+    >>> print(quoted('two words'), quoted('line\\nend'), quoted(''))
+    "two words" "line\\nend" ""
+    """
+    inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    return f'"{_escaped(inner)}"'
+
+
+def mask_path(path: str) -> str:
+    """The path of a request with the secrets that stand in it hidden, and without a query.
+
+    >>> mask_path("/webhooks/k7Qm2/orders?x=1")
+    '/webhooks/***/orders'
+    >>> mask_path("/rest/records/ticket/1.json")
+    '/rest/records/ticket/1.json'
+    """
+    path = path.partition("?")[0]
+    if "%" in path:
+        path = unquote(path)  # /%77ebhooks/... names the same place
+    return _SECRET_PART.sub(r"\1***", path)
+
+
+def _event_and_keys(record: logging.LogRecord) -> tuple[str, dict[str, object]]:
+    """Ours carry the event as message and the keys as arguments; the records of other packages become one key."""
+    if record.name.startswith(ROOT):
+        # logging unpacks a single dict argument
+        return str(record.msg), record.args if isinstance(record.args, dict) else {}
+    return record.name, {"message": record.getMessage()}
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    """What a terminal would obey or hide, as \\uXXXX."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _traceback(record: logging.LogRecord) -> str:
+    # Indented, so that no message inside can pass for a line of its own.
+    text = logging.Formatter().formatException(record.exc_info)  # type: ignore[arg-type]
+    return "".join(f"\n    {line}" for line in _escaped(text).split("\n"))
+
+
+_last: tuple[int, str] = (-1, "")
+
+
+def _moment(unix_seconds: float) -> str:
+    """UTC with milliseconds. The text of the second is kept, since most lines share it with the one before."""
+    global _last
+    whole = int(unix_seconds)
+    second, text = _last  # read and replaced as one, because threads share it
+    if second != whole:
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
+        _last = (whole, text)
+    return f"{text}.{int((unix_seconds - whole) * 1000):03d}Z"
