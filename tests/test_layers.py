@@ -1,0 +1,236 @@
+"""Who may import whom: every import of the project against the table of layers; and words that stand nowhere in it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# From the top down. A unit is a module or a folder directly under server/, or the console. It may import units of rows
+# above its own, and itself; never a neighbour in its row.
+LAYERS: tuple[frozenset[str], ...] = tuple(
+    frozenset(row.split())
+    for row in (
+        "errors",
+        "clock settings log context events markup outbound resources times",
+        "store mail kata template",
+        "search",
+        "fields",
+        "records",
+        "access jobs",
+        "desk",
+        "automation",
+        "web",
+        "console",
+        "app",
+        "__main__",
+    )
+)
+ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
+
+# Spelled backwards, so that this file does not contain them: the product that the interface came from, and paths of the
+# machines that this was written on.
+UNWANTED = re.compile(
+    "|".join(
+        [
+            *(r"\b" + word[::-1] for word in ("brec", "skcolbved", "puorgbew")),
+            *(re.escape(path[::-1]) for path in ("/krow/", "/toor/", "/pmt/", "/mraf/", "sboj_hsab")),
+            *(re.escape(path[::-1]) for path in ("/ceps/derahs", "/ngised/derahs", "/ecnerefer/derahs", "derahs/..")),
+        ]
+    ).encode(),
+    re.IGNORECASE,
+)
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """{dotted name: file} of everything under server/ and console/; a package's name stands for its __init__.py."""
+    found = {}
+    for path in sorted([*root.glob("server/**/*.py"), *root.glob("console/**/*.py")]):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def unit_of(module: str) -> str | None:
+    """The unit of the table that a module belongs to; None for the bare package `server`.
+
+    >>> unit_of("server.mail.transports.smtp"), unit_of("console.forms"), unit_of("server")
+    ('mail', 'console', None)
+    """
+    parts = module.split(".")
+    if parts[0] == "console":
+        return "console"
+    return parts[1] if len(parts) > 1 else None
+
+
+def imports(source: str, module: str, *, is_package: bool, known: set[str]) -> set[str]:
+    """The modules of ours that a source text imports, anywhere in it but under `if TYPE_CHECKING`."""
+    package = module if is_package else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in _run_time_nodes(ast.parse(source)):
+        found.update(_named_by(node, package, known))
+    return {name for name in found if name.split(".")[0] in ("server", "console")} - {module}
+
+
+def _run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for other in child.orelse:
+                yield other
+                yield from _run_time_nodes(other)
+            continue
+        yield child
+        yield from _run_time_nodes(child)
+
+
+def _named_by(node: ast.AST, package: str, known: set[str]) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=origin, names=names, level=level):
+            base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+            stem = ".".join([*base, *([origin] if origin else [])])
+            for alias in names:
+                submodule = f"{stem}.{alias.name}"
+                yield submodule if submodule in known else stem
+        case ast.Call(func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"), args=[first, *_]):
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value
+
+
+def wrong_imports(graph: dict[str, set[str]]) -> list[str]:
+    """A sentence for each import that the table forbids."""
+    complaints = []
+    for module, targets in sorted(graph.items()):
+        for target in sorted(targets):
+            unit, other = unit_of(module), unit_of(target)
+            if unit == other or (other is not None and unit is not None and ROW.get(other, 99) < ROW.get(unit, -1)):
+                continue
+            complaints.append(f"{module} imports {target}: '{unit}' stands in row {ROW.get(unit or '', '?')}, "
+                              f"'{other}' in row {ROW.get(other or '', '?')}")
+    return complaints
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """The modules of one circle of imports, in order; empty when there is none."""
+    finished: set[str] = set()
+    for start in sorted(graph):
+        trail = [start]
+        left = {start: sorted(graph[start])}
+        while trail and start not in finished:
+            targets = left[trail[-1]]
+            if not targets:
+                finished.add(trail.pop())
+                continue
+            target = targets.pop(0)
+            if target in trail:
+                return [*trail[trail.index(target):], target]
+            if target in graph and target not in finished:
+                trail.append(target)
+                left[target] = sorted(graph[target])
+    return []
+
+
+def project_graph() -> dict[str, set[str]]:
+    files = modules(ROOT)
+    return {
+        module: imports(path.read_text("utf-8"), module, is_package=path.name == "__init__.py", known=set(files))
+        for module, path in files.items()
+    }
+
+
+def project_files(root: Path) -> list[Path]:
+    """All files of the project: neither git's own nor what .gitignore names."""
+    ignored = {line.strip("/\n") for line in (root / ".gitignore").read_text("utf-8").splitlines() if line} | {".git"}
+    found: list[Path] = []
+    folders = [root]
+    while folders:
+        for path in sorted(folders.pop().iterdir()):
+            if path.name in ignored or any(path.match(pattern) for pattern in ignored):
+                continue
+            (folders if path.is_dir() else found).append(path)
+    return found
+
+
+def test_no_module_imports_what_stands_beside_or_below_it():
+    assert wrong_imports(project_graph()) == []
+
+
+def test_imports_run_in_no_circle():
+    assert circle(project_graph()) == []
+
+
+def test_every_module_under_server_has_a_row():
+    homeless = [module for module in modules(ROOT) if unit_of(module) not in (None, *ROW)]
+    assert homeless == [], "add the module to a folder of the table, or the folder to the table"
+
+
+def test_no_file_mentions_what_must_not_be_mentioned():
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in project_files(ROOT)
+        for number, line in enumerate([path.name.encode(), *path.read_bytes().split(b"\n")])
+        if UNWANTED.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import server.store.writer", {"server.store.writer"}),
+        ("from server import errors", {"server.errors"}),
+        ("from server.errors import Invalid", {"server.errors"}),
+        ("def later():\n    from server.desk import tickets", {"server.desk.tickets"}),
+        ("from . import parse", {"server.mail.parse"}),
+        ("from ..errors import Invalid", {"server.errors"}),
+        ("from .. import errors", {"server.errors"}),
+        ("import importlib\nimportlib.import_module('server.web')", {"server.web"}),
+        ("import json, tornado", set()),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from server.desk import tickets", set()),
+        ("import typing\nif typing.TYPE_CHECKING:\n    import json\nelse:\n    import server.app", {"server.app"}),
+    ],
+)
+def test_imports_are_seen_in_every_form(source, found):
+    known = {"server", "server.errors", "server.mail", "server.mail.parse", "server.desk.tickets"}
+    assert imports(source, "server.mail.compose", is_package=False, known=known) == found
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "allowed"),
+    [
+        ("server.log", "server.errors", True),
+        ("server.log", "server.settings", False),
+        ("server.errors", "server.log", False),
+        ("server.store.writer", "server.store.database", True),
+        ("server.mail.parse", "server.store.blobs", False),
+        ("server.fields.text", "server.search.ast", True),
+        ("server.search.ast", "server.fields.text", False),
+        ("server.desk.tickets", "server.records.ticket", True),
+        ("server.web.rest.tickets", "console.forms", False),
+        ("console.forms", "server.web.handler", True),
+        ("server.app", "console.forms", True),
+        ("server.__main__", "server.app", True),
+        ("server.elsewhere", "server.errors", False),
+        ("server.desk.tickets", "server.elsewhere", False),
+        ("server", "server.errors", False),
+    ],
+)
+def test_the_table_decides(module, target, allowed):
+    assert (wrong_imports({module: {target}}) == []) is allowed
+
+
+@pytest.mark.parametrize(
+    ("graph", "found"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b", "c"}, "b": {"c"}, "c": {"elsewhere"}}, []),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, ["b", "c", "b"]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a"}}, ["a", "b", "c", "a"]),
+    ],
+)
+def test_circles_are_found(graph, found):
+    assert circle(graph) == found
