@@ -1,0 +1,220 @@
+"""Mail addresses: lists of them read from header fields, checked, written, and compared with exclude patterns.
+
+Not for address records or who may be written to; those are decided where tickets are.
+"""
+
+import base64
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import re2
+
+from server.errors import Invalid
+from server.mail import headers
+
+ADDRESSES = 500  # read from one field
+ADDRESS_CHARACTERS = 254
+MAILBOX_CHARACTERS = 64
+NAME_CHARACTERS = 255
+ENCODED_WORD_BYTES = 45  # in base64 within the 75 characters that RFC 2047 allows a word
+
+_SIMPLE = re.compile(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')
+_PLAIN = re.compile(r'[^",;:<(]+')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_IN_ANGLES = re.compile(r"<([^<>]*)>?")
+_IN_COMMENT = re.compile(r"[^()\\]*+(?:\\.|[()])", re.DOTALL)
+_ATOM = r"[^\x00-\x20\x7f\"(),.:;<>@\[\\\]]+"
+_LABEL = r"[A-Za-z0-9_\u00a1-\U0010ffff](?:[A-Za-z0-9_\u00a1-\U0010ffff-]{0,62})"
+_ADDRESS = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@{_LABEL}(?:\.{_LABEL})*")
+
+
+class Address(NamedTuple):
+    """A display name ("" for none) and an address as it was written."""
+
+    name: str
+    address: str
+
+
+def valid(address: str) -> bool:
+    """True for an address that mail can be sent to: dot-atom, `@`, domain. Source: Mail, Sender; RFC 5322, RFC 6531.
+
+    A domain needs no dot. Quoted mailboxes and bracketed numbers as domain are not taken.
+
+    >>> valid("root@localhost"), valid("jürgen@münchen.example"), valid("a..b@x.example")
+    (True, True, False)
+    """
+    if len(address) > ADDRESS_CHARACTERS or not address.isprintable():
+        return False
+    match = _ADDRESS.fullmatch(address)
+    return match is not None and len(match[1]) <= MAILBOX_CHARACTERS and "-." not in address[match.end(1) :] + "."
+
+
+def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
+    """The valid addresses of a field, at most `limit`, in order; what is no address is skipped. Takes linear time.
+
+    `,` and `;` separate; quoted names may hold both; `mail@host (Name)`, groups and bare addresses are understood.
+
+    >>> parse_list('"Doe, Ann" <ann@x.example>; bob@x.example (Bob)')
+    [Address(name='Doe, Ann', address='ann@x.example'), Address(name='Bob', address='bob@x.example')]
+    """
+    simple = _SIMPLE.fullmatch(text)
+    if simple is not None:
+        return [Address(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []
+    return _Reader(text, limit).read()
+
+
+def format_address(name: str, address: str) -> str:
+    """A mailbox for a header field, its name quoted or encoded. Raises Invalid for CR, LF, NUL and bad addresses.
+
+    >>> format_address("Ida at Quartz Depot", "help@desk.example")
+    '"Ida at Quartz Depot" <help@desk.example>'
+    """
+    if re.search(r"[\r\n\0]", name + address):
+        raise Invalid("A name or address in a mail must be one line; remove the line breaks.", field="address")
+    if not valid(address):
+        raise Invalid(f"'{address[:ADDRESS_CHARACTERS]}' is not a mail address; use name@host.", field="address")
+    if not name:
+        return address
+    if name.isascii() and name.isprintable():
+        return '"' + re.sub(r'(["\\])', r"\\\1", name) + f'" <{address}>'
+    return f"{_encoded(name)} <{address}>"
+
+
+def matches_pattern(address: str, pattern: str) -> bool:
+    """True when an exclude pattern covers the address, without regard to case.
+
+    Pattern: `*` stands for anything and the whole address must match, or `/regex/` that is searched in it. A regular
+    expression that cannot be read covers nothing. Source: Mail, Requesters.
+    """
+    compiled = _pattern(pattern.strip())
+    return compiled is not None and compiled.search(address) is not None
+
+
+@lru_cache(maxsize=256)
+def _pattern(pattern: str) -> Any:
+    if not pattern:
+        return None
+    is_regex = len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
+    source = pattern[1:-1] if is_regex else "^" + ".*".join(map(re2.escape, pattern.split("*"))) + "$"
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    try:
+        return re2.compile(source, options=options)
+    except re2.error:
+        return None
+
+
+def _encoded(name: str) -> str:
+    words, piece = [], ""
+    for character in name:
+        if len((piece + character).encode("utf-8", "replace")) > ENCODED_WORD_BYTES:
+            words.append(piece)
+            piece = ""
+        piece += character
+    return " ".join(map(_encoded_word, [*words, piece]))
+
+
+def _encoded_word(text: str) -> str:
+    return "=?utf-8?b?" + base64.b64encode(text.encode("utf-8", "replace")).decode("ascii") + "?="
+
+
+class _Reader:
+    """One pass over a field. An opening quote or parenthesis without its end is an ordinary character, and so are all
+    later ones: looking for each one's end again would take quadratic time."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self.text, self.limit, self.position = text, limit, 0
+        self.found: list[Address] = []
+        self.has_quotes = self.has_comments = True
+        self._next_mailbox()
+
+    def read(self) -> list[Address]:
+        while self.position < len(self.text) and len(self.found) < self.limit:
+            plain = _PLAIN.match(self.text, self.position)
+            if plain is not None:
+                self.phrase.append(plain[0])
+                self.position = plain.end()
+            else:
+                self._special(self.text[self.position])
+        if len(self.found) < self.limit:
+            self._mailbox()
+        return self.found[: self.limit]
+
+    def _next_mailbox(self) -> None:
+        self.phrase: list[str] = []
+        self.comment = ""
+        self.angle: str | None = None
+        self.is_quoted = False
+
+    def _special(self, character: str) -> None:
+        if character in ",;":
+            self._mailbox()
+            self.position += 1
+        elif character == '"':
+            self._quoted()
+        elif character == "(":
+            self._comment()
+        elif character == "<":
+            match = _IN_ANGLES.match(self.text, self.position)
+            assert match is not None
+            self.angle = match[1] if self.angle is None else self.angle
+            self.position = match.end()
+        else:
+            # The colon ends the name of a group, or "mailto".
+            if self.angle is None and not any("@" in piece for piece in self.phrase):
+                self.phrase.clear()
+            else:
+                self.phrase.append(character)
+            self.position += 1
+
+    def _quoted(self) -> None:
+        match = _QUOTED.match(self.text, self.position) if self.has_quotes else None
+        self.has_quotes = match is not None
+        self.position = match.end() if match else self.position + 1
+        if match is not None:
+            self.phrase.append(re.sub(r"\\(.)", r"\1", match[1]))
+            self.is_quoted = True
+
+    def _comment(self) -> None:
+        end = self._comment_end() if self.has_comments else None
+        self.has_comments = end is not None
+        if end is None:
+            self.position += 1
+            return
+        self.comment = self.comment or self.text[self.position + 1 : end - 1]
+        self.phrase.append(" ")
+        self.position = end
+
+    def _comment_end(self) -> int | None:
+        depth, position = 0, self.position
+        while (match := _IN_COMMENT.match(self.text, position)) is not None:
+            position = match.end()
+            if len(match[0]) > 1 and match[0][-2] == "\\":
+                continue
+            depth += 1 if match[0][-1] == "(" else -1
+            if depth == 0:
+                return position
+        return None
+
+    def _mailbox(self) -> None:
+        phrase = "".join(self.phrase).strip()
+        if self.angle is not None:
+            self._add(phrase or self.comment, self.angle.rpartition(":")[2].strip())
+        elif self.is_quoted:
+            # Never a part of it: in `"x a@b"@c` neither half is an address.
+            self._add(self.comment, phrase)
+        elif phrase:
+            self._bare(phrase.split())
+        self._next_mailbox()
+
+    def _bare(self, words: list[str]) -> None:
+        good = [word for word in words if "@" in word and valid(word.strip("<>'"))]
+        rest = " ".join(word for word in words if word not in good) if len(good) == 1 else ""
+        for word in good:
+            self._add(self.comment or rest, word.strip("<>'"))
+
+    def _add(self, name: str, address: str) -> None:
+        if valid(address):
+            self.found.append(Address(headers.one_line(name)[:NAME_CHARACTERS], address))

@@ -1,0 +1,241 @@
+"""The header block of a mail or a part: its fields, their encoded words, parameters, ids and dates.
+
+Everything here takes time in proportion to its input, whatever that is, and never raises on it. Addresses are read in
+addresses.py; what the fields mean for a ticket is not decided here.
+"""
+
+import binascii
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import mktime_tz, parsedate_tz
+from urllib.parse import unquote_to_bytes
+
+from server.mail import charsets
+
+FIELDS = 1_000  # header fields kept
+FIELD_BYTES = 64 * 1024  # kept of one field
+BLOCK_BYTES = 1024 * 1024  # kept of one header block
+WORDS = 200  # encoded words decoded in one field
+PARAMETERS = 100  # looked at in one field
+DATE_CHARACTERS = 100
+ID_CHARACTERS = 998  # the longest line a mail may have
+REFERENCES = 200  # the newest ids kept
+
+_FIELD = re.compile(rb"([!-9;-~]*+)[ \t]*+:(.*+(?:\n[ \t].*+)*+)\n?")
+_EMPTY_LINE = re.compile(rb"\r*\n")
+_EMPTY_LINE_LATER = re.compile(rb"\n\r*\n")
+# A separator of a mailbox file that slipped into the block.
+_MAILBOX_LINE = re.compile(rb"(?:>?From |[ \t])[^\n]*\n?")
+_CONTROLS = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=\s]")
+_PARAMETER = re.compile(r';\s*+([^=;\s"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^;]*))', re.DOTALL)
+_ID = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A header block. `fields`: (name, value) in order, unfolded, encoded words still in place.
+
+    `body_at` is where the body begins in the bytes; `notes` tell what was left out.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    body_at: int
+    notes: tuple[str, ...] = ()
+
+    def all(self, *names: str) -> list[str]:
+        """The values of every field with one of these lower-case names, in the order of the block."""
+        return [value for name, value in self.fields if name.lower() in names]
+
+    def first(self, name: str) -> str:
+        """The value of the first field of this lower-case name that is not empty, else ""."""
+        return next((value for field, value in self.fields if value and field.lower() == name), "")
+
+    def has(self, name: str) -> bool:
+        """True when a field of this lower-case name is there, empty or not."""
+        return any(field.lower() == name for field, _ in self.fields)
+
+
+def split(
+    raw: bytes, start: int = 0, end: int | None = None, fields: int = FIELDS, field_bytes: int = FIELD_BYTES,
+    block_bytes: int = BLOCK_BYTES,
+) -> Head:  # fmt: skip
+    """The header block that begins at `start`: up to an empty line or a line that looks like no header field.
+
+    Source: Mail, Damaged mail. What is over a limit is skipped up to the next empty line, with a note.
+    """
+    end = len(raw) if end is None else end
+    stop = min(end, start + block_bytes)
+    found: list[tuple[str, str]] = []
+    cut: list[str] = []
+    position = start
+    while position < stop and len(found) < fields:
+        match = _FIELD.match(raw, position, stop)
+        if match is None:
+            odd = _MAILBOX_LINE.match(raw, position, stop)
+            if odd is None:
+                break
+            position = odd.end()
+            continue
+        name, value = match[1].decode("ascii"), match[2]
+        if len(value) > field_bytes:
+            cut.append(name)
+            value = value[:field_bytes]
+        if name:
+            found.append((name, _text(value)))
+        position = match.end()
+    body_at, is_skipped = _body_at(raw, position, stop, end, len(found) >= fields)
+    return Head(tuple(found), body_at, tuple(_notes(cut, is_skipped)))
+
+
+def header_value(text: str, words: int = WORDS) -> str:
+    """A field's value as people read it: encoded words decoded, tabs and line breaks as spaces."""
+    if "=?" in text:
+        text = decode_words(text, words)
+    return text if text.isprintable() else _CONTROLS.sub(" ", text).replace("\t", " ").strip()
+
+
+def one_line(text: str) -> str:
+    """`text` decoded and with every run of white space as one space. For subjects, names and file names."""
+    return _SPACES.sub(" ", header_value(text)).strip()
+
+
+def decode_words(text: str, limit: int = WORDS) -> str:
+    """RFC 2047 words decoded, adjacent ones joined without a gap; broken ones and those beyond `limit` stay.
+
+    >>> decode_words("=?utf-8?q?caf=C3?= =?utf-8?q?=A9?= one =?utf-8?b?***?=")
+    'café one =?utf-8?b?***?='
+    """
+    pieces: list[str] = []
+    pending, pending_label, position = b"", "", 0
+    for count, match in enumerate(_WORD.finditer(text)):
+        content = _word(match[2], match[3]) if count < limit else None
+        if content is None:
+            continue
+        label, gap = match[1].partition("*")[0].lower(), text[position : match.start()]
+        # The bytes of one character may be spread over two words.
+        if pending_label and not gap.strip() and label == pending_label:
+            pending += content
+        else:
+            pieces.append(charsets.decode(pending, pending_label))
+            pieces.append("" if pending_label and not gap.strip() else gap)
+            pending, pending_label = content, label
+        position = match.end()
+    pieces.append(charsets.decode(pending, pending_label))
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]]:
+    """The lower-case first word of a field like Content-Type, and its parameters by lower-case name.
+
+    RFC 2231 pieces are joined and decoded. Of two parameters with one name the first counts.
+
+    >>> parameters('attachment; filename*0*=utf-8\\'\\'%e2%82%ac; filename*1=".txt"')
+    ('attachment', {'filename': '€.txt'})
+    """
+    found: dict[str, str] = {}
+    pieces: dict[str, dict[int, tuple[str, bool]]] = {}
+    position = value.find(";")
+    first = value if position < 0 else value[:position]
+    tries = 0
+    while position >= 0 and tries < limit:
+        tries += 1
+        match = _PARAMETER.match(value, position)
+        if match is not None:
+            name, star, rest = match[1].lower().partition("*")
+            text = match[3].strip() if match[2] is None else re.sub(r'\\(["\\])', r"\1", match[2])
+            if star:
+                number = rest.rstrip("*")
+                order = int(number) if number.isascii() and number.isdigit() and len(number) < 5 else 0
+                pieces.setdefault(name, {}).setdefault(order, (text, rest == "" or rest.endswith("*")))
+            else:
+                found.setdefault(name, text)
+        position = value.find(";", position + 1 if match is None else match.end())
+    found.update({name: _joined(parts) for name, parts in pieces.items()})
+    return first.partition("(")[0].strip().lower(), found
+
+
+def ids_in(value: str) -> list[str]:
+    """Every `<…@…>` of a field, in order, without white space inside.
+
+    >>> ids_in('Your mail of <a@x> "hello" <b>,<c@y>')
+    ['<a@x>', '<c@y>']
+    """
+    return [found for found in map(_without_spaces, _ID.findall(value)) if "@" in found and len(found) <= ID_CHARACTERS]
+
+
+def own_id(value: str) -> str | None:
+    """The id of a Message-Id field with its angle brackets, also when it came without them; None when it is empty."""
+    match = _ID.search(value)
+    found = _without_spaces(match[0] if match else f"<{value.strip('<>')}>")
+    return found if 2 < len(found) <= ID_CHARACTERS else None
+
+
+def date_in(value: str, now: int) -> int:
+    """Unix seconds of a Date field; `now` when it is missing, cannot be read, or lies in the future.
+
+    Source: Mail, Date. Without a zone it is UTC.
+    """
+    text = value[:DATE_CHARACTERS].strip()
+    try:
+        parsed = parsedate_tz(text)
+        if parsed is not None:
+            moment: float = calendar.timegm((*parsed[:6], 0, 1, 0)) if parsed[9] is None else mktime_tz(parsed)
+            datetime(*parsed[:6])  # the 31st of February is no date
+        else:
+            read = datetime.fromisoformat(text)
+            moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return now
+    return int(moment) if 0 < moment <= now else now
+
+
+def _body_at(raw: bytes, position: int, stop: int, end: int, is_full: bool) -> tuple[int, bool]:
+    blank = _EMPTY_LINE.match(raw, position, end)
+    if blank is not None:
+        return blank.end(), False
+    if position >= end or not (is_full or position >= stop):
+        return position, False
+    later = _EMPTY_LINE_LATER.search(raw, position - 1, end)
+    return (later.end() if later else end), True
+
+
+def _notes(cut: list[str], is_skipped: bool) -> Iterator[str]:
+    for name in cut[:3]:
+        yield f"header {name[:80]} was cut: it is too long"
+    if is_skipped:
+        yield "headers were left out: there are too many"
+
+
+def _text(value: bytes) -> str:
+    text = charsets.decode(value)
+    if text.isprintable():
+        return text.strip()
+    return _CONTROLS.sub(" ", text.replace("\r\n", "").replace("\n", "")).strip()
+
+
+def _word(encoding: str, text: str) -> bytes | None:
+    if encoding in "qQ":
+        return binascii.a2b_qp(text.encode("utf-8"), header=True)
+    if _NO_BASE64.search(text):
+        return None
+    return charsets.decode_base64(text.encode("ascii"))[0]
+
+
+def _joined(parts: dict[int, tuple[str, bool]]) -> str:
+    label, content = "", b""
+    for place, (_, (text, is_encoded)) in enumerate(sorted(parts.items())):
+        if is_encoded and place == 0 and text.count("'") >= 2:
+            label, _, text = text.split("'", 2)
+        content += unquote_to_bytes(text) if is_encoded else text.encode("utf-8", "replace")
+    return charsets.decode(content, label)
+
+
+def _without_spaces(text: str) -> str:
+    return _SPACES.sub("", text)

@@ -1,0 +1,100 @@
+"""Masks, the public references of tickets: found in subjects and drawn for new tickets.
+
+Whether a mask is taken, and which ticket it names, is for the caller to look up.
+"""
+
+import random
+import re
+from datetime import date
+
+from server.errors import Invalid
+
+DEFAULT_PATTERN = "LLL-NNNNN-NNN"
+MASK_CHARACTERS = 255
+MASKS_TRIED = 20  # brackets of one subject, from the right
+DRAWS = 1_000  # a pattern whose literals hold an unfit word is drawn no longer
+
+LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"  # without O, which looks like a zero
+DIGITS = "123456789"
+_CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
+_UNFIT = ("ASS", "CUM", "DIK", "DIE", "FAG", "FCK", "FUC", "FUK", "FUX", "GAY", "HIV", "JAP", "KKK", "NIG", "NGR",
+          "PIS", "SEX", "SHT", "SUC", "SUK", "TIT", "TWT", "WTF", "XXX")  # fmt: skip
+
+_SYSTEM_RANDOM = random.SystemRandom()
+
+
+def masks_in(subject: str) -> list[str]:
+    """What may be a mask in a subject: upper case, the rightmost bracket pair first, none twice.
+
+    A mask is what follows the first `#` in a bracket pair. Source: Mail, Finding the ticket.
+
+    >>> masks_in("AW: [a #nosuch] Boat [Desk #jkq-75671-699 ]")
+    ['JKQ-75671-699', 'NOSUCH']
+    """
+    found: list[str] = []
+    for before_close in reversed(subject.split("]")[:-1]):
+        inside = before_close.partition("[")[2]
+        mask = inside.partition("#")[2].strip().upper()
+        if mask and len(mask) <= MASK_CHARACTERS and mask not in found:
+            found.append(mask)
+        if len(found) == MASKS_TRIED:
+            break
+    return found
+
+
+def new_mask(pattern: str = DEFAULT_PATTERN, rand: random.Random = _SYSTEM_RANDOM, today: date | None = None) -> str:
+    """A mask drawn by a pattern, in upper case; the caller draws again when it is taken.
+
+    Pattern: `L` letter without O, `N` digit 1 to 9, `C` either, `Y` `M` `D` year, month, day in four, two, two digits,
+    `{text}` as it stands, and so are all other characters. Raises Invalid when nothing in the pattern is drawn or a
+    brace is not closed. Source: Mail, New ticket.
+    """
+    tokens = _tokens(pattern)
+    if not any(token in _CHOICES for token, is_literal in tokens if not is_literal):
+        raise Invalid(f"'{pattern}' gives every ticket one mask; it needs L, N or C.", field="pattern")
+    day = today or date.today()
+    for _ in range(DRAWS):
+        mask = "".join(_drawn(token, is_literal, rand, day) for token, is_literal in tokens).upper()
+        if not any(word in mask for word in _UNFIT):
+            break
+    return mask
+
+
+def matches(mask: str, pattern: str = DEFAULT_PATTERN) -> bool:
+    """True when `mask`, in any case, could have been drawn by `pattern`. Raises Invalid as new_mask does for braces.
+
+    >>> matches("jkq-75671-699"), matches("JKO-75671-699")
+    (True, False)
+    """
+    source = "".join(_as_regex(token, is_literal) for token, is_literal in _tokens(pattern))
+    return re.fullmatch(source, mask.strip().upper()) is not None
+
+
+def _tokens(pattern: str) -> list[tuple[str, bool]]:
+    tokens: list[tuple[str, bool]] = []
+    position = 0
+    while position < len(pattern):
+        if pattern[position] != "{":
+            tokens.append((pattern[position], pattern[position] not in "LNCYMD"))
+            position += 1
+            continue
+        end = pattern.find("}", position)
+        if end < 0:
+            raise Invalid(f"'{pattern}' opens a brace without closing it; write {{text}}.", field="pattern")
+        tokens.append((pattern[position + 1 : end], True))
+        position = end + 1
+    return tokens
+
+
+def _drawn(token: str, is_literal: bool, rand: random.Random, day: date) -> str:
+    if is_literal:
+        return token
+    if token in _CHOICES:
+        return rand.choice(_CHOICES[token])
+    return {"Y": f"{day.year:04}", "M": f"{day.month:02}", "D": f"{day.day:02}"}[token]
+
+
+def _as_regex(token: str, is_literal: bool) -> str:
+    if is_literal:
+        return re.escape(token.upper())
+    return f"[{_CHOICES[token]}]" if token in _CHOICES else {"Y": r"[0-9]{4}"}.get(token, r"[0-9]{2}")

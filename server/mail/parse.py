@@ -1,0 +1,473 @@
+"""The raw bytes of a mail become one value, Mail. Nothing is looked up or stored here, and damaged mail is no error.
+
+Parts are found by slicing the bytes between boundary lines, with a stack and under limits, so that time and memory
+stay in proportion to the size whatever the mail holds. Attached messages are not opened. Threads, senders' rights and
+HTML cleaning are decided elsewhere.
+"""
+
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from server.errors import Required, TooLarge
+from server.mail import addresses, bounce, charsets, headers
+from server.mail.addresses import Address
+from server.mail.bounce import Bounce
+
+NOTES = 50  # kept
+NOTE_CHARACTERS = 300
+NAME_CHARACTERS, NAME_BYTES = 200, 255
+PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
+BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
+HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
+NO_SUBJECT = "(no subject)"
+
+_START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r*+\n)*+(?:>?From [^\n]*\n)?")
+_BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
+_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
+_UNSAFE_IN_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]')
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
+_STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
+_REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
+_SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a mail is taken. Sizes in bytes. Only mail_bytes refuses; the others leave things together or out."""
+
+    mail_bytes: int = 64 * 1024 * 1024
+    parts: int = 1_000
+    levels: int = 30
+    file_bytes: int = 10 * 1_024_000
+    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; further ones become files
+    addresses: int = addresses.ADDRESSES
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An attachment. `name` is safe to show and unique in its mail; `content_id` comes without angle brackets."""
+
+    name: str
+    mime_type: str
+    content: bytes
+    content_id: str | None
+    is_inline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What a mail says. Addresses are lower case; texts have `\\n` line ends and no NUL; times are Unix seconds.
+
+    sender: first usable address of Reply-To, From, Return-Path. subject: one line, of any length.
+    message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
+    header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
+    text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
+    loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
+    """
+
+    sender: str | None
+    sender_name: str
+    from_address: str | None
+    subject: str
+    message_id: str
+    message_id_was_made: bool
+    in_reply_to: str | None
+    references: tuple[str, ...]
+    date: int
+    to: tuple[Address, ...]
+    cc: tuple[Address, ...]
+    delivered_to: tuple[Address, ...]
+    header_text: str
+    headers: tuple[tuple[str, str], ...]
+    text: str
+    html: str | None
+    has_plain: bool
+    files: tuple[File, ...]
+    notes: tuple[str, ...]
+    is_automatic: bool
+    auto_submitted: bool
+    loop_token: str | None
+    bounce: Bounce | None
+
+
+def parse(raw: bytes, now: int, limits: Limits = Limits(), host: str = "localhost") -> Mail:
+    """The mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be made.
+
+    Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else. Source: Mail, sections 2 to 5.
+    """
+    if len(raw) > limits.mail_bytes:
+        raise TooLarge(f"The mail has {len(raw)} bytes; at most {limits.mail_bytes} are taken.", size=len(raw))
+    if not raw or raw.isspace():
+        raise Required("The mail is empty; send its headers and body.", field="message")
+    if b"\n" not in raw:
+        raw = raw.replace(b"\r", b"\n")
+    start = _START.match(raw)
+    head = headers.split(raw, start.end() if start else 0)
+    content = _Content(raw, limits)
+    content.read(head)
+    return _mail(head, content, now, host)
+
+
+def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
+    from_list = _addresses(head, content.limits, "from")
+    sender = next(_senders(head, from_list, content.limits), None)
+    from_address = from_list[0].address if from_list else None
+    read_id = headers.own_id(head.first("message-id"))
+    message_id = read_id or f"<{_base36(now)}.{_random()}{_random()}@{host}>"
+    senders = (from_address, sender.address if sender else None)
+    found_bounce = content.bounce(any(map(bounce.from_machine, senders)))
+    text, html, has_plain = content.texts()
+    is_made = read_id is None
+    return Mail(
+        sender=sender.address if sender else None,
+        sender_name=_sender_name(sender, from_list),
+        from_address=from_address,
+        subject=headers.one_line(head.first("subject")) or NO_SUBJECT,
+        message_id=message_id,
+        message_id_was_made=is_made,
+        in_reply_to=next((found for found in headers.ids_in(head.first("in-reply-to")) if found != message_id), None),
+        references=_references(head, message_id),
+        date=headers.date_in(head.first("date"), now),
+        to=_addresses(head, content.limits, "to"),
+        cc=_addresses(head, content.limits, "cc"),
+        delivered_to=_addresses(head, content.limits, "envelope-to", "x-envelope-to", "delivered-to"),
+        header_text=_header_text(head, message_id if is_made else None),
+        headers=tuple((name, headers.header_value(value)) for name, value in head.fields),
+        text=text,
+        html=html,
+        has_plain=has_plain,
+        files=tuple(content.files),
+        notes=_notes(head, from_list, content.notes),
+        is_automatic=bounce.is_automatic(head, senders),
+        auto_submitted=bounce.is_auto_submitted(head),
+        loop_token=head.first(bounce.INSTALLATION_HEADER.lower()) or None,
+        bounce=found_bounce,
+    )
+
+
+def _addresses(head: headers.Head, limits: Limits, *names: str) -> tuple[Address, ...]:
+    found: list[Address] = []
+    for value in head.all(*names):
+        found += addresses.parse_list(value, limits.addresses - len(found))
+        if len(found) >= limits.addresses:
+            break
+    return tuple(Address(name, address.lower()) for name, address in found)
+
+
+def _senders(head: headers.Head, from_list: tuple[Address, ...], limits: Limits) -> Iterator[Address]:
+    yield from _addresses(head, limits, "reply-to")
+    yield from from_list
+    yield from _addresses(head, limits, "return-path")
+
+
+def _sender_name(sender: Address | None, from_list: tuple[Address, ...]) -> str:
+    if sender is None or sender.name:
+        return sender.name if sender else ""
+    return next((name for name, address in from_list if address == sender.address), "")
+
+
+def _references(head: headers.Head, message_id: str) -> tuple[str, ...]:
+    found = [found for value in head.all("references") for found in headers.ids_in(value) if found != message_id]
+    return tuple(found[-headers.REFERENCES :])
+
+
+def _header_text(head: headers.Head, made_id: str | None) -> str:
+    lines = [f"Message-Id: {made_id}"] if made_id else []
+    return "\n".join(lines + [f"{name}: {value}" for name, value in head.fields])
+
+
+def _notes(head: headers.Head, from_list: tuple[Address, ...], notes: list[str]) -> tuple[str, ...]:
+    all_notes = [*head.notes]
+    if len(from_list) > 1:
+        all_notes.append("From names more than one address")
+    if any("@" in name and address not in name.lower() for name, address in from_list):
+        all_notes.append("the name in From holds another address than the one that is used")
+    all_notes += notes
+    if len(all_notes) > NOTES:
+        all_notes[NOTES - 1 :] = [f"and {len(all_notes) - NOTES + 1} more notes"]
+    return tuple(note[:NOTE_CHARACTERS] for note in all_notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part without parts of its own: `raw[start:end]` is its body, still in its transfer encoding."""
+
+    head: headers.Head
+    mime_type: str
+    parameters: dict[str, str]
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Content:
+    """Everything below the headers of one mail, collected part by part."""
+
+    raw: bytes
+    limits: Limits
+    plain: list[str] = field(default_factory=list)
+    html: list[str] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    statuses: list[tuple[_Part, bytes]] = field(default_factory=list)
+    originals: list[bytes] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    text_bytes: int = 0
+    is_report: bool = False
+
+    def read(self, head: headers.Head) -> None:
+        for part in self._leaves(head):
+            self._take(part)
+
+    def texts(self) -> tuple[str, str | None, bool]:
+        """(text, HTML or None, whether the text was one)."""
+        html = "\n".join(self.html) or None
+        plain = "\n".join(self.plain).rstrip()
+        if plain or html is None:
+            return plain, html, bool(plain)
+        if len(html) > HTML_FOR_TEXT:
+            self.notes.append("the text was made from the beginning of the HTML only: it is too long")
+        return _text_of(html[:HTML_FOR_TEXT]), html, False
+
+    def bounce(self, is_from_machine: bool) -> Bounce | None:
+        """What bounced. The delivery status becomes a file unless the failure is permanent."""
+        contents = [content for _, content in self.statuses]
+        found = bounce.read(is_from_machine or self.is_report, contents, self.originals)
+        if found is None or not found.is_permanent:
+            for part, content in self.statuses:
+                self._add_file(part, content)
+        return found
+
+    def _leaves(self, head: headers.Head) -> Iterator[_Part]:
+        """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""
+        waiting = [(head, head.body_at, len(self.raw), 1, "text/plain")]
+        count = 1
+        while waiting:
+            head, start, end, level, default_type = waiting.pop()
+            mime_type, parameters = _type_of(head, default_type)
+            if mime_type.startswith("multipart/"):
+                self.is_report = self.is_report or (level == 1 and _is_delivery_report(mime_type, parameters))
+                room = self.limits.parts - count
+                slices = self._slices(parameters, start, end, room) if level <= self.limits.levels and room > 0 else []
+                count += len(slices)
+                inner = "message/rfc822" if mime_type == "multipart/digest" else "text/plain"
+                heads = [self._part_head(*piece) for piece in slices]
+                if len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
+                    # What is left over is not cut up: it is opened as a multipart for which there is no room.
+                    heads[-1] = _REST, slices[-1][0]
+                waiting += [(*heads[at], slices[at][1], level + 1, inner) for at in reversed(range(len(slices)))]
+                if slices:
+                    continue
+                mime_type = self._unsliced(mime_type, level, room)
+            yield _Part(head, mime_type, parameters, start, end)
+
+    def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
+        head = headers.split(self.raw, start, end, PART_FIELDS, headers.FIELD_BYTES, PART_HEAD_BYTES)
+        self.notes += head.notes
+        return head, head.body_at
+
+    def _unsliced(self, mime_type: str, level: int, room: int) -> str:
+        if level > self.limits.levels or room <= 0:
+            self.notes.append("parts were left together in one file: they are too many or nested too deeply")
+            return mime_type
+        self.notes.append("the parts of the mail could not be told apart; they are shown as one text")
+        return "text/plain"
+
+    def _slices(self, parameters: dict[str, str], start: int, end: int, room: int) -> list[tuple[int, int]]:
+        boundary = parameters.get("boundary", "").encode("utf-8", "replace").rstrip()
+        found = _between(self.raw, boundary, start, end, room) if boundary else []
+        if found:
+            return found
+        # A boundary that is not declared, or another than declared: the first line that looks like one is taken.
+        line = _BOUNDARY_LINE.search(self.raw, start, end)
+        if line is None:
+            return []
+        self.notes.append("the boundary of the parts was guessed")
+        return _between(self.raw, line[0].rstrip()[2:], start, end, room)
+
+    def _take(self, part: _Part) -> None:
+        packed = self.raw[part.start : part.end]
+        encoding = part.head.first("content-transfer-encoding").partition(";")[0].partition("(")[0]
+        unpacked = charsets.decode_transfer(packed, encoding)
+        name = _name_of(part)
+        if unpacked is None:
+            self.notes.append(f"unknown transfer encoding '{encoding.strip()[:40]}' of {name or 'a part'}")
+            self._add_file(part, packed)
+            return
+        content, damage = unpacked
+        if damage:
+            self.notes.append(f"{damage} in {name or part.mime_type}; what could be read was kept")
+        if part.mime_type in _STATUS_TYPES and not name:
+            self.statuses.append((part, content))
+        elif part.mime_type in ("text/plain", "text/html") and not name and self._fits(content):
+            self._add_text(part, charsets.decode(content, part.parameters.get("charset", "")[:100]))
+        else:
+            if part.mime_type in _MESSAGE_TYPES or part.mime_type == "text/rfc822-headers":
+                self.originals.append(content)
+            self._add_file(part, content)
+
+    def _fits(self, content: bytes) -> bool:
+        if self.text_bytes + len(content) > self.limits.text_bytes:
+            self.notes.append(f"a text was kept as a file: it is too long ({len(content)} bytes)")
+            return False
+        self.text_bytes += len(content)
+        return True
+
+    def _add_text(self, part: _Part, text: str) -> None:
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if part.mime_type == "text/html":
+            if text.strip():
+                self.html.append(text.rstrip("\n"))
+            return
+        text, copy = bounce.cut_copy(text)
+        if text.strip():
+            self.plain.append(text.rstrip("\n"))
+        if copy:
+            content = copy.encode()
+            self.originals.append(content)
+            self._add_named(f"attached_message_{_random()}.txt", "text/plain", content, None, False)
+
+    def _add_file(self, part: _Part, content: bytes) -> None:
+        if not content.strip() and not _name_of(part):
+            return
+        content_id = headers.one_line(part.head.first("content-id")).strip("<> ") or None
+        disposition = headers.parameters(part.head.first("content-disposition"))[0]
+        is_inline = disposition == "inline" or (content_id is not None and disposition != "attachment")
+        name = _name_of(part) or _made_name(part.mime_type, content_id)
+        self._add_named(name, part.mime_type, content, content_id, is_inline)
+
+    def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
+        if len(content) > self.limits.file_bytes:
+            self.notes.append(f"file {name} ({len(content)} bytes) was too large")
+            return
+        self.files.append(File(self._unique(name), mime_type, content, content_id, is_inline))
+
+    def _unique(self, name: str) -> str:
+        """`name`, or with -1, -2 before its extension when an earlier file has it. Case makes no difference."""
+        base, dot, extension = name.rpartition(".")
+        if not base:
+            base, dot, extension = name, "", ""
+        candidate, number = name, self.names.get(name.lower(), 0)
+        while candidate.lower() in self.names:
+            number += 1
+            candidate = f"{base}-{number}{dot}{extension}"
+        # Remembering how far the numbers went keeps a thousand equal names from a million comparisons.
+        self.names[name.lower()] = number
+        self.names.setdefault(candidate.lower(), 0)
+        return candidate
+
+
+def _between(raw: bytes, boundary: bytes, start: int, end: int, room: int) -> list[tuple[int, int]]:
+    """(start, end) of what lies between lines of this boundary; the last one found also holds what `room` leaves out.
+
+    Without a closing boundary the last part goes on to the end.
+    """
+    mark = b"\n--" + boundary
+    slices: list[tuple[int, int]] = []
+    opened = -1
+    # The line end before the first boundary may be the one that ends the headers.
+    position = max(start - 1, 0)
+    for _ in range(BOUNDARY_TRIES):
+        at = raw.find(mark, position, end)
+        if at < 0:
+            break
+        line_at = at + len(mark)
+        line_end = raw.find(b"\n", line_at, end)
+        line_end = end if line_end < 0 else line_end
+        position = line_end
+        tail = raw[line_at : min(line_end, line_at + 200)]
+        is_last = tail.startswith(b"--")
+        if tail[2 * is_last :].strip():
+            continue
+        if opened >= 0:
+            slices.append((opened, max(at - raw.startswith(b"\r", at - 1), opened)))
+        opened = -1 if is_last else min(line_end + 1, end)
+        if is_last or len(slices) >= room - 1:
+            break
+    if opened >= 0 and (opened < end or not slices):
+        slices.append((opened, end))
+    return slices
+
+
+def _type_of(head: headers.Head, default: str) -> tuple[str, dict[str, str]]:
+    """MIME type and parameters of a part; a type that cannot be read is plain text, as RFC 2045 has it."""
+    value = head.first("content-type")
+    if not value:
+        return default, {}
+    mime_type, parameters = headers.parameters(value)
+    if not _TYPE.fullmatch(mime_type):
+        mime_type = "text/plain"
+    if "charset" in parameters:
+        parameters["charset"] = parameters["charset"].partition("(")[0].strip()
+    return mime_type, parameters
+
+
+def _is_delivery_report(mime_type: str, parameters: dict[str, str]) -> bool:
+    # Read receipts and complaints are reports as well, but nothing bounced.
+    return mime_type == "multipart/report" and parameters.get("report-type", "").lower() in ("", "delivery-status")
+
+
+def _name_of(part: _Part) -> str:
+    """The file name that the part gives itself, safe to show; "" when it has none."""
+    disposition = part.head.first("content-disposition")
+    name = headers.parameters(disposition)[1].get("filename", "") if disposition else ""
+    return _safe_name(name or part.parameters.get("name", ""))
+
+
+def _safe_name(name: str) -> str:
+    if not name:
+        return ""
+    text = headers.one_line(name[: headers.FIELD_BYTES]).replace("\\", "/").rpartition("/")[2]
+    text = _UNSAFE_IN_NAME.sub("", text).strip().rstrip(". ")
+    if not text:
+        return ""
+    return _shortened(f"_{text}" if _DEVICE.match(text) else text)
+
+
+def _shortened(name: str) -> str:
+    """At most 200 characters and 255 bytes, the extension kept."""
+    base, dot, extension = name.rpartition(".")
+    if not base or len(extension) > 20:
+        base, dot, extension = name, "", ""
+    base = base[: NAME_CHARACTERS - len(dot + extension)]
+    room = NAME_BYTES - len((dot + extension).encode("utf-8", "replace"))
+    base = base.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
+    return base + dot + extension
+
+
+def _made_name(mime_type: str, content_id: str | None) -> str:
+    kind, _, subtype = mime_type.partition("/")
+    if kind == "image":
+        suffix = _SUFFIX_OF_IMAGE.get(subtype, subtype)
+        return _safe_name(f"{content_id}.{suffix}" if content_id else "") or f"image_{_random()}.{suffix}"
+    if mime_type == "text/calendar":
+        return f"calendar_{_random()}.ics"
+    if mime_type == "message/feedback-report":
+        return f"feedback_report_{_random()}.txt"
+    if mime_type in _MESSAGE_TYPES:
+        return f"attached_message_{_random()}.txt"
+    if mime_type in _STATUS_TYPES:
+        return f"delivery_status_{_random()}.txt"
+    return f"unnamed_attachment_{_random()}"
+
+
+def _text_of(html: str) -> str:
+    from server.markup import text_of_html  # only mails without a plain part need it
+
+    return text_of_html(html).rstrip()
+
+
+def _random() -> str:
+    return _base36(secrets.randbits(40))
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number > 0:
+        number, rest = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
+    return digits or "0"
