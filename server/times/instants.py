@@ -1,0 +1,86 @@
+"""One text, one instant. Ranges are in spans.py, lengths in durations.py."""
+
+import re
+from datetime import tzinfo
+
+from server.errors import Invalid
+from server.times.grammar import read
+from server.times.limits import MAX_SECOND, MAX_TEXT, shown
+from server.times.reading import Reading, resolve
+
+NO_DATE = ("", "0", "never")
+EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or Unix seconds"
+
+# With a point only from five digits on: '2026.359' is a day of the year.
+_UNIX = re.compile(r"@?([0-9]+)|@([0-9]+)\.[0-9]+|([0-9]{5,12})\.[0-9]+")
+
+
+def instant(text: str, now: int, tz: tzinfo) -> int:
+    """The Unix second that `text` means at `now` for somebody in `tz`; 0 for '', '0' and 'never'.
+
+    Digits, with or without '@', are Unix seconds. Raises Invalid when the text is unreadable, longer than 255
+    characters, or means an instant before 1970 or after 9999. Source: Time texts, Texts to instants.
+
+    >>> from datetime import timezone
+    >>> instant("tomorrow 8am", 1795187045, timezone.utc)
+    1795248000
+    """
+    if len(text) > MAX_TEXT:
+        raise unreadable(text)
+    seconds = exact(text)
+    if seconds is not None:
+        return seconds
+    text = text.strip()
+    if text.lower() in NO_DATE:
+        return 0
+    seconds = reading_of(text, now, tz)[1]
+    if not 0 <= seconds <= MAX_SECOND:
+        raise out_of_range(text)
+    return seconds
+
+
+def after(text: str, now: int, tz: tzinfo) -> int:
+    """The Unix second that `text` means, which must be later than `now`: '1 hour', '3 months', '2027-01-31'.
+
+    For expiry and delays. Raises Invalid when it is unreadable or not later. Source: Time texts, Short durations.
+    """
+    seconds = instant(text, now, tz)
+    if seconds <= now:
+        message = f"'{shown(text)}' is not later than now; write for example '1 hour' or '30 days'"
+        raise Invalid(message, value=shown(text))
+    return seconds
+
+
+def exact(text: str) -> int | None:
+    """The Unix second when `text` is digits, perhaps with '@' or a fraction; None for every other text.
+
+    Raises Invalid above the year 9999."""
+    match = _UNIX.fullmatch(text.strip())
+    if match is None:
+        return None
+    seconds = int(match[1] or match[2] or match[3])
+    if seconds > MAX_SECOND:
+        raise out_of_range(text)
+    return seconds
+
+
+def reading_of(text: str, now: int, tz: tzinfo) -> tuple[Reading, int]:
+    """The Reading of `text` and its instant, which may be negative. Raises Invalid when it is unreadable."""
+    if len(text) > MAX_TEXT:
+        raise unreadable(text)
+    try:
+        reading = read(text)
+        return reading, resolve(reading, now, tz)
+    except (ValueError, OverflowError):
+        raise unreadable(text) from None
+
+
+def unreadable(text: str) -> Invalid:
+    """The error for a text that is no time."""
+    return Invalid(f"'{shown(text)}' is not a time; {EXAMPLES}", value=shown(text))
+
+
+def out_of_range(text: str) -> Invalid:
+    """The error for a time outside of what can be stored."""
+    message = f"'{shown(text)}' is out of range; times are between 1970 and the end of the year 9999"
+    return Invalid(message, value=shown(text))

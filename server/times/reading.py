@@ -1,0 +1,136 @@
+"""What a time text said, piece by piece, and the one place that turns it into an instant.
+
+Knows calendars and clock changes, not words (grammar.py)."""
+
+import calendar
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+
+DAY_SECONDS = 86_400
+LAST_SECOND = DAY_SECONDS - 1
+
+
+@dataclass(slots=True)
+class Reading:
+    """The pieces of one text. Filled by the grammar, afterwards only read; what is None was not said."""
+
+    year: int | None = None
+    month: int | None = None               # 1 to 12
+    day: int | None = None
+    clock: int | None = None               # second of the day; 24:00 is 86400
+    starts_day: bool = False               # says a day, so that no clock means 00:00 and not the current one
+    is_timed: bool = False                 # a clock, 'now', or an amount of hours, minutes or seconds
+    months: int = 0                        # amounts, as said; a year is 12 months
+    days: int = 0
+    weekdays: int = 0                      # Monday to Friday
+    seconds: int = 0
+    has_amount: bool = False
+    weekday: int | None = None             # 0 is Monday
+    weekday_step: int = 0                  # 0 today or later, 1 after today, -1 before today
+    weekday_count: int = 0                 # '+2 sat' is 2, '1 sat ago' is -1
+    in_week: bool = False                  # the weekday is one of a week that begins on Monday
+    edge: int = 0                          # 1 first day of the month, -1 last day
+    nth: int = 0                           # 1 first such weekday of the month, -1 last
+    zone: tzinfo | None = None
+
+    def add(self, kind: str, count: int) -> None:
+        """Add an amount: `kind` is 'seconds', 'days', 'months' or 'weekdays'."""
+        setattr(self, kind, getattr(self, kind) + count)
+        self.has_amount = True
+        self.is_timed = self.is_timed or kind == "seconds"
+
+    def negate(self) -> None:
+        """Turn every amount said so far into the past."""
+        self.months, self.days, self.weekdays, self.seconds = -self.months, -self.days, -self.weekdays, -self.seconds
+        self.weekday_count = -self.weekday_count
+
+
+def resolve(reading: Reading, now: int, zone: tzinfo, clock: int | None = None) -> int:
+    """The Unix second that `reading` means, seen at `now` from `zone`; a zone in the text wins.
+
+    `clock` is the second of the day to take when the text is about whole days. May be negative.
+    Raises ValueError or OverflowError for dates that do not exist. Source: Time texts, Rules.
+    """
+    zone = reading.zone or zone
+    here = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
+    chosen = None if reading.is_timed else clock
+    wall = datetime.combine(_day(reading, here.date()), time())
+    wall += timedelta(seconds=_clock(reading, here) if chosen is None else chosen)
+    if wall == here and chosen is None and reading.clock is None:
+        return now + reading.seconds       # inside a repeated hour the wall clock alone would not find back to now
+    # A day begins with the first of two midnights where the clock is set back over midnight.
+    return unix(wall, zone, first=chosen == 0) + reading.seconds
+
+
+def unix(wall: datetime, zone: tzinfo, first: bool = False) -> int:
+    """The Unix second at which the clocks of `zone` show `wall` (without a zone).
+
+    A time that is skipped lies one hour ahead; of one that comes twice the later is meant, or the earlier with
+    `first`. Source: Time texts, Rules, wall clock.
+    """
+    early = wall.replace(tzinfo=zone, fold=0).timestamp()
+    late = wall.replace(tzinfo=zone, fold=1).timestamp()
+    return int(early if first else max(early, late))
+
+
+def _clock(reading: Reading, here: datetime) -> int:
+    if reading.clock is not None:
+        return reading.clock
+    return 0 if reading.starts_day else here.hour * 3600 + here.minute * 60 + here.second
+
+
+def _day(reading: Reading, today: date) -> date:
+    year = today.year if reading.year is None else reading.year
+    month = today.month if reading.month is None else reading.month
+    if reading.edge or reading.nth:
+        day = _day_in_month(reading, _add_months(date(year, month, 1), reading.months))
+    else:
+        if reading.day is None:
+            start = _add_months(date(year, month, 1), 0, today.day)
+        else:
+            start = date(year, month, reading.day)
+        day = _add_months(_to_weekday(reading, start), reading.months)
+    return _add_weekdays(day + timedelta(days=reading.days), reading.weekdays)
+
+
+def _add_months(start: date, months: int, day: int | None = None) -> date:
+    """Days that the month does not have roll into the next: 31 January + 1 month = 3 March."""
+    years, month = divmod(start.month - 1 + months, 12)
+    return date(start.year + years, month + 1, 1) + timedelta(days=(day or start.day) - 1)
+
+
+def _day_in_month(reading: Reading, first: date) -> date:
+    last = first.replace(day=calendar.monthrange(first.year, first.month)[1])
+    if reading.weekday is None or not reading.nth:
+        return first if reading.edge > 0 else last
+    if reading.nth < 0:
+        return last - timedelta(days=(last.weekday() - reading.weekday) % 7)
+    return first + timedelta(days=(reading.weekday - first.weekday()) % 7 + 7 * (reading.nth - 1))
+
+
+def _to_weekday(reading: Reading, start: date) -> date:
+    if reading.in_week:
+        return start + timedelta(days=(reading.weekday or 0) - start.weekday())
+    if reading.weekday is None:
+        return start
+    ahead = (reading.weekday - start.weekday()) % 7
+    if reading.weekday_step > 0:
+        ahead = ahead or 7
+    if reading.weekday_step < 0:
+        ahead -= 7
+    count = reading.weekday_count
+    return start + timedelta(days=ahead + 7 * (count - 1 if count > 0 else count))
+
+
+def _add_weekdays(start: date, count: int) -> date:
+    if not count:
+        return start
+    # Whole weeks in one step, so that a large count costs no more than a small one.
+    weeks, rest = divmod(abs(count) - 1, 5)
+    step = timedelta(days=1 if count > 0 else -1)
+    day = start + step * 7 * weeks
+    for _ in range(rest + 1):
+        day += step
+        while day.weekday() > 4:
+            day += step
+    return day
