@@ -1,0 +1,1 @@
+"""The benchmark: `make bench`, or `python -m tests.bench --help`. Not part of the tests."""

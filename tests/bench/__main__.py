@@ -1,0 +1,144 @@
+"""`make bench`: Helpdesk beside a bare Tornado handler on the same machine in the same minutes.
+
+The bare handler answers GET with the very dictionary that Helpdesk answered in the scenario. Rounds alternate
+(bare, Helpdesk, bare, Helpdesk ...), so that a machine that is slow for a while is slow for both.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+from tests.bench import data, report
+from tests.bench.load import Measured, Plan
+from tests.bench.process import ROOT, Server
+from tests.bench.scenarios import SCENARIOS, Desk, Scenario
+
+STARTS = 3  # of which the median is the start-to-first-answer time
+BENCH_WORKER = "bench@example.com"
+
+
+def main() -> None:
+    """Measure what was asked for, print the tables, and write them as JSON beside the data."""
+    asked = arguments()
+    chosen = [scenario for scenario in SCENARIOS if scenario.name in asked.scenarios]
+    program = [asked.exe] if asked.exe else [sys.executable, "-m", "server"]
+    results: list[report.Result] = []
+    processes: list[report.Process] = []
+    for tickets in asked.tickets:
+        folder = data.copy_of(tickets, fresh=asked.fresh)
+        token = make_token(program, folder)
+        first_answer_ms = median(first_answer(program, folder, token) for _ in range(STARTS))
+        with serve(program, folder) as server:
+            desk = Desk(server.port, token, tickets)
+            desk.answer(desk.get("/rest/workers/me.json"))
+            idle_mib = server.memory_kib() / 1024
+            results += measure(desk, chosen, asked)
+            processes.append(report.Process(tickets, first_answer_ms, idle_mib, server.memory_kib() / 1024))
+        shutil.rmtree(folder)
+    print(*["", *report.growth(results), "", *map(report.process_line, processes)], sep="\n")
+    save(results, processes)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
+    parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join(names))
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
+    parser.add_argument("--exe", help="measure this executable instead of the source")
+    parser.add_argument("--fresh", action="store_true", help="load the tickets again, after a change of the schema")
+    asked = parser.parse_args()
+    unknown = set(asked.scenarios) - set(names)
+    if unknown:
+        parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    return asked
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def make_token(program: list[str], folder: Path) -> str:
+    """A token of an administrator, made through the command line before the server starts."""
+    person = ["--email", BENCH_WORKER, "--first-name", "Bench", "--admin"]
+    for_folder = ["--data", str(folder)]
+    worker = [*program, "worker", "create", *person, *for_folder]
+    subprocess.run(worker, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    token = [*program, "token", "create", "--worker", BENCH_WORKER, "--expires", "1 day", *for_folder]
+    return subprocess.run(token, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def serve(program: list[str], folder: Path) -> Server:
+    return Server([*program, "serve", "--port", "0", "--data", str(folder), "--no-open"], data.FOLDER / "serve.log")
+
+
+def first_answer(program: list[str], folder: Path, token: str) -> float:
+    """Milliseconds from the start of the process to its first answer from the database."""
+    with serve(program, folder) as server:
+        desk = Desk(server.port, token, 0)
+        desk.answer(desk.get("/rest/workers/me.json"))
+        return (time.perf_counter() - server.started_at) * 1000
+
+
+def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> list[report.Result]:
+    """Every scenario with every number of clients; a line is printed as soon as it is known."""
+    requests = {scenario.name: scenario.requests(desk) for scenario in chosen}
+    answers = data.FOLDER / "answers.json"
+    answers.write_text(json.dumps({name: desk.answer(sent[0]) for name, sent in requests.items()}), "utf-8")
+    results = []
+    print("", report.head_line(), sep="\n")
+    with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], data.FOLDER / "bare.log") as bare:
+        yardstick = Desk(bare.port, desk.token, desk.tickets)
+        for clients in asked.clients:
+            for scenario in chosen:
+                rounds = [
+                    (
+                        run(bare.port, [yardstick.get(f"/{scenario.name}")], clients, asked.seconds),
+                        run(desk.port, requests[scenario.name], clients, asked.seconds),
+                    )
+                    for _ in range(asked.rounds)
+                ]
+                results.append(report.Result(scenario, desk.tickets, clients, rounds))
+                print(report.line(results[-1]), flush=True)
+    return results
+
+
+_numbers_used = count(1)
+
+
+def run(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
+    """One half of a round, by a load generator of its own. Raises SystemExit when an answer was not 200."""
+    # A range of numbers for each run, so that no Message-Id and no address comes twice; 0 was the sample's.
+    plan = Plan(port, requests, clients, seconds, count_from=next(_numbers_used) * 1_000_000)
+    command = [sys.executable, "-m", "tests.bench.load"]
+    told = subprocess.run(command, cwd=ROOT, input=json.dumps(asdict(plan)), capture_output=True, text=True)
+    if told.returncode:
+        raise SystemExit(f"the load generator failed:\n{told.stderr}")
+    measured = Measured(**json.loads(told.stdout))
+    if measured.bad:
+        raise SystemExit(f"{measured.bad} of {measured.requests} answers were not 200:\n{measured.first_bad}")
+    return measured
+
+
+def save(results: list[report.Result], processes: list[report.Process]) -> None:
+    lines = [
+        {"scenario": r.scenario.name, "tickets": r.tickets, "clients": r.clients, "ratio": r.ratio,
+         "target": r.scenario.target, "rounds": [[asdict(bare), asdict(ours)] for bare, ours in r.rounds]}
+        for r in results
+    ]
+    written = data.FOLDER / "results.json"
+    written.write_text(json.dumps({"lines": lines, "processes": [asdict(p) for p in processes]}, indent=1), "utf-8")
+    print(f"\nall rounds: {written.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

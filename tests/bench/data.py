@@ -1,0 +1,103 @@
+"""Data folders with many tickets, made once and kept under .work/bench/; each run works on a copy.
+
+What a ticket says is decided here (`sample`), from its number alone, so that two machines measure the same. How it gets
+into the database is `load_tickets`, the only function here that knows the product.
+"""
+
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+
+from tests.bench.process import ROOT
+
+FOLDER = ROOT / ".work" / "bench"
+RARE_WORD = "quartzite"  # stands in RARE_TICKETS tickets, whatever their number in all
+RARE_TICKETS = 50
+VOCABULARY = 3000
+MESSAGE_BYTES = 1000
+BYTES_A_WORD = 7  # with the blank
+SENDERS = 500
+OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One ticket to load. `messages` are two or three texts of about 1 KB, the oldest first; status as in the API."""
+
+    number: int
+    subject: str
+    sender: str
+    status: int
+    messages: tuple[str, ...]
+
+
+def load_tickets(data_folder: Path, count: int) -> None:
+    """Fill a new data folder with samples(count), through the store, with ids from 1 in their order.
+
+    To be called in a process that has no server on the folder. In batches: a transaction for each ticket would take
+    minutes at 100,000.
+    """
+    raise SystemExit("tests/bench/data.py: load_tickets waits for server.app; nothing can be measured yet")
+
+
+def copy_of(count: int, *, fresh: bool = False) -> Path:
+    """A data folder with `count` tickets to work on: a copy of the kept one, which is made when missing or `fresh`."""
+    kept, work = FOLDER / f"tickets-{count}", FOLDER / f"run-{count}"
+    if fresh:
+        shutil.rmtree(kept, ignore_errors=True)
+    if not kept.exists():
+        _make(kept, count)
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(kept, work)
+    return work
+
+
+def samples(count: int) -> Iterator[Sample]:
+    """Tickets 1 to count."""
+    return (sample(number, count) for number in range(1, count + 1))
+
+
+def sample(number: int, count: int) -> Sample:
+    """The ticket of that number among `count`; always the same for the same two."""
+    chance = random.Random(number)
+    messages = [text(chance) for _ in range(2 + number % 2)]
+    if number % max(count // RARE_TICKETS, 1) == 0:
+        messages[0] += f" {RARE_WORD}"
+    status = 0 if number % OPEN_EVERY == 0 else 1 if number % WAITING_EVERY == 0 else 2
+    subject = " ".join(_choose(chance, 6))
+    return Sample(number, subject, f"customer{number % SENDERS}@example.com", status, tuple(messages))
+
+
+def text(chance: random.Random) -> str:
+    """About MESSAGE_BYTES of made-up words, some frequent and most rare, as in real text."""
+    return " ".join(_choose(chance, MESSAGE_BYTES // BYTES_A_WORD))
+
+
+def _make(kept: Path, count: int) -> None:
+    half_done = kept.with_suffix(".part")
+    shutil.rmtree(half_done, ignore_errors=True)
+    half_done.parent.mkdir(parents=True, exist_ok=True)
+    print(f"loading {count:,} tickets, once ...", flush=True)
+    load_tickets(half_done, count)
+    half_done.rename(kept)
+
+
+def _choose(chance: random.Random, number: int) -> list[str]:
+    return chance.choices(_words(), cum_weights=_weights(), k=number)
+
+
+@cache
+def _words() -> tuple[str, ...]:
+    chance = random.Random(0)
+    syllables = [first + second for first in "bdfgklmnprstv" for second in "aeiou"]
+    return tuple("".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(VOCABULARY))
+
+
+@cache
+def _weights() -> tuple[float, ...]:
+    """Cumulated, as `choices` wants them; the n-th word is n times rarer than the first."""
+    return tuple(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))

@@ -1,0 +1,165 @@
+"""The load generator, in a process of its own so that it does not share an interpreter with what it measures.
+
+    python -m tests.bench.load < plan.json
+
+The plan is a `Plan` as JSON; one JSON object with the measurements is printed. Plain sockets, prepared bytes,
+keep-alive, one request at a time on each connection; answers must carry Content-Length. Not a general HTTP client.
+"""
+
+import json
+import re
+import selectors
+import socket
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+
+# Stands in a request where each one sent needs a number of its own; as long as the number, so that Content-Length
+# holds, and of characters that no encoding changes.
+COUNTER = "COUNTER0000"
+RECEIVE_BYTES = 1 << 18
+
+_content_length = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)").search
+
+
+@dataclass
+class Plan:
+    """`requests` are whole HTTP requests, as text of one byte a character, sent in turn over `clients` connections for
+    `seconds` after `warm_up_seconds` that are not counted. `count_from` is the first number put for COUNTER."""
+
+    port: int
+    requests: list[str]
+    clients: int = 1
+    seconds: float = 2.0
+    warm_up_seconds: float = 0.3
+    count_from: int = 0
+
+
+@dataclass
+class Measured:
+    """`cpu_us` is the processor time that the generator itself spent on a request; `sent` counts the warm-up too."""
+
+    requests: int = 0
+    per_second: float = 0.0
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+    cpu_us: float = 0.0
+    sent: int = 0
+    bad: int = 0
+    first_bad: str = ""
+
+
+@dataclass
+class Connection:
+    """One socket and what it waits for. `wanted` is the length of the whole answer; -1: not known yet."""
+
+    socket: socket.socket
+    sent_at: float = 0.0
+    wanted: int = -1
+    received: bytearray = field(default_factory=bytearray)
+
+
+class Load:
+    """Runs one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.requests = [text.encode("latin-1") for text in plan.requests]
+        self.counter = COUNTER.encode()
+        self.counted = any(self.counter in request for request in self.requests)
+        self.sent = 0
+        self.bad = 0
+        self.first_bad = b""
+        self.latencies: list[float] = []
+        self.selector = selectors.DefaultSelector()
+
+    def run(self) -> Measured:
+        """Warm up, measure, and close. Raises ConnectionError when the server hangs up."""
+        connections = [self._connect() for _ in range(self.plan.clients)]
+        for connection in connections:
+            self._send(connection)
+        self._exchange(self.plan.warm_up_seconds)
+        self.latencies.clear()
+        self.bad = 0
+        cpu, started = time.process_time(), time.perf_counter()
+        self._exchange(self.plan.seconds)
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+        for connection in connections:
+            connection.socket.close()
+        return self._measured(seconds, cpu)
+
+    def _connect(self) -> Connection:
+        made = socket.create_connection(("127.0.0.1", self.plan.port), timeout=10)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.setblocking(False)
+        connection = Connection(made)
+        self.selector.register(made, selectors.EVENT_READ, connection)
+        return connection
+
+    def _exchange(self, seconds: float) -> None:
+        """Take answers and send the next requests until the time is over; one answer a client may stay under way."""
+        select, clock = self.selector.select, time.perf_counter
+        end = clock() + seconds
+        while clock() < end:
+            for key, _ in select(0.1):
+                connection: Connection = key.data
+                if self._receive(connection):
+                    self.latencies.append(clock() - connection.sent_at)
+                    self._send(connection)
+
+    def _send(self, connection: Connection) -> None:
+        request = self.requests[self.sent % len(self.requests)]
+        if self.counted:
+            number = str(self.plan.count_from + self.sent).zfill(len(self.counter)).encode()
+            request = request.replace(self.counter, number)
+        self.sent += 1
+        connection.sent_at = time.perf_counter()
+        taken = connection.socket.send(request)
+        if taken < len(request):  # a large mail: wait for room rather than keep a second state
+            connection.socket.setblocking(True)
+            connection.socket.sendall(request[taken:])
+            connection.socket.setblocking(False)
+
+    def _receive(self, connection: Connection) -> bool:
+        """True when the answer is complete."""
+        try:
+            got = connection.socket.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return False
+        if not got:
+            raise ConnectionError("the server closed a connection that it should have kept")
+        received = connection.received
+        received += got
+        if connection.wanted < 0:
+            end = received.find(b"\r\n\r\n")
+            if end < 0:
+                return False
+            length = _content_length(received, 0, end)
+            if length is None:
+                raise ConnectionError(f"an answer without Content-Length: {bytes(received[:end])!r}")
+            connection.wanted = end + 4 + int(length[1])
+        if len(received) < connection.wanted:
+            return False
+        if not received.startswith(b"HTTP/1.1 200"):
+            self.bad += 1
+            self.first_bad = self.first_bad or bytes(received[:2000])
+        received.clear()
+        connection.wanted = -1
+        return True
+
+    def _measured(self, seconds: float, cpu: float) -> Measured:
+        ordered = sorted(self.latencies) or [0.0]
+        return Measured(
+            requests=len(self.latencies),
+            per_second=len(self.latencies) / seconds,
+            p50_ms=ordered[len(ordered) // 2] * 1000,
+            p99_ms=ordered[min(int(len(ordered) * 0.99), len(ordered) - 1)] * 1000,
+            cpu_us=cpu / max(len(self.latencies), 1) * 1e6,
+            sent=self.sent,
+            bad=self.bad,
+            first_bad=self.first_bad.decode("utf-8", "replace"),
+        )
+
+
+if __name__ == "__main__":
+    json.dump(asdict(Load(Plan(**json.load(sys.stdin))).run()), sys.stdout)

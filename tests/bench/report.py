@@ -1,0 +1,79 @@
+"""The tables that a run ends with."""
+
+from dataclasses import dataclass
+from statistics import median
+
+from tests.bench.load import Measured
+from tests.bench.scenarios import Scenario
+
+CLIENTS_JUDGED = 16  # the targets are meant for this many
+MOST_SLOWER_PERCENT = 15
+MOST_MEMORY_MIB = 150
+
+
+@dataclass(frozen=True)
+class Result:
+    """All rounds of one scenario with one number of clients and tickets. `rounds` are pairs (bare, helpdesk)."""
+
+    scenario: Scenario
+    tickets: int
+    clients: int
+    rounds: list[tuple[Measured, Measured]]
+
+    @property
+    def ratio(self) -> float:
+        """The median of the rounds' ratios: both halves of a round saw the same noise."""
+        return median(ours.per_second / max(bare.per_second, 1e-9) for bare, ours in self.rounds)
+
+    def bare(self, name: str) -> float:
+        return median(getattr(bare, name) for bare, _ in self.rounds)
+
+    def ours(self, name: str) -> float:
+        return median(getattr(ours, name) for _, ours in self.rounds)
+
+
+@dataclass(frozen=True)
+class Process:
+    """What was seen of the whole server process."""
+
+    tickets: int
+    first_answer_ms: float
+    idle_mib: float
+    loaded_mib: float
+
+
+def head_line() -> str:
+    return (f"{'tickets':>8} {'clients':>7}  {'scenario':<28} {'bare/s':>8} {'ours/s':>8} {'ratio':>6} {'target':>6} "
+            f"{'':<6} {'p50 ms':>7} {'p99 ms':>7} {'load %':>6}")
+
+
+def line(result: Result) -> str:
+    """One row. `load %` is the processor time of the load generator: near 100 it would be the bottleneck."""
+    target = f"{result.scenario.target:.2f}" if result.clients == CLIENTS_JUDGED else ""
+    verdict = "" if not target else "ok" if result.ratio >= result.scenario.target else "MISSED"
+    busy = result.bare("cpu_us") * result.bare("per_second") / 1e4
+    return (f"{result.tickets:>8} {result.clients:>7}  {result.scenario.title:<28} {result.bare('per_second'):>8.0f} "
+            f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {target:>6} {verdict:<6} "
+            f"{result.ours('p50_ms'):>7.2f} {result.ours('p99_ms'):>7.2f} {busy:>6.0f}")
+
+
+def growth(results: list[Result]) -> list[str]:
+    """How much slower each scenario is with the most tickets than with the fewest, by its ratio to the bare handler."""
+    fewest, most = min(result.tickets for result in results), max(result.tickets for result in results)
+    if fewest == most:
+        return []
+    ratios = {(r.scenario.name, r.tickets): r.ratio for r in results if r.clients == CLIENTS_JUDGED}
+    lines = [f"{most:,} tickets against {fewest:,}, {CLIENTS_JUDGED} clients; at most {MOST_SLOWER_PERCENT} % slower:"]
+    for name in dict.fromkeys(result.scenario.name for result in results):
+        small, large = ratios.get((name, fewest)), ratios.get((name, most))
+        if small and large:
+            slower = (1 - large / small) * 100
+            lines.append(f"  {name:<10} {slower:>6.1f} %  {'ok' if slower <= MOST_SLOWER_PERCENT else 'MISSED'}")
+    return lines
+
+
+def process_line(seen: Process) -> str:
+    verdict = "ok" if seen.loaded_mib <= MOST_MEMORY_MIB else "MISSED"
+    return (f"{seen.tickets:>8} tickets: first answer after {seen.first_answer_ms:.0f} ms; resident memory "
+            f"{seen.idle_mib:.0f} MiB after the start, {seen.loaded_mib:.0f} MiB after the load "
+            f"(at most {MOST_MEMORY_MIB}) {verdict}")

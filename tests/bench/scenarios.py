@@ -1,0 +1,105 @@
+"""What is measured: for each scenario the requests that are sent, and the share of the bare handler it must reach.
+
+A further scenario is a row of SCENARIOS and a function that makes its requests.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+
+from tests.bench.data import RARE_WORD, text
+from tests.bench.load import COUNTER
+
+TICKETS_READ = 1000  # different ids, so that not one row's page alone is warm
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A running server with `tickets` tickets whose ids start at 1, and a token for it."""
+
+    port: int
+    token: str
+    tickets: int
+
+    def answer(self, request: str) -> dict[str, Any]:
+        """Send one prepared request; the answer's JSON. Raises urllib's HTTPError for other statuses than 2xx."""
+        head, _, body = request.replace(COUNTER, "0" * len(COUNTER)).partition("\r\n\r\n")
+        method, path, _ = head.split("\r\n")[0].split(" ")
+        headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
+        sent = Request(f"http://127.0.0.1:{self.port}{path}", body.encode("latin-1") or None, headers, method=method)
+        with urlopen(sent, timeout=30) as answered:
+            return json.load(answered)
+
+    def get(self, path: str, **params: str) -> str:
+        """A GET request as text, ready to be sent."""
+        query = f"?{urlencode(params, quote_via=quote)}" if params else ""
+        return f"GET {path}{query} HTTP/1.1\r\n{self._headers()}\r\n"
+
+    def post(self, path: str, **params: str) -> str:
+        """A POST request with form fields as text, ready to be sent."""
+        body = urlencode(params)
+        form = f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
+        return f"POST {path} HTTP/1.1\r\n{self._headers()}{form}\r\n{body}"
+
+    def _headers(self) -> str:
+        return f"Host: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`target` is the ratio to the bare handler at 16 clients that must be reached."""
+
+    name: str
+    title: str
+    target: float
+    requests: Callable[[Desk], list[str]]
+
+
+def read(desk: Desk) -> list[str]:
+    numbers = random.Random(1).sample(range(1, desk.tickets + 1), min(TICKETS_READ, desk.tickets))
+    return [desk.get(f"/rest/records/ticket/{number}.json") for number in numbers]
+
+
+def newest(desk: Desk) -> list[str]:
+    return [desk.get("/rest/records/ticket/search.json", q="status:open sort:-created", limit="10")]
+
+
+def fulltext(desk: Desk) -> list[str]:
+    return [desk.get("/rest/records/ticket/search.json", q=RARE_WORD, limit="10")]
+
+
+def create(desk: Desk) -> list[str]:
+    return [desk.post("/rest/records/address/create.json", **{"fields[email]": f"made{COUNTER}@example.com"})]
+
+
+def compose(desk: Desk) -> list[str]:
+    groups = desk.answer(desk.get("/rest/records/group/search.json", limit="1"))["results"]
+    fields = {"to": "ana@example.com", "subject": f"Your order {COUNTER}", "content": text(random.Random(2))}
+    return [desk.post("/rest/tickets/compose.json", group_id=str(groups[0]["id"]), dont_send="1", **fields)]
+
+
+def parse(desk: Desk) -> list[str]:
+    head = [
+        "From: Ana Ames <ana@example.com>",
+        "To: help@desk.example",
+        f"Subject: Order {COUNTER} has not arrived",
+        f"Message-Id: <{COUNTER}@bench.example>",
+        "Date: Fri, 20 Nov 2026 09:30:00 +0000",
+        "MIME-Version: 1.0",
+        "Content-Type: text/plain; charset=utf-8",
+    ]
+    return [desk.post("/rest/parser/parse.json", message="\r\n".join([*head, "", text(random.Random(3))]))]
+
+
+SCENARIOS = (
+    Scenario("read", "read a ticket by id", 0.55, read),
+    Scenario("newest", "ten newest open tickets", 0.30, newest),
+    Scenario("fulltext", "full-text search, 50 found", 0.25, fulltext),
+    Scenario("create", "create an address", 0.20, create),
+    Scenario("compose", "compose, not sent", 0.20, compose),
+    Scenario("parse", "parse a mail", 0.12, parse),
+)
