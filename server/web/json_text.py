@@ -1,0 +1,73 @@
+"""JSON from outside -> values: strict UTF-8, limited depth, no NaN, no lone surrogates. Ours throughout."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from server.errors import Malformed
+from server.web.forms import Tree
+
+MAX_JSON_DEPTH = 32  # objects and lists inside each other
+
+
+def decode_json(raw: bytes) -> Tree:
+    """The tree of a JSON body, which must be an object. Numbers, booleans and null stay what they are.
+
+    Raises Malformed. Of two equal keys the last wins.
+    """
+    value = loads(raw, "the body")
+    if not isinstance(value, dict):
+        raise Malformed("the body must be a JSON object, such as {}")
+    return value
+
+
+def loads(raw: str | bytes, what: str, field: str | None = None) -> Any:
+    """The value of a JSON text. `what` names the text in messages; raises Malformed, with `field` among its details."""
+    details = {"field": field} if field else {}
+    try:
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+        value = json.loads(text, parse_constant=_refuse_constant)
+        _check(value)
+    except json.JSONDecodeError as error:
+        raise Malformed(
+            f"{what} is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})", **details
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Malformed(f"{what} is not valid UTF-8", **details) from error
+    except UnicodeEncodeError as error:
+        raise Malformed(f"{what} holds half of a surrogate pair", **details) from error
+    except RecursionError as error:
+        raise Malformed(f"{what} is nested deeper than {MAX_JSON_DEPTH}", **details) from error
+    except ValueError as error:  # also digits beyond what Python converts
+        raise Malformed(f"{what} holds a number that cannot be read", **details) from error
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _check(value: Any) -> None:
+    """Walks level by level, so that its own depth does not grow."""
+    level = [value]
+    depth = 0
+    while level:
+        below: list[Any] = []
+        nested = False
+        for one in level:
+            if isinstance(one, str):
+                if not one.isascii():
+                    one.encode("utf-8")
+            elif isinstance(one, dict):
+                nested = True
+                below.extend(one)
+                below.extend(one.values())
+            elif isinstance(one, list):
+                nested = True
+                below.extend(one)
+            elif isinstance(one, float) and not math.isfinite(one):
+                raise ValueError(one)
+        depth += nested
+        if depth > MAX_JSON_DEPTH:
+            raise RecursionError
+        level = below

@@ -1,0 +1,140 @@
+"""Cuts a `multipart/form-data` body into its parts and grows the same tree as forms.py; file parts become Upload.
+
+Strict and linear: lines end in CRLF, every part has a name, the last boundary is there. Only heads are decoded:
+the content of a part is exactly the bytes between its head and the next boundary. Source: RFC 7578, RFC 2046.
+"""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes
+
+from server.errors import Malformed, TooLarge
+from server.web.forms import Form, Tree, Upload, path_of
+
+MAX_PARTS = 100
+MAX_PART_HEAD_BYTES = 10_240
+
+_BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
+_TYPE = re.compile(r"[ \t]*+([^;]*+)")
+_PARAMETER = re.compile(r"""[ \t]*+;[ \t]*+(?:([^\s;="]++)[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]*+)))?+""")
+_ESCAPED = re.compile(r'\\(["\\])')  # other backslashes are part of what some clients send as a path
+
+
+def decode_multipart(raw: bytes, content_type: str) -> Tree:
+    """The tree of a body whose Content-Type header is `content_type`, which holds the boundary.
+
+    Raises Malformed for a broken body, TooLarge above MAX_PARTS or MAX_PART_HEAD_BYTES.
+    """
+    form = Form()
+    for count, (start, end) in enumerate(_parts(raw, _boundary(content_type)), start=1):
+        if count > MAX_PARTS:
+            raise TooLarge(f"the form has more than {MAX_PARTS} parts", limit=MAX_PARTS)
+        _add(form, raw, start, end)
+    return form.tree()
+
+
+def _boundary(content_type: str) -> bytes:
+    kind, parameters = _header_value(content_type)
+    boundary = parameters.get("boundary", "").encode("utf-8", "replace")
+    if kind != "multipart/form-data" or not _BOUNDARY.fullmatch(boundary):
+        raise Malformed("the Content-Type must be multipart/form-data with a boundary of 1 to 70 characters")
+    return boundary
+
+
+def _parts(raw: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
+    """Start and end of each part, without the line breaks that belong to the boundaries."""
+    mark = b"\r\n--" + boundary
+    # What follows decides whether a line is a boundary: `--abc` must not be found in `--abcd`.
+    rest = re.compile(rb"(--)?[ \t]*+(?:\r\n|\Z)")
+    # Nothing but the very first boundary may stand without a line break before it.
+    ends_at = -2 if raw.startswith(mark[2:]) else raw.find(mark)
+    after = ends_at + len(mark)
+    start = -1
+    while ends_at != -1:
+        line = rest.match(raw, after)
+        if line is not None:
+            if start != -1:
+                yield start, ends_at
+            if line[1]:
+                return
+            start = line.end()
+            # The line break of this boundary may begin the next one, when a part is empty to its last byte.
+            ends_at = raw.find(mark, start - 2)
+        else:
+            ends_at = raw.find(mark, after)
+        after = ends_at + len(mark)
+    raise Malformed("the multipart body has no last boundary; it may have been cut off")
+
+
+def _add(form: Form, raw: bytes, start: int, end: int) -> None:
+    head_end = raw.find(b"\r\n\r\n", start, min(end, start + MAX_PART_HEAD_BYTES) + 4)
+    if head_end == -1 or head_end > end - 4:
+        if end - start > MAX_PART_HEAD_BYTES:
+            raise TooLarge(f"the head of a part is longer than {MAX_PART_HEAD_BYTES} bytes", limit=MAX_PART_HEAD_BYTES)
+        raise Malformed("a part of the multipart body has no head, or no empty line behind it")
+    headers = _headers(raw[start:head_end])
+    kind, parameters = _header_value(headers.get("content-disposition", ""))
+    name = _extended(parameters, "name")
+    if kind != "form-data" or not name:
+        raise Malformed("a part of the multipart body has no Content-Disposition: form-data with a name")
+    if headers.get("content-transfer-encoding", "binary").lower() not in ("binary", "8bit", "7bit"):
+        raise Malformed(f"the part '{name}' is encoded; send its bytes as they are", field=name)
+    filename = _extended(parameters, "filename")
+    content = raw[head_end + 4 : end]
+    if filename is None:
+        form.add(path_of(name), content)
+    elif filename or content:  # without both, a file field in which nothing was chosen
+        form.add(path_of(name), Upload(filename, headers.get("content-type", "application/octet-stream"), content))
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    try:
+        lines = head.decode("utf-8").split("\r\n")
+    except UnicodeDecodeError as error:
+        raise Malformed("the head of a part is not valid UTF-8") from error
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        name = name.lower()
+        if not colon or not name or name != name.strip() or name in headers:
+            raise Malformed("the head of a part holds a line that is no header, or a header twice")
+        if any(control in line for control in "\r\n\0"):
+            raise Malformed("the head of a part holds a control character")
+        headers[name] = value.strip(" \t")
+    return headers
+
+
+def _header_value(text: str) -> tuple[str, dict[str, str]]:
+    """`form-data; name="a"` -> ("form-data", {"name": "a"}). Raises Malformed for anything else or a name twice."""
+    kind = _TYPE.match(text)
+    at = kind.end() if kind else 0
+    parameters: dict[str, str] = {}
+    while at < len(text):
+        match = _PARAMETER.match(text, at)
+        if match is None or (match[1] is None and match.end() != len(text.rstrip(" \t"))):
+            raise Malformed('the parameters of a header cannot be read; write them as name="value"')
+        if match[1] is None:
+            break
+        name = match[1].lower()
+        if name in parameters:
+            raise Malformed(f"a header has the parameter '{name}' twice")
+        quoted = match[2]
+        parameters[name] = match[3] if quoted is None else _ESCAPED.sub(r"\1", quoted)
+        at = match.end()
+        if not text[at:].strip(" \t"):
+            break
+    return (kind[1].strip().lower() if kind else ""), parameters
+
+
+def _extended(parameters: dict[str, str], name: str) -> str | None:
+    """The parameter, or its form with charset and percent signs (RFC 5987), which some clients send for non-ASCII."""
+    extended = parameters.get(f"{name}*")
+    if extended is None:
+        return parameters.get(name)
+    charset, _, rest = extended.partition("'")
+    try:
+        if charset.lower() != "utf-8":
+            raise ValueError(charset)
+        return unquote_to_bytes(rest.partition("'")[2]).decode("utf-8")
+    except ValueError as error:
+        raise Malformed(f"the {name}* of a part is not UTF-8 with percent signs") from error

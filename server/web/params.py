@@ -1,0 +1,178 @@
+"""What an endpoint reads its parameters with: Params over the tree of query string and body.
+
+Every accessor takes the outermost name and gives a plain value or raises an error that names the parameter. What a
+value means for a record is not decided here. Source: REST API, Parameters.
+"""
+
+import re
+from typing import Any, Literal, overload
+
+from server.errors import Invalid, Malformed, Required, TooLarge
+from server.web.forms import Raw, Tree, Upload, Value, decode_form, decode_query, merge
+from server.web.json_text import decode_json, loads
+from server.web.multipart import decode_multipart
+
+__all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
+
+MAX_ID = 2**63 - 1
+MAX_JSON_PARAMETER_BYTES = 2_097_152
+
+_ID = re.compile(r"[0-9]{1,19}")
+_LEADING_NUMBER = re.compile(r"\s*+([+-]?[0-9]{1,18})")
+_FALSE = frozenset(("", "0", "false", "no"))
+
+
+class Params:
+    """The parameters of one request. A missing parameter and JSON null are the same."""
+
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __contains__(self, name: str) -> bool:
+        return self.tree.get(name) is not None
+
+    def names(self) -> list[str]:
+        """The outermost names, in the order sent."""
+        return list(self.tree)
+
+    @overload
+    def text(self, name: str, default: str, required: bool = False) -> str: ...
+    @overload
+    def text(self, name: str, default: None = None, *, required: Literal[True]) -> str: ...
+    @overload
+    def text(self, name: str, default: None = None) -> str | None: ...
+    def text(self, name: str, default: str | None = None, required: bool = False) -> str | None:
+        """The text as sent, also when empty; `default` when missing.
+
+        Raises Required when `required` and missing or empty, Invalid for a list, Malformed for what is not UTF-8.
+        """
+        value = self.tree.get(name)
+        text = default if value is None else _scalar_text(value, name)
+        if required and not text:
+            raise _required(name)
+        return text
+
+    def integer(self, name: str, default: int, low: int, high: int) -> int:
+        """For limit, page and the like, never an error: the digits at the beginning, else 0, then kept in low-high.
+
+        Missing or empty gives `default`. A list is still Invalid.
+        """
+        text = self.text(name, "")
+        if not text:
+            return default
+        match = _LEADING_NUMBER.match(text)
+        number = int(match[1]) if match else 0
+        return min(max(number, low), high)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Yes or no, never an error for text: false for nothing, 0, false and no in any case, else true."""
+        text = self.text(name)
+        return default if text is None else text.strip().lower() not in _FALSE
+
+    @overload
+    def id(self, name: str, default: int) -> int: ...
+    @overload
+    def id(self, name: str, *, required: Literal[True]) -> int: ...
+    @overload
+    def id(self, name: str) -> int | None: ...
+    def id(self, name: str, default: int | None = None, required: bool = False) -> int | None:
+        """A record id: ASCII digits, 0 to 2**63 - 1. Missing or empty gives `default`, or Required."""
+        text = self.text(name, "", required=required)
+        return _record_id(text, name) if text else default
+
+    def id_list(self, name: str, required: bool = False) -> list[int]:
+        """Record ids of `name[]=1&name[]=2`; one plain value is a list of one. Missing gives [], or Required."""
+        return [_record_id(text, name) for text in self.text_list(name, required=required)]
+
+    def text_list(self, name: str, required: bool = False) -> list[str]:
+        """The texts of `name[]=a&name[]=b`; one plain value is a list of one, an empty one of none."""
+        value = self.tree.get(name)
+        if isinstance(value, dict):
+            raise Invalid(f"'{name}' must be a list; write {name}[]=...", field=name)
+        if isinstance(value, list):
+            texts = [_scalar_text(each, name) for each in value]
+        else:
+            texts = [text] if (text := self.text(name)) else []
+        if required and not texts:
+            raise _required(name)
+        return texts
+
+    def map(self, name: str, required: bool = False) -> dict[str, Value]:
+        """The map of `name[key]=value`. Missing gives {}, or Required. Raises Invalid for anything but a map."""
+        value = self.tree.get(name)
+        if value is None or value == []:
+            if required:
+                raise _required(name)
+            return {}
+        if not isinstance(value, dict):
+            raise Invalid(f"'{name}' must be a map; write {name}[key]=value", field=name)
+        return value
+
+    def json(self, name: str, default: Any = None, required: bool = False) -> Any:
+        """The value of a JSON text. Lists and maps, sent with brackets or in a JSON body, are taken as they are.
+
+        Missing or empty gives `default`, or Required. Raises Malformed for bad JSON, TooLarge above 2 MB.
+        """
+        value = self.tree.get(name)
+        if isinstance(value, dict | list):
+            return value
+        text = self.text(name, "", required=required)
+        if not text:
+            return default
+        if len(text) > MAX_JSON_PARAMETER_BYTES or len(text.encode()) > MAX_JSON_PARAMETER_BYTES:
+            raise TooLarge(
+                f"'{name}' is larger than {MAX_JSON_PARAMETER_BYTES} bytes", field=name, limit=MAX_JSON_PARAMETER_BYTES
+            )
+        return loads(text, f"'{name}'", field=name)
+
+    def raw(self, name: str, required: bool = False) -> bytes:
+        """The bytes of a parameter as sent, or of a file part; of text its UTF-8. Missing gives b"", or Required."""
+        value = self.tree.get(name)
+        if isinstance(value, Upload):
+            raw = value.content
+        elif isinstance(value, bytes):
+            raw = value
+        else:
+            raw = self.text(name, "").encode()
+        if required and not raw:
+            raise _required(name)
+        return raw
+
+    def upload(self, name: str) -> Upload | None:
+        """The file part of that name, with its file name and type; None when missing or sent as plain text."""
+        value = self.tree.get(name)
+        return value if isinstance(value, Upload) else None
+
+
+def _scalar_text(value: Value, name: str) -> str:
+    """One value as a form would have sent it; for JSON values, true is 1 and false is 0."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, bytes | Upload):
+        return _decoded(value.content if isinstance(value, Upload) else value, name)
+    if value is None:
+        return ""
+    raise Invalid(f"'{name}' must be one value, not a {'map' if isinstance(value, dict) else 'list'}", field=name)
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
+
+
+def _record_id(text: str, name: str) -> int:
+    if not _ID.fullmatch(text) or (number := int(text)) > MAX_ID:
+        raise Invalid(f"'{name}' must be the id of a record, digits only", field=name)
+    return number
+
+
+def _required(name: str) -> Required:
+    return Required(f"'{name}' is missing or empty; send it", field=name)
