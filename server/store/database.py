@@ -53,6 +53,7 @@ class Store:
         self.read_seconds = read_seconds
         self.cache_kib = cache_kib
         self.statements = StatementCache()
+        self.shared: dict[str, Any] = {}  # what readers keep between snapshots, each with the version it was read at
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []

@@ -1,0 +1,30 @@
+"""The forms that a collection takes in `expand`: `comments~5`, `links.ticket`, `attachments:name`."""
+
+import re
+from dataclasses import dataclass
+
+DEFAULT_MANY, MOST = 10, 25
+_FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>.+))?\Z", re.S)
+
+
+@dataclass(frozen=True)
+class Form:
+    """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: none was given."""
+
+    type: str
+    many: int
+    key: str
+    plain: bool
+
+
+def read_form(text: str) -> Form:
+    """What followed the name of a collection.
+
+    >>> read_form("~40")
+    Form(type='', many=25, key='', plain=False)
+    """
+    match = _FORM.match(text)
+    if not match or not text:
+        return Form("", DEFAULT_MANY, "", True)
+    many = min(max(int(match["many"]), 1), MOST) if match["many"] else DEFAULT_MANY
+    return Form(match["type"] or "", many, match["key"] or "", False)

@@ -1,0 +1,62 @@
+"""Tables between record types: who is linked to, attached to, a requester or a member of what."""
+
+from server.store.tables import Column, Index, Table
+
+LINK = Table(
+    "link",
+    [
+        Column("from_context", "TEXT"), Column("from_id"), Column("to_context", "TEXT"), Column("to_id"),
+    ],
+    [Index(("to_context", "to_id", "from_context"), "a worker's watched records, a deleted record's links")],
+    key=("from_context", "from_id", "to_context", "to_id"),
+)  # every link stands here twice, once from each side
+
+ATTACHED = Table(
+    "attached",
+    [Column("attachment_id"), Column("context", "TEXT"), Column("record_id")],
+    [Index(("context", "record_id"), "the files of a record")],
+    key=("attachment_id", "context", "record_id"),
+)
+
+CUSTOM_VALUE = Table(
+    "custom_value",
+    [Column("field_id"), Column("record_id"), Column("place"), Column("value", "ANY", null=True, nocase=True)],
+    [Index(("field_id", "value"), "searches by a custom field")],
+    key=("field_id", "record_id", "place"),
+)
+
+FIELDSET_USE = Table(
+    "fieldset_use",
+    [Column("context", "TEXT"), Column("record_id"), Column("fieldset_id")],
+    [Index(("fieldset_id", "context"), "the records of a fieldset")],
+    key=("context", "record_id", "fieldset_id"),
+)
+
+REQUESTER = Table(
+    "requester",
+    [Column("ticket_id"), Column("address_id")],
+    [Index(("address_id", "ticket_id"), "the tickets of an address")],
+    key=("ticket_id", "address_id"),
+)
+
+GROUP_MEMBER = Table(
+    "group_member",
+    [Column("group_id"), Column("worker_id"), Column("is_manager")],
+    [Index(("worker_id", "group_id"), "the groups of a worker")],
+    key=("group_id", "worker_id"),
+    bumps={"access": ()},
+)
+
+ROLE_WORKER = Table(
+    "role_worker",
+    [Column("role_id"), Column("worker_id"), Column("part", "TEXT")],
+    [Index(("worker_id", "part"), "the roles of a worker")],
+    key=("role_id", "part", "worker_id"),
+    bumps={"access": ()},
+)  # part: member, editor or reader; computed from the role's worker queries
+
+WORKER_EMAIL = Table(
+    "worker_email", [Column("worker_id"), Column("address_id")], key=("worker_id", "address_id")
+)
+
+SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, WORKER_EMAIL)

@@ -1,0 +1,111 @@
+"""A search tree becomes one condition, for any record type: each term is asked of the type's filter of that name.
+
+Knows no record type and no table; Scope is how it reaches both. Counting and sorting are in select.py."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from server.errors import BadQuery, nearest
+from server.search.ast import Bare, Group, Subquery, Term
+from server.search.conditions import ALWAYS, Condition, all_of, any_of, negated
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+    from server.records.registry import Registry
+    from server.store.transaction import Transaction
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a search is compiled in: the types, the caller, the instant and the zone.
+
+    readable(type) is the condition on what the caller may read; it holds for every record that a search looks at."""
+
+    registry: "Registry"
+    tx: "Transaction"
+    actor_id: int
+    now: int
+    tz: tzinfo
+    readable: Callable[["RecordType"], Condition]
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    def record_type(self, name: str) -> "RecordType | None":
+        """The type of this uri, alias or context, None for an unknown one."""
+        return self.registry.find(name)
+
+    def type_names(self) -> list[str]:
+        """Every uri, for errors."""
+        return self.registry.uris()
+
+    def ids_of(self, target: str, group: Group) -> Condition:
+        """As a condition whose expression is the select of the ids of what answers `group`."""
+        record_type = self.registry.type(target)
+        inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
+        table = record_type.table.sql
+        return Condition(
+            ("ids", record_type.uri, inner.key),
+            inner.values,
+            lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
+        )
+
+    def in_zone(self, tz: tzinfo) -> "Scope":
+        """The same with another zone, for `set.timezone:`."""
+        return replace(self, tz=tz)
+
+
+def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Condition:
+    """The condition of a group of terms on records of this type.
+
+    Raises BadQuery with the position of the first mistake."""
+    parts: list[Condition] = []
+    words: list[Bare] = []
+
+    def flush() -> None:
+        if words:
+            parts.append(_bare(record_type, words, scope))
+            words.clear()
+
+    for child in group.children:
+        if isinstance(child, Bare) and not child.negated and group.op == "and":
+            words.append(child)  # neighbours make one full-text value
+            continue
+        flush()
+        if isinstance(child, Bare):
+            found = _bare(record_type, [child], scope)
+            parts.append(negated(found) if child.negated else found)
+        elif isinstance(child, Group):
+            parts.append(compile_group(record_type, child, scope))
+        else:
+            parts.append(_term(record_type, child, scope))
+    flush()
+    if not parts:
+        return ALWAYS
+    found = any_of(parts) if group.op == "or" else all_of(parts)
+    return negated(found) if group.negated else found
+
+
+def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Condition:
+    default = record_type.default_filter
+    if default is None:
+        raise BadQuery(
+            f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position
+        )
+    group = Group("and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position)
+    if default.type == "fulltext":
+        return default.condition(Term("text", Subquery(group, False, group.position), False, group.position), scope)
+    return all_of([
+        default.condition(Term("text", word.text, False, word.position), scope) for word in words
+    ])
+
+
+def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:
+    found = record_type.filter_named(term.field, scope)
+    if found is None:
+        raise BadQuery(
+            f"'{term.field[:80]}' is not a filter of {record_type.uri}{nearest(term.field, record_type.filter_names())}",
+            position=term.position,
+            field=term.field,
+        )
+    return found.condition(term, scope)

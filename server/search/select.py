@@ -1,0 +1,117 @@
+"""Searches run: which ids answer, in which order, how many there are, and how they spread over a filter's values."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.errors import BadQuery, nearest
+from server.search.ast import Query, Sort
+from server.search.compile import Scope, compile_group
+from server.search.conditions import ALWAYS, NEVER, Condition, all_of, slots_from
+from server.store.tables import Table
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+
+
+@dataclass(frozen=True)
+class Search:
+    """One compiled search on one type."""
+
+    record_type: "RecordType"
+    condition: Condition
+    order: tuple[tuple[str, bool], ...]
+    scope: Scope
+
+    def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
+        """Whole rows, in order."""
+        if self.condition is NEVER:
+            return []
+        table, condition, count = self.record_type.table, self.condition, len(self.condition.values)
+
+        def build() -> Any:
+            query = table.sql.select(*table.all_columns)
+            if condition is not ALWAYS:
+                query = query.where(condition.build(slots_from(0)))
+            at = slots_from(count)
+            return query.order_by(*self._order_expressions()).limit(at(0)).offset(at(1))
+
+        key = ("search", table.name, condition.key, self.order)
+        return self.scope.tx.rows(key, build, (*condition.values, limit, offset))
+
+    def ids(self, limit: int) -> list[int]:
+        """The ids of the first ones, in order."""
+        if self.condition is NEVER:
+            return []
+        table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
+
+        def build() -> Any:
+            query = table.select(table.id).where(condition.build(slots_from(0)))
+            return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
+
+        key = ("search ids", self.record_type.uri, condition.key, self.order)
+        return [row[0] for row in self.scope.tx.rows(key, build, (*condition.values, limit))]
+
+    def total(self) -> int:
+        """How many answer; read from the type's summary where that is enough."""
+        condition, table = self.condition, self.record_type.table
+        if condition is NEVER:
+            return 0
+        summary = table.summary_table if table.summary else None
+        if summary is not None and condition.columns is not None and condition.columns <= set(table.summary):
+            counts = stand_in(table, summary)
+            found = self.scope.tx.value(
+                ("total by summary", table.name, condition.key),
+                lambda: _where(counts.select(peewee.fn.SUM(counts.n)), condition),
+                condition.values,
+            )
+            return int(found or 0)
+        return int(
+            self.scope.tx.value(
+                ("total", table.name, condition.key),
+                lambda: _where(table.sql.select(peewee.fn.COUNT(table.sql.id)), condition),
+                condition.values,
+            )
+        )
+
+    def _order_expressions(self) -> list[Any]:
+        terms = []
+        for name, descending in self.order:
+            found = self.record_type.filter_named(name, self.scope)
+            assert found is not None
+            expression = found.order(self.scope)
+            terms.append(expression.desc() if descending else expression.asc())
+        return [*terms, self.record_type.column("id").asc()]
+
+
+def stand_in(table: Table, summary: Table) -> peewee.Table:
+    """The summary under the identity of its table: a condition made for the table's columns fits it as it is."""
+    counts = peewee.Table(summary.name, summary.names)
+    counts._hash = table.sql._hash
+    return counts
+
+
+def _where(query: Any, condition: Condition) -> Any:
+    return query if condition is ALWAYS else query.where(condition.build(slots_from(0)))
+
+
+def search(record_type: "RecordType", query: Query, scope: Scope) -> Search:
+    """Compile a query on one type, with what the caller may read and the order asked for.
+
+    Raises BadQuery with a position."""
+    condition = all_of([scope.readable(record_type), compile_group(record_type, query.root, scope)])
+    order = tuple((_sort_name(record_type, each, scope), each.descending) for each in query.sort)
+    return Search(record_type, condition, order, scope)
+
+
+def _sort_name(record_type: "RecordType", sort: Sort, scope: Scope) -> str:
+    found = record_type.filter_named(sort.field, scope)
+    if found is None or not found.sortable:
+        known = record_type.sort_names()
+        raise BadQuery(
+            f"{record_type.uri} cannot be sorted by '{sort.field[:80]}'{nearest(sort.field, known)}",
+            position=sort.position,
+            field=sort.field,
+        )
+    return found.name
