@@ -8,7 +8,7 @@ Query
     sort: Sort ...
 
 Every `position` counts characters from 0 in the whole search text, also deep inside brackets, so that an error can
-point at it. Trees are immutable and may be shared by threads and kept in caches.
+point at it. Trees are immutable, so threads and caches may hold the same one.
 """
 
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ _COMPARISONS = frozenset((">", ">=", "<", "<=", "!=", "="))
 def parse(q: str) -> Query:
     """The tree of `q` with its control terms taken out; an empty text gives a root without children.
 
-    Raises BadQuery, with `details["position"]`. The result is shared between callers, as it cannot be changed.
+    Raises BadQuery, with `details["position"]`. Callers get the same immutable tree again.
     """
     return _cached(q) if len(q) <= MAX_CACHED_CHARS else query_of(parse_group(q))
 
