@@ -1,8 +1,11 @@
 """Markdown and mail HTML to safe HTML or to text. Pure functions: no database, no settings, no network.
 
-What a browser is given comes from `clean_html`, `markdown_to_html` or `link_plain_text`, and is never edited afterwards.
+What a browser is given comes from `clean_html`, `markdown_to_html` or `link_plain_text` and is never edited afterwards.
 """
 
+from server.markup.clean import MAX_HTML_BYTES, clean_html
+from server.markup.links import link_plain_text
+from server.markup.markdown import markdown_to_html, markdown_to_text
 from server.markup.text import text_of_html
 
-__all__ = ["text_of_html"]
+__all__ = ["MAX_HTML_BYTES", "clean_html", "link_plain_text", "markdown_to_html", "markdown_to_text", "text_of_html"]

@@ -1,4 +1,4 @@
-"""Makes readable text from the HTML of a mail, for mail that comes without a text part. Not for showing HTML (clean.py)."""
+"""Makes readable text from the HTML of a mail, for mail that comes without a text part. Not for showing (clean.py)."""
 
 import re
 from dataclasses import dataclass, field

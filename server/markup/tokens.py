@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 MAX_ATTRIBUTES = 40          # of one tag; the sanitizer needs quadratic time for more
-MAX_REFERENCE_DIGITS = 8     # of &#...; more is no character, and `int` refuses thousands of digits with an exception
+MAX_REFERENCE_DIGITS = 20    # of &#...; more are no character, and `int` raises for thousands of digits
 
 # Everything inside them up to their end tag is no markup, and nothing to read either.
 UNREADABLE = frozenset({"script", "style", "title", "iframe", "noembed", "noframes", "xmp"})
@@ -28,7 +28,7 @@ _MARKUP = re.compile(r"<(?=[a-zA-Z/!?])")
 _DECLARATION = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))")
 _COMMENT_END = re.compile(r"--!?>")
 _UNREADABLE_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in UNREADABLE}
-_ENDLESS_REFERENCE = re.compile(rf"&#(?:[0-9]{{{MAX_REFERENCE_DIGITS},}}+|[xX][0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+);?")
+_ENDLESS_REFERENCE = re.compile(rf"&#[xX]?+[0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+;?")
 
 
 class Kind(Enum):

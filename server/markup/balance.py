@@ -1,0 +1,105 @@
+"""Writes HTML again with every element closed, nesting and attributes limited, so that the sanitizer has little to do.
+
+It stands before the sanitizer, for time only: 1 MB of `<div>` takes the sanitizer three minutes, and a thread cannot be
+stopped. What is safe to show is decided in clean.py, on the result of this.
+"""
+
+import html as entities
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from server.markup.tokens import Kind, tokens
+
+MAX_DEPTH = 200              # open elements; start tags beyond are left out, their text stays
+
+VOID = frozenset({"br", "hr", "img", "wbr", "col"})
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins", "kbd",
+    "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+})
+_TABLE = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
+_CELLS = ("caption", "td", "th")
+
+# A start tag of the first kind closes what is open of the second kind, unless one of the third is open inside it.
+_CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "li": (("li",), ("ul", "ol", "table")),
+    "dt": (("dt", "dd"), ("dl", "table")),
+    "dd": (("dt", "dd"), ("dl", "table")),
+    "td": (("td", "th", "caption"), ("table",)),
+    "th": (("td", "th", "caption"), ("table",)),
+    "tr": (("tr", "caption"), ("table",)),
+    "thead": (("thead", "tbody", "tfoot", "caption"), ("table",)),
+    "tbody": (("thead", "tbody", "tfoot", "caption"), ("table",)),
+    "tfoot": (("thead", "tbody", "tfoot", "caption"), ("table",)),
+    "a": (("a",), ("table",)),
+}
+
+
+def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> str:
+    """`html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once.
+
+    Takes time in proportion to the length; never raises. The result is not safe to show yet. Source: ours.
+
+    >>> balanced("<ul><li>a<li><b>b</ul>c", {"ul", "li", "b"}, set())
+    '<ul><li>a</li><li><b>b</b></li></ul>c'
+    """
+    page = _Page()
+    for token in tokens(html):
+        if token.kind is Kind.TEXT:
+            page.parts.append(entities.escape(token.value, quote=False))
+        elif token.value not in tags:
+            continue
+        elif token.kind is Kind.START:
+            page.start(token.value, {name: value for name, value in token.attributes.items() if name in attributes})
+        else:
+            page.end(token.value)
+    page.close_from(0)
+    return "".join(page.parts)
+
+
+@dataclass
+class _Page:
+    parts: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    # Where each name stands in `open`, so that looking for the nearest one does not walk through all of them.
+    places: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._make_room_for(name)
+        if name not in VOID:
+            if len(self.open) >= MAX_DEPTH:
+                return
+            self.places[name].append(len(self.open))
+            self.open.append(name)
+        values = "".join(f' {key}="{entities.escape(value)}"' for key, value in attributes.items())
+        self.parts.append(f"<{name}{values}>")
+
+    def end(self, name: str) -> None:
+        place = self._nearest((name,))
+        if place < 0:
+            return
+        if name in _INLINE and not _INLINE.issuperset(set(self.open[place:]) - {"p"}):
+            # It would close a block that began inside it. The block's own end closes both.
+            return
+        if name not in _TABLE and self._nearest(_CELLS) > place:
+            return
+        self.close_from(place)
+
+    def close_from(self, place: int) -> None:
+        while len(self.open) > place:
+            name = self.open.pop()
+            self.places[name].pop()
+            self.parts.append(f"</{name}>")
+
+    def _make_room_for(self, name: str) -> None:
+        if name not in _INLINE and self.open and self.open[-1] == "p":
+            self.close_from(len(self.open) - 1)
+        closed, within = _CLOSES.get(name, ((), ()))
+        place = self._nearest(closed)
+        if place >= 0 and place > self._nearest(within):
+            self.close_from(place)
+
+    def _nearest(self, names: tuple[str, ...]) -> int:
+        """Where the innermost open element of these names stands, or -1."""
+        return max((self.places[name][-1] for name in names if self.places[name]), default=-1)

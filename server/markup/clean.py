@@ -1,0 +1,99 @@
+"""Makes the HTML of strangers safe to show: elements, attributes and URLs by allow-list.
+
+The result is final: callers put it into a page as it is, since holes come from edits after the sanitizer. Where the URL
+of an inline image has to change, `image_url` does it during cleaning.
+"""
+
+import re
+from collections.abc import Callable
+
+import nh3
+
+from server.errors import TooLarge
+from server.markup.balance import balanced
+
+MAX_HTML_BYTES = 1024 * 1024             # UTF-8; above it the caller shows the text
+MAX_DATA_IMAGE_CHARACTERS = 1_400_000    # 1 MB in base64
+
+TAGS = {
+    "a", "abbr", "b", "bdi", "bdo", "big", "blockquote", "br", "caption", "center", "cite", "code", "col", "colgroup",
+    "dd", "del", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "font", "h1", "h2", "h3", "h4", "h5", "h6",
+    "hr", "i", "img", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small", "span", "strike",
+    "strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt", "u", "ul", "var",
+    "wbr",
+}
+_CELL = {"align", "valign", "bgcolor", "width", "height", "colspan", "rowspan", "nowrap"}
+ATTRIBUTES = {
+    "*": {"title", "dir", "lang"},
+    "a": {"href"},
+    "col": {"span", "width", "align"},
+    "colgroup": {"span", "width", "align"},
+    "div": {"align"},
+    "font": {"color", "size", "face"},
+    "hr": {"width", "size", "align"},
+    "img": {"src", "alt", "width", "height", "align", "border"},
+    "li": {"value"},
+    "ol": {"start", "type"},
+    "p": {"align"},
+    "table": {"align", "bgcolor", "border", "cellpadding", "cellspacing", "width", "height"},
+    "td": _CELL,
+    "th": _CELL | {"scope"},
+    "tr": {"align", "valign", "bgcolor"},
+    "ul": {"type"},
+}
+_NAMES = set().union(*ATTRIBUTES.values())
+
+# Browsers drop tabs and line ends inside a URL and control characters before it, so they are dropped before looking.
+_IGNORED = re.compile(r"[\x00-\x20]+")
+_LINK = re.compile(r"(?:https?://|mailto:|cid:)", re.IGNORECASE)
+_REMOTE = re.compile(r"https?://", re.IGNORECASE)
+_DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*\Z", re.IGNORECASE)
+
+ImageUrl = Callable[[str], str | None]
+
+
+def clean_html(html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None) -> str:
+    """`html` safe to show. Links: http, https, mailto, cid, in a new tab. Images: cid and data; http and https only
+    with `allow_remote_images`. No style, id, name, class.
+
+    image_url: is asked for each image's URL as it stands in the mail and answers the URL to show instead, such as the
+    path of a download, or None to leave the URL to the rules above. Its answers are trusted; it must not raise.
+    Raises TooLarge above MAX_HTML_BYTES. Source: Content, Showing HTML.
+
+    >>> clean_html('<p onclick="x()">Hi <img src="https://x.example/a.gif" alt="a"></p>')
+    '<p>Hi <img alt="a"></p>'
+    """
+    source = html.encode("utf-8", "replace")
+    if len(source) > MAX_HTML_BYTES:
+        raise TooLarge(f"HTML of {len(source)} bytes is not shown; at most {MAX_HTML_BYTES} are", limit=MAX_HTML_BYTES)
+
+    def value_to_keep(tag: str, name: str, value: str) -> str | None:
+        if name == "src":
+            return _image(value, allow_remote_images, image_url)
+        if name == "href":
+            return value if _LINK.match(_IGNORED.sub("", value)) else None
+        return value
+
+    return nh3.clean(
+        balanced(source.decode("utf-8"), TAGS, _NAMES),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        attribute_filter=value_to_keep,
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+        url_schemes={"http", "https", "mailto", "cid", "data"},
+        # Relative ones have no meaning in a mail; `image_url` may know those that stand in stored HTML.
+        url_relative="pass_through" if image_url else "deny",
+    )
+
+
+def _image(value: str, allow_remote: bool, image_url: ImageUrl | None) -> str | None:
+    shown = image_url(value) if image_url else None
+    if shown is not None:
+        return shown
+    url = _IGNORED.sub("", value)
+    if url[:4].lower() == "cid:":
+        return url
+    if len(url) <= MAX_DATA_IMAGE_CHARACTERS and _DATA_IMAGE.match(url):
+        return url
+    return url if allow_remote and _REMOTE.match(url) else None

@@ -1,0 +1,47 @@
+"""Markdown to safe HTML, for outgoing mail and for comments, and to the text part of a mail."""
+
+import re
+
+import mistune
+
+from server.errors import TooLarge
+from server.markup.clean import ImageUrl, clean_html
+
+MAX_MARKDOWN_CHARACTERS = 512 * 1024
+
+# `escape`: raw HTML in the source shows as text. The sanitizer alone would let harmless elements through.
+_RENDER = mistune.create_markdown(escape=True, plugins=["table", "strikethrough", "url"])
+# Every run has a length, so that a text of nothing but "![" is read in time.
+_IMAGE = re.compile(
+    r"""!\[([^\]\n]{0,500}+)\]
+        \(\s{0,20}+<?([^\s()<>]{1,2000}+)>?(?:\s{1,20}+["'][^"'\n]{0,500}+["'])?\s{0,20}+\)""",
+    re.VERBOSE,
+)
+
+
+def markdown_to_html(text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None) -> str:
+    """The HTML of `text`, safe to show. Tables, ~~strikethrough~~ and bare URLs are understood; raw HTML shows as text.
+
+    The keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is above
+    MAX_MARKDOWN_CHARACTERS or the result above the limit of `clean_html`. Source: Outbound, Body.
+
+    >>> markdown_to_html("**Hi** <script>")
+    '<p><strong>Hi</strong> &lt;script&gt;</p>\\n'
+    """
+    if len(text) > MAX_MARKDOWN_CHARACTERS:
+        raise TooLarge(
+            f"Markdown of {len(text)} characters is too long; at most {MAX_MARKDOWN_CHARACTERS} are rendered",
+            limit=MAX_MARKDOWN_CHARACTERS,
+        )
+    rendered = _RENDER(text)
+    assert isinstance(rendered, str)   # the renderer is the HTML one
+    return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url)
+
+
+def markdown_to_text(text: str) -> str:
+    """`text` as the text part of a Markdown mail: as written, images reduced to links. Source: Outbound, Body.
+
+    >>> markdown_to_text("See ![the boat](https://x.example/b.png) *now*")
+    'See the boat <https://x.example/b.png> *now*'
+    """
+    return _IMAGE.sub(lambda image: f"{image[1]} <{image[2]}>".lstrip(), text)
