@@ -78,9 +78,6 @@ class Field:
         self.origin = origin
         self.name = ""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
     @property
     def key(self) -> str:
         """The dictionary key that shows it."""

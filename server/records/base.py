@@ -82,12 +82,17 @@ class Expand:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may do what, by the names of access/rules.py."""
+    """Who may do what, by the names of access/rules.py. All rules of an operation must hold; administrators need none
+    but `nobody`.
+
+    read: any worker, admins, group (a ticket's), ticket (a message's), owner, worker (`worker_id`), attached, target.
+    The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager (of
+    the group itself), ticket (may change the message's), owner, worker, author, fieldset (a custom field's)."""
 
     read: str
-    create: str
-    update: str
-    delete: str
+    create: tuple[str, ...]
+    update: tuple[str, ...]
+    delete: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -141,21 +146,57 @@ class Change:
         return self.value(column) != self.was(column)
 
 
+class Caller(Protocol):
+    """Who acts: a worker, or the service itself (worker_id 0, is_admin)."""
+
+    context: str
+    id: int
+    is_admin: bool
+    timezone: str
+
+
 class Writing(Protocol):
-    """What hooks may use inside the transaction."""
+    """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
 
     tx: "Transaction"
     now: int
-    actor_context: str
-    actor_id: int
-    is_admin: bool
+    actor: Caller
 
-    def record(self, uri: str, id: int) -> Record | None: ...
-    def find(self, uri: str, **equals: Any) -> Record | None: ...
-    def create(self, uri: str, values: dict[str, Any]) -> int: ...
-    def update(self, uri: str, id: int, values: dict[str, Any]) -> None: ...
-    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> None: ...
-    def setting(self, name: str) -> Any: ...
+    def record(self, uri: str, id: int) -> Record | None:
+        """The record, whoever may read it; None when there is none."""
+
+    def find(self, uri: str, **equals: Any) -> Record | None:
+        """The first record with these column values."""
+
+    def create(self, uri: str, values: dict[str, Any]) -> int:
+        """Add a record from stored values, with its hooks, without asking for privileges. Answers its id."""
+
+    def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
+        """Change columns, with the type's hooks, without asking for privileges."""
+
+    def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
+        """Change columns only: no hooks, no events. For counters and pointers."""
+
+    def delete(self, uri: str, id: int) -> None:
+        """Remove a record with all that hangs on it, without asking for privileges."""
+
+    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> int:
+        """Write an activity entry on a record, and notify those who watch it. Answers the entry's id."""
+
+    def label(self, uri: str, id: int) -> str:
+        """What people call a record, "" when there is none."""
+
+    def search_ids(self, uri: str, query: str) -> list[int]:
+        """The ids that a search finds, as the service sees it, at most 100,000."""
+
+    def require(self, operation: str, uri: str, id: int) -> None:
+        """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
+
+    def setting(self, name: str) -> Any:
+        """A setting of the process or of the service."""
+
+    def texts_changed(self, uri: str, id: int) -> None:
+        """Index a record's texts again; when what they are made of stands in other records."""
 
 
 class Shown(Protocol):
@@ -163,17 +204,25 @@ class Shown(Protocol):
 
     tx: "Transaction"
     now: int
-    actor_id: int
+    actor: Caller
 
-    def url(self, type: "RecordType", id: int) -> str: ...
-    def address(self, path: str) -> str: ...
-    def type(self, name: str) -> "RecordType": ...
-    def records(self, uri: str, ids: Iterable[int]) -> list[Record]: ...
-    def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]: ...
+    def url(self, type: "RecordType", record: Record) -> str:
+        """The absolute address of a record's page."""
+
+    def address(self, path: str) -> str:
+        """The absolute address of a path of ours, which begins with a slash."""
+
+    def type(self, name: str) -> "RecordType":
+        """The record type of a uri, alias or context. Raises NotFound."""
+    def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
+        """Those with these ids that the caller may read, in id order, in one statement."""
+
+    def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]:
+        """The dictionaries of records, opened along `expand`, in the same order."""
 
 
 class RecordType:
-    """The base of all. A subclass's fields are its class attributes; the order of the file is that of the columns."""
+    """The base of all. The order of `fields` is that of the columns."""
 
     uri: ClassVar[str] = ""
     context: ClassVar[str] = ""
@@ -186,6 +235,7 @@ class RecordType:
         "retrieve": True, "search": True, "create": True, "update": True, "delete": True,
     }
     access: ClassVar[Access]
+    fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
     summary: ClassVar[tuple[str, ...]] = ()
@@ -206,13 +256,9 @@ class RecordType:
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
 
     def __init__(self) -> None:
-        declared: dict[str, Field] = {}
-        for base in reversed(type(self).__mro__):
-            declared |= {name: value for name, value in vars(base).items() if isinstance(value, Field)}
-        for name, each in common.fields(self.features).items():
-            if name not in declared:
-                each.name = name
-                declared[name] = each
+        declared = {**type(self).fields, **common.fields(self.features)}
+        for name, each in declared.items():
+            each.name = name
         self.fields = declared
         self.table = self._table()
         self.initial: Record = {column.name: column.initial for column in self.table.columns} | {"id": 0}
@@ -265,6 +311,10 @@ class RecordType:
 
     def privileged(self, change: Change, writing: Writing) -> None:
         """A type's own rules of who may send which value; may raise Forbidden."""
+
+    def url_path(self, record: Record) -> str:
+        """The path of a record's page."""
+        return f"/profiles/{self.uri}/{record['id']}"
 
     # -- rows -------------------------------------------------------------------------------------------------------
 

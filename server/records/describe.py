@@ -30,8 +30,8 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
         "features": features,
         "operations": dict(record_type.operations),
         "access": {
-            "read": record_type.access.read, "create": record_type.access.create,
-            "update": record_type.access.update, "delete": record_type.access.delete,
+            "read": record_type.access.read, "create": " + ".join(record_type.access.create),
+            "update": " + ".join(record_type.access.update), "delete": " + ".join(record_type.access.delete),
         },
         "fields": fields(record_type),
         "keys": keys(record_type),

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from server.store.tables import Table
 
 
+MAX_ITEMS = 200  # each becomes a condition of its own; a list of plain ids may be longer
+
+
 class Filter:
     """A name usable in a search of one record type.
 
@@ -70,6 +73,8 @@ class Filter:
         if isinstance(value, Subquery):
             raise self.bad(term, "takes a value, not a query in parentheses")
         if isinstance(value, Items):
+            if len(value.items) > MAX_ITEMS:
+                raise self.bad(term, f"at most {MAX_ITEMS} values in a list")
             return any_of([self.item(text, scope) for text in value.items])
         if self.splits_commas and not value.quoted and "," in value.value:
             parts = [Text(part, False, value.position) for part in value.value.split(",") if part]

@@ -48,7 +48,7 @@ def date_condition(column: Any, value: str, scope: "Scope") -> Condition:
 
 def _edge(operator: str, text: str, scope: "Scope") -> int:
     """The instant that `>text` and the like compare with: after a day means after its last second."""
-    span = times.span(f"{text} to {text}", scope.now, scope.tz)
+    span = times.bounds(text, scope.now, scope.tz)
     return span.end if operator in (">", "<=") else span.start
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.errors import Invalid
-from server.search.ast import Text
-from server.search.conditions import NEVER, Condition, between, compared, equals
+from server.search.ast import Items, Term, Text
+from server.search.conditions import NEVER, Condition, between, compared, equals, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.values import integer, size_bytes, split_comparison, split_range
 
@@ -18,6 +18,12 @@ class NumberFilter(Filter):
 
     type = "number"
     splits_commas = True
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        value = term.value
+        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+            return one_of(self.column, [self.number(item.value) for item in value.items])
+        return super().meaning(term, scope)
 
     def one(self, text: Text, scope: "Scope") -> Condition:
         return self.number_condition(self.column, text)
