@@ -159,7 +159,7 @@ class _Reader:
         elif character == "<":
             match = _IN_ANGLES.match(self.text, self.position)
             assert match is not None
-            self.angle = match[1] if self.angle is None else self.angle
+            self.angle = self.angle or match[1]
             self.position = match.end()
         else:
             # The colon ends the name of a group, or "mailto".

@@ -17,10 +17,12 @@ from server.mail import charsets
 
 FIELDS = 1_000  # header fields kept
 FIELD_BYTES = 64 * 1024  # kept of one field
-BLOCK_BYTES = 1024 * 1024  # kept of one header block
+BLOCK_BYTES = 1024 * 1024  # kept of one header block; what comes after is kept when it is short
+SHORT_BYTES = 1_000
 WORDS = 200  # encoded words decoded in one field
 PARAMETERS = 100  # looked at in one field
 DATE_CHARACTERS = 100
+NOTED_CUTS = 3
 ID_CHARACTERS = 998  # the longest line a mail may have
 REFERENCES = 200  # the newest ids kept
 
@@ -67,30 +69,35 @@ def split(
 ) -> Head:  # fmt: skip
     """The header block that begins at `start`: up to an empty line or a line that looks like no header field.
 
-    Source: Mail, Damaged mail. What is over a limit is skipped up to the next empty line, with a note.
+    Source: Mail, Damaged mail. Fields too long are cut, and more than `fields` lines of them left out, with a note.
     """
     end = len(raw) if end is None else end
-    stop = min(end, start + block_bytes)
     found: list[tuple[str, str]] = []
     cut: list[str] = []
-    position = start
-    while position < stop and len(found) < fields:
-        match = _FIELD.match(raw, position, stop)
+    position, kept = start, 0
+    for _ in range(fields):
+        match = _FIELD.match(raw, position, end)
         if match is None:
-            odd = _MAILBOX_LINE.match(raw, position, stop)
+            odd = _MAILBOX_LINE.match(raw, position, end)
             if odd is None:
-                break
+                return Head(tuple(found), _after_empty_line(raw, position, end), tuple(_notes(cut)))
             position = odd.end()
             continue
-        name, value = match[1].decode("ascii"), match[2]
-        if len(value) > field_bytes:
+        name, (value_at, value_end) = match[1].decode("ascii", "replace"), match.span(2)
+        room = field_bytes if kept < block_bytes else SHORT_BYTES
+        if value_end - value_at > room:
             cut.append(name)
-            value = value[:field_bytes]
+            value_end = value_at + room
+        kept += value_end - value_at
         if name:
-            found.append((name, _text(value)))
+            found.append((name, _text(raw[value_at:value_end])))
         position = match.end()
-    body_at, is_skipped = _body_at(raw, position, stop, end, len(found) >= fields)
-    return Head(tuple(found), body_at, tuple(_notes(cut, is_skipped)))
+    body_at = _after_empty_line(raw, position, end)
+    if body_at == position and position < end:
+        later = _EMPTY_LINE_LATER.search(raw, position - 1, end)
+        body_at = later.end() if later else end
+        return Head(tuple(found), body_at, (*_notes(cut), "headers were left out: there are too many"))
+    return Head(tuple(found), body_at, tuple(_notes(cut)))
 
 
 def header_value(text: str, words: int = WORDS) -> str:
@@ -196,21 +203,14 @@ def date_in(value: str, now: int) -> int:
     return int(moment) if 0 < moment <= now else now
 
 
-def _body_at(raw: bytes, position: int, stop: int, end: int, is_full: bool) -> tuple[int, bool]:
-    blank = _EMPTY_LINE.match(raw, position, end)
-    if blank is not None:
-        return blank.end(), False
-    if position >= end or not (is_full or position >= stop):
-        return position, False
-    later = _EMPTY_LINE_LATER.search(raw, position - 1, end)
-    return (later.end() if later else end), True
+def _after_empty_line(raw: bytes, position: int, end: int) -> int:
+    empty = _EMPTY_LINE.match(raw, position, end)
+    return empty.end() if empty else position
 
 
-def _notes(cut: list[str], is_skipped: bool) -> Iterator[str]:
-    for name in cut[:3]:
+def _notes(cut: list[str]) -> Iterator[str]:
+    for name in cut[:NOTED_CUTS]:
         yield f"header {name[:80]} was cut: it is too long"
-    if is_skipped:
-        yield "headers were left out: there are too many"
 
 
 def _text(value: bytes) -> str:

@@ -22,7 +22,7 @@ _ESCAPED = re.compile(rb">+From ")
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """"maildir", "folder", "mbox" or "message". Raises Invalid when there is nothing at `path`."""
+    """What is at `path`: "maildir", "folder", "mbox" or "message". Raises Invalid when there is nothing."""
     place = Path(path)
     if place.is_dir():
         return "maildir" if (place / "cur").is_dir() and (place / "new").is_dir() else "folder"

@@ -42,7 +42,7 @@ class Limits:
     parts: int = 1_000
     levels: int = 30
     file_bytes: int = 10 * 1_024_000
-    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; further ones become files
+    text_bytes: int = 8 * 1024 * 1024  # of all text parts together; what is cut is also kept whole, as a file
     addresses: int = addresses.ADDRESSES
 
 
@@ -255,7 +255,7 @@ class _Content:
                 count += len(slices)
                 inner = "message/rfc822" if mime_type == "multipart/digest" else "text/plain"
                 heads = [self._part_head(*piece) for piece in slices]
-                if len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
+                if 0 < len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
                     # What is left over is not cut up: it is opened as a multipart for which there is no room.
                     heads[-1] = _REST, slices[-1][0]
                 waiting += [(*heads[at], slices[at][1], level + 1, inner) for at in reversed(range(len(slices)))]
@@ -265,7 +265,7 @@ class _Content:
             yield _Part(head, mime_type, parameters, start, end)
 
     def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
-        head = headers.split(self.raw, start, end, PART_FIELDS, headers.FIELD_BYTES, PART_HEAD_BYTES)
+        head = headers.split(self.raw, start, end, PART_FIELDS, PART_HEAD_BYTES, PART_HEAD_BYTES)
         self.notes += head.notes
         return head, head.body_at
 
@@ -302,21 +302,21 @@ class _Content:
             self.notes.append(f"{damage} in {name or part.mime_type}; what could be read was kept")
         if part.mime_type in _STATUS_TYPES and not name:
             self.statuses.append((part, content))
-        elif part.mime_type in ("text/plain", "text/html") and not name and self._fits(content):
-            self._add_text(part, charsets.decode(content, part.parameters.get("charset", "")[:100]))
+        elif part.mime_type in ("text/plain", "text/html") and not name:
+            self._add_text(part, content)
         else:
             if part.mime_type in _MESSAGE_TYPES or part.mime_type == "text/rfc822-headers":
                 self.originals.append(content)
             self._add_file(part, content)
 
-    def _fits(self, content: bytes) -> bool:
-        if self.text_bytes + len(content) > self.limits.text_bytes:
-            self.notes.append(f"a text was kept as a file: it is too long ({len(content)} bytes)")
-            return False
+    def _add_text(self, part: _Part, content: bytes) -> None:
+        room = self.limits.text_bytes - self.text_bytes
+        if len(content) > room:
+            self.notes.append(f"a text of {len(content)} bytes was cut to {room}; the whole is a file")
+            self._add_file(part, content)
+            content = content[:room]
         self.text_bytes += len(content)
-        return True
-
-    def _add_text(self, part: _Part, text: str) -> None:
+        text = charsets.decode(content, part.parameters.get("charset", "")[: charsets.LABEL_CHARACTERS])
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if part.mime_type == "text/html":

@@ -16,13 +16,14 @@ DECIDING_WORDS = 15
 LOWEST, HIGHEST = 0.0001, 0.9999
 
 _WORD = re.compile(r"[^\W_]+")
-_COMMON = frozenset(re.findall(r"\w+", """
+_COMMON_WORDS = """
     about after again all also and any are because been before being but came can come could day did does each even
     first for from get give had has have her here him his how into its just know let like look made make many may more
     most much must not now off one only other our out over said same see she should since some such take than that the
     their them then there these they thing think this those through time too two under use very want was way well were
     what when where which while who why will with would year you your
-"""))
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def words(text: str) -> set[str]:
