@@ -143,13 +143,15 @@ def project_graph() -> dict[str, set[str]]:
 
 
 def project_files(root: Path) -> list[Path]:
-    """All files of the project: neither git's own nor what .gitignore names."""
-    ignored = {line.strip("/\n") for line in (root / ".gitignore").read_text("utf-8").splitlines() if line} | {".git"}
+    """All files of the project: neither git's own nor what .gitignore names, at the top ("/x/") or anywhere ("x/")."""
+    lines = [".git", *(root / ".gitignore").read_text("utf-8").split()]
+    anywhere = [line.strip("/") for line in lines if not line.startswith("/")]
+    at_top = {root / line.strip("/") for line in lines if line.startswith("/")}
     found: list[Path] = []
     folders = [root]
     while folders:
         for path in sorted(folders.pop().iterdir()):
-            if path.name in ignored or any(path.match(pattern) for pattern in ignored):
+            if path in at_top or any(path.match(pattern) for pattern in anywhere):
                 continue
             (folders if path.is_dir() else found).append(path)
     return found
