@@ -1,0 +1,154 @@
+"""Who acts, with what the database says about them right now: administrator, groups, roles, privileges.
+
+An actor is read anew whenever something it rests on has changed, in this process or another; see `version`."""
+
+import json
+from dataclasses import dataclass
+
+import peewee
+
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+WORKER = "svc.contexts.worker"
+APP = "svc.contexts.app"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A worker, or the service itself.
+
+    privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be read,
+    None for all."""
+
+    context: str
+    id: int
+    is_admin: bool
+    timezone: str
+    name: str = ""
+    language: str = ""
+    address_id: int = 0
+    privileges: frozenset[str] = frozenset()
+    member_of: frozenset[int] = frozenset()
+    manages: frozenset[int] = frozenset()
+    reads_groups: frozenset[int] | None = None
+    roles: frozenset[int] = frozenset()
+    reads_roles: frozenset[int] = frozenset()
+    edits_roles: frozenset[int] = frozenset()
+
+    @property
+    def worker_id(self) -> int:
+        """The worker's id, 0 for the service."""
+        return self.id if self.context == WORKER else 0
+
+    def may(self, privilege: str) -> bool:
+        """Whether a role grants this privilege; administrators have all."""
+        return self.is_admin or "*" in self.privileges or privilege in self.privileges
+
+
+def system(timezone: str = "UTC") -> Actor:
+    """The service itself: jobs, the command line, first start."""
+    return Actor(APP, 0, True, timezone, "Helpdesk")
+
+
+def version(tx: Transaction) -> int:
+    """Rises with every change of workers, groups, rosters, roles, apps and tokens, whoever makes it."""
+    table = peewee.Table("version")
+    return int(
+        tx.value(("version of access",), lambda: table.select(table.c.value).where(table.c.name == "access")) or 0
+    )
+
+
+def worker(tx: Transaction, id: int) -> Actor | None:
+    """The actor of a worker; None when there is no such worker, or a disabled one."""
+    now = version(tx)
+    kept = tx.store.shared.get("actors")
+    if kept is None or kept[0] != now:
+        kept = (now, {})
+        if not tx.can_write:
+            tx.store.shared["actors"] = kept
+    actors = kept[1]
+    if id not in actors:
+        found = _read(tx, id)
+        if tx.can_write:
+            return found  # what this transaction sees may yet be undone
+        actors[id] = found
+    found: Actor | None = actors[id]
+    return found
+
+
+def _read(tx: Transaction, id: int) -> Actor | None:
+    table = peewee.Table("worker")
+    c = table.c
+    row = tx.row(
+        ("actor",),
+        lambda: table.select(
+            c.is_superuser, c.is_disabled, c.timezone, c.first_name, c.last_name, c.language, c.email_id
+        ).where(c.id == slot(0)),
+        (id,),
+    )
+    if row is None or row[1]:
+        return None
+    is_admin, _, timezone, first, last, language, address_id = row
+    rosters = _rosters(tx, id)
+    roles = _roles(tx, id)
+    return Actor(
+        WORKER,
+        id,
+        bool(is_admin),
+        timezone or "UTC",
+        f"{first} {last}".strip(),
+        language,
+        address_id,
+        _privileges(tx, roles.get("member", frozenset())),
+        frozenset(rosters),
+        frozenset(group for group, manager in rosters.items() if manager),
+        None if is_admin else _readable_groups(tx, frozenset(rosters)),
+        roles.get("member", frozenset()),
+        roles.get("reader", frozenset()),
+        roles.get("editor", frozenset()),
+    )
+
+
+def _rosters(tx: Transaction, id: int) -> dict[int, bool]:
+    table = peewee.Table("group_member")
+    rows = tx.rows(
+        ("groups of a worker",),
+        lambda: table.select(table.c.group_id, table.c.is_manager).where(table.c.worker_id == slot(0)),
+        (id,),
+    )
+    return {group: bool(manager) for group, manager in rows}
+
+
+def _roles(tx: Transaction, id: int) -> dict[str, frozenset[int]]:
+    table = peewee.Table("role_worker")
+    rows = tx.rows(
+        ("roles of a worker",),
+        lambda: table.select(table.c.part, table.c.role_id).where(table.c.worker_id == slot(0)),
+        (id,),
+    )
+    return {part: frozenset(role for each, role in rows if each == part) for part in {row[0] for row in rows}}
+
+
+def _privileges(tx: Transaction, roles: frozenset[int]) -> frozenset[str]:
+    if not roles:
+        return frozenset()
+    table = peewee.Table("role")
+    rows = tx.rows(
+        ("privileges of roles",), lambda: table.select(table.c.id, table.c.privs_mode, table.c.privs)
+    )
+    granted: set[str] = set()
+    for id, mode, privileges in rows:
+        if id in roles and mode == "all":
+            granted.add("*")
+        elif id in roles and mode == "itemized":
+            granted |= set(json.loads(privileges))
+    return frozenset(granted)
+
+
+def _readable_groups(tx: Transaction, own: frozenset[int]) -> frozenset[int] | None:
+    table = peewee.Table("group")
+    rows = tx.rows(("group privacy",), lambda: table.select(table.c.id, table.c.is_private))
+    if all(not private or id in own for id, private in rows):
+        return None
+    return frozenset(id for id, private in rows if not private or id in own)

@@ -1,0 +1,244 @@
+"""Who may read, create, change and delete which record: one answer for every way to a record.
+
+The rules have names, which record types use in their declaration (records/base.py, Access). Reading is a condition on
+rows, so that searches, totals, expands and single records agree; writing is asked of one record."""
+
+from collections.abc import Callable
+from typing import Any
+
+import peewee
+
+from server.access.actor import APP, WORKER, Actor
+from server.errors import AdminOnly, Forbidden
+from server.records.base import Record, RecordType
+from server.records.registry import Registry
+from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of, slots_from
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+GROUP, ROLE = "svc.contexts.group", "svc.contexts.role"
+MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
+
+
+class Rules:
+    """The rules for one actor."""
+
+    def __init__(self, registry: Registry, actor: Actor) -> None:
+        self.registry = registry
+        self.actor = actor
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def readable(self, record_type: RecordType, depth: int = 0) -> Condition:
+        """The condition on what the actor may read of this type."""
+        if self.actor.is_admin:
+            return ALWAYS
+        if depth >= MAX_DEPTH:
+            return NEVER
+        return READ_RULES[record_type.access.read](self, record_type, depth)
+
+    def may_read(self, tx: Transaction, record_type: RecordType, id: int) -> bool:
+        """Whether the actor may read this record."""
+        condition = self.readable(record_type)
+        if condition is ALWAYS:
+            return True
+        if condition is NEVER:
+            return False
+        table, place = record_type.table.sql, len(condition.values)
+        return bool(
+            tx.value(
+                ("readable", record_type.uri, condition.key),
+                lambda: table.select(table.id).where(condition.build(slots_from(0)), table.id == slot(place)),
+                (*condition.values, id),
+            )
+        )
+
+    def _any_worker(self, record_type: RecordType, depth: int) -> Condition:
+        return ALWAYS
+
+    def _admins(self, record_type: RecordType, depth: int) -> Condition:
+        return NEVER
+
+    def _group(self, record_type: RecordType, depth: int) -> Condition:
+        groups = self.actor.reads_groups
+        return ALWAYS if groups is None else one_of(record_type.column("group_id"), sorted(groups))
+
+    def _ticket(self, record_type: RecordType, depth: int) -> Condition:
+        tickets = self.registry.type("ticket")
+        condition = self.readable(tickets, depth + 1)
+        if condition is ALWAYS:
+            return ALWAYS
+        return _behind(record_type.column("ticket_id"), tickets, condition)
+
+    def _worker(self, record_type: RecordType, depth: int) -> Condition:
+        return equals(record_type.column("worker_id"), self.actor.worker_id)
+
+    def _owner(self, record_type: RecordType, depth: int) -> Condition:
+        owner, id, actor = record_type.column("owner__context"), record_type.column("owner_id"), self.actor
+        groups = (
+            equals(owner, GROUP)
+            if actor.reads_groups is None
+            else all_of([equals(owner, GROUP), one_of(id, sorted(actor.reads_groups))])
+        )
+        rules = [
+            equals(owner, APP),
+            groups,
+            all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
+            all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
+        ]
+        if record_type.uri == "asset":
+            rules.append(equals(owner, ""))
+        return any_of(rules)
+
+    def _target(self, record_type: RecordType, depth: int) -> Condition:
+        return self.points_to_readable(
+            record_type.column("target__context"), record_type.column("target_id"), depth + 1
+        )
+
+    def _attached(self, record_type: RecordType, depth: int) -> Condition:
+        attached = peewee.Table("attached", alias=f"attached{depth}")
+        own = record_type.column("id")
+        inner = self.points_to_readable(
+            peewee.Column(attached, "context"), peewee.Column(attached, "record_id"), depth + 1
+        )
+
+        def build(at: Any) -> Any:
+            somewhere = attached.select(attached.c.attachment_id).where(inner.build(at))
+            anywhere = attached.select(attached.c.attachment_id)
+            mine = (record_type.column("uploader_id") == at(len(inner.values))) & own.not_in(anywhere)
+            return own.in_(somewhere) | mine
+
+        return Condition(("attached", depth, inner.key), (*inner.values, self.actor.worker_id), build)
+
+    def points_to_readable(self, context: Any, id: Any, depth: int) -> Condition:
+        """The condition that a pair of context and id points to a record that the actor may read."""
+        open_contexts = [APP]
+        rules = []
+        for each in self.registry:
+            condition = self.readable(each, depth)
+            if condition is ALWAYS:
+                open_contexts.append(each.context)
+            elif condition is not NEVER:
+                rules.append(all_of([equals(context, each.context), _behind(id, each, condition)]))
+        return any_of([one_of(context, open_contexts), *rules])
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def require_create(self, record_type: RecordType) -> None:
+        """Raises Forbidden unless the actor may create records of this type at all; the rules that depend on values
+        are asked of the finished record, by `require`."""
+        for rule in record_type.access.create:
+            if rule in ("privilege", "admins", "nobody"):
+                self._require_rule(rule, record_type, "create", {}, None)
+
+    def require(self, tx: Transaction, operation: str, record_type: RecordType, record: Record) -> None:
+        """Raises Forbidden unless the actor may do this to this record: read, create, update or delete."""
+        if operation == "read":
+            if not self.may_read(tx, record_type, record["id"]):
+                raise Forbidden(f"you may not read {record_type.uri} {record['id']}")
+            return
+        for rule in getattr(record_type.access, operation):
+            self._require_rule(rule, record_type, operation, record, tx)
+
+    def _require_rule(
+        self, rule: str, record_type: RecordType, operation: str, record: Record, tx: Transaction | None
+    ) -> None:
+        name = record_type.label_names[1].lower()
+        if rule == "nobody":
+            raise Forbidden(f"{name} cannot be {operation}d through this interface")
+        if self.actor.is_admin:
+            return
+        if rule == "admins":
+            raise AdminOnly(f"only administrators may {operation} {name}")
+        if rule == "privilege":
+            privilege = f"contexts.{record_type.context}.{operation}"
+            if not self.actor.may(privilege):
+                raise Forbidden(f"you may not {operation} {name}; ask for a role with the privilege {privilege}")
+            return
+        assert tx is not None
+        if not WRITE_RULES[rule](self, record_type, record, tx):
+            raise Forbidden(f"you may not {operation} this {record_type.label_names[0].lower()}: {REASONS[rule]}")
+
+    def _is_group_member(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return record["group_id"] in self.actor.member_of
+
+    def _manages_its_group(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return record["group_id"] in self.actor.manages
+
+    def _manages_this_group(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return record["id"] in self.actor.manages
+
+    def _may_change_ticket(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        tickets = self.registry.type("ticket")
+        row = tx.get(tickets.table, record["ticket_id"])
+        return row is not None and row[tickets.table.position["group_id"]] in self.actor.member_of
+
+    def _is_owner(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        context, id = record["owner__context"], record["owner_id"]
+        if context == "" and record_type.uri == "asset":
+            return True
+        return self.may_own_as(context, id)
+
+    def may_own_as(self, context: str, id: int) -> bool:
+        """Whether the actor may name this owner, and change what it owns."""
+        actor = self.actor
+        if actor.is_admin:
+            return True
+        return (
+            (context == WORKER and id == actor.worker_id)
+            or (context == GROUP and id in actor.manages)
+            or (context == ROLE and id in actor.edits_roles)
+        )
+
+    def _is_its_worker(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return bool(record["worker_id"] == self.actor.worker_id)
+
+    def _is_author(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return bool(record["author__context"] == WORKER and record["author_id"] == self.actor.worker_id)
+
+    def _may_change_fieldset(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        fieldsets = self.registry.type("custom_fieldset")
+        row = tx.get(fieldsets.table, record["custom_fieldset_id"])
+        return row is not None and self._is_owner(fieldsets, fieldsets.record(row), tx)
+
+
+def _behind(column: Any, record_type: RecordType, condition: Condition) -> Condition:
+    """The column holds the id of a record that answers the condition."""
+    table = peewee.Table(record_type.uri, record_type.table.names)
+
+    def build(at: Any) -> Any:
+        return column.in_(table.select(table.id).where(condition.build(at)))
+
+    return Condition(("behind", f"{column.name}", record_type.uri, condition.key), condition.values, build)
+
+
+READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
+    "any worker": Rules._any_worker,
+    "admins": Rules._admins,
+    "group": Rules._group,
+    "ticket": Rules._ticket,
+    "owner": Rules._owner,
+    "worker": Rules._worker,
+    "attached": Rules._attached,
+    "target": Rules._target,
+}
+WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]] = {
+    "group members": Rules._is_group_member,
+    "group managers": Rules._manages_its_group,
+    "group manager": Rules._manages_this_group,
+    "ticket": Rules._may_change_ticket,
+    "owner": Rules._is_owner,
+    "worker": Rules._is_its_worker,
+    "author": Rules._is_author,
+    "fieldset": Rules._may_change_fieldset,
+}
+REASONS = {
+    "group members": "only members of its group and administrators may",
+    "group managers": "only managers of its group and administrators may",
+    "group manager": "only its managers and administrators may",
+    "ticket": "only members of its ticket's group and administrators may",
+    "owner": "only those who may act for its owner may",
+    "worker": "only its worker and administrators may",
+    "author": "only its author and administrators may",
+    "fieldset": "only administrators, and those who may change its fieldset, may",
+}

@@ -1,0 +1,44 @@
+"""What an operation is done in: who asks, when, on which service. Small, frozen, handed down; there is no global state."""
+
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from server.access.actor import Actor
+    from server.records.registry import Registry
+    from server.settings import Settings
+    from server.store.database import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The parts of one running service that operations need.
+
+    base_url: the absolute address of this service, without a slash at its end."""
+
+    store: "Store"
+    registry: "Registry"
+    settings: "Settings"
+    base_url: str
+    installation: str
+    wake_scheduler: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
+
+    steps: the budget of a read on the event loop, None on a thread."""
+
+    service: "Service"
+    actor: "Actor"
+    now: int
+    tz: tzinfo
+    request_id: str = ""
+    depth: int = 0
+    steps: int | None = None
+
+    def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
+        """The same operation by somebody else."""
+        return replace(self, actor=actor, tz=tz)

@@ -1,0 +1,54 @@
+"""What fields ask while values come in: is there such a record, such a type? Answers are kept for one operation."""
+
+from server.errors import NotFound
+from server.records.registry import Registry
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+
+class RecordLookup:
+    """fields.base.Lookup over one transaction."""
+
+    def __init__(self, registry: Registry, tx: Transaction) -> None:
+        self._registry = registry
+        self._tx = tx
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def context(self, name: str) -> str | None:
+        found = self._registry.find(name)
+        return found.context if found else None
+
+    def exists(self, target: str, id: int) -> bool:
+        known = self._known.get((target, id))
+        if known is None:
+            known = self._known[target, id] = self._exists(target, id)
+        return known
+
+    def _exists(self, target: str, id: int) -> bool:
+        if target in ("app", "svc.contexts.app"):
+            return id == 0
+        record_type = self._registry.find(target)
+        if record_type is None:
+            return False
+        table = record_type.table.sql
+        return (
+            self._tx.value(("exists", record_type.uri), lambda: table.select(table.id).where(table.id == slot(0)), (id,))
+            is not None
+        )
+
+    def reference(self, target: str, text: str) -> int | None:
+        """`svc:<type>:<id or lookup value>`; the type must be the target."""
+        _, _, rest = text.partition(":")
+        name, _, value = rest.partition(":")
+        try:
+            record_type = self._registry.type(name.lower())
+        except NotFound:
+            return None
+        if record_type is not self._registry.find(target) or not value:
+            return None
+        if value.isascii() and value.isdigit() and len(value) < 19:
+            return int(value) if self.exists(record_type.uri, int(value)) else None
+        if not record_type.lookup:
+            return None
+        row = self._tx.first(record_type.table, **{record_type.lookup: value})
+        return row[0] if row else None
