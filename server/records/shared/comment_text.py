@@ -1,0 +1,15 @@
+"""The full-text index of comments, and the filter `comments:` of the types that are commented on.
+
+It stands here and not in records/comment.py, since those types and the comment itself need it."""
+
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.ways import PointingHere
+from server.store.fulltext import Text
+
+COMMENT_TEXT = Text("comment_text", ("comment",))
+
+
+def comment_words(context: str, note: str = "Words in the comments on the record.") -> WordsFilter:
+    """`comments:` of the record type with this context: one of its comments holds all the words."""
+    way = PointingHere("comment", "target_id", (("target__context", context),))
+    return WordsFilter("comments", note, COMMENT_TEXT, way=way)
