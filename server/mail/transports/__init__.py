@@ -1,0 +1,55 @@
+"""Ways for composed mail to leave, by the extension id that a mail transport record carries.
+
+A transport is a module with `settings_from(params)`, which checks what is stored, and `send(settings, envelope_from,
+recipients, raw)`. Which transport, when, and what follows from a failure is decided in desk.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from server.errors import Invalid, Unavailable, nearest
+
+_MODULES = {
+    "core.mail.transport.null": "null",
+    "core.mail.transport.smtp": "smtp",
+}
+TRANSPORTS = tuple(_MODULES)
+
+
+class TransportFailed(Unavailable):
+    """Nothing was delivered. `is_permanent`: trying again will not help. The message is safe to show."""
+
+    def __init__(self, message: str, is_permanent: bool, **details: object) -> None:
+        super().__init__(message, **details)
+        self.is_permanent = is_permanent
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A mail that left. `refused`: {address: the server's answer} of recipients who do not get it, while others do."""
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+class Transport(Protocol):
+    """What each module of this folder offers. `Any` is the module's own type of settings."""
+
+    def settings_from(self, params: Mapping[str, object]) -> Any:
+        """The settings in `params`, checked. Raises Invalid that names the key."""
+
+    def send(self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
+        """Deliver `raw`. Raises TransportFailed when no recipient gets it."""
+
+
+def transport(extension_id: str) -> Transport:
+    """The transport of that id. Raises Invalid for one that is not in TRANSPORTS. Source: records, mail_transport."""
+    name = _MODULES.get(extension_id)
+    if name is None:
+        raise Invalid(
+            f"'{extension_id[:100]}' is not a mail transport{nearest(extension_id[:100], TRANSPORTS)}; "
+            f"use one of {', '.join(TRANSPORTS)}",
+            field="extension_id",
+        )
+    return cast(Transport, import_module(f"{__name__}.{name}"))

@@ -1,0 +1,288 @@
+"""Composes outgoing mail: checked values to the bytes that a mail server is given, and the subject and quotation of an
+answer. Not for choosing sender and recipients (desk), nor for delivery (transports/); Bcc is not known here.
+
+The header is written here and not by `email`, whose folding encodes long ids and the commas between recipients.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from email import policy
+from email.header import Header
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from server.errors import Invalid, TooLarge
+from server.mail.addresses import format_address, valid
+
+MAX_RECIPIENTS = 100                     # To and Cc together
+MAX_REFERENCES = 20
+MAX_ID_CHARACTERS = 900                  # an id cannot be folded, and a line may have 998
+MAX_WORD_CHARACTERS = 200                # longer words of a subject are encoded, which can be folded
+MAX_FILE_NAME_CHARACTERS = 200
+MAX_FILES_BYTES = 25 * 1024 * 1024
+
+_POLICY = policy.SMTP.clone(cte_type="7bit")
+_FORBIDDEN = re.compile(r"[\r\n\0]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_ID = re.compile(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
+_MIME_TYPE = re.compile(r"([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})")
+_REPLY_MARKS = re.compile(r"\A(?:\s*+re\s*+:)*+\s*+", re.IGNORECASE)
+
+AUTOREPLY_HEADERS = (
+    ("Auto-Submitted", "auto-replied"),
+    ("Precedence", "auto_reply"),
+    ("X-Auto-Response-Suppress", "All"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OutFile:
+    """A file to send. `content_id`, without angle brackets: an image that the HTML shows as `cid:<content_id>`."""
+
+    name: str
+    mime_type: str
+    content: bytes
+    content_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A mail to send. Ids with or without angle brackets; `date` in unix seconds, written in `tz`; `to` and `cc` are
+    (name or "", address); `references` oldest first; `installation` names this service to itself, against loops."""
+
+    message_id: str
+    date: int
+    from_name: str
+    from_address: str
+    to: tuple[tuple[str, str], ...]
+    subject: str
+    text: str
+    installation: str
+    version: str
+    tz: tzinfo = UTC
+    cc: tuple[tuple[str, str], ...] = ()
+    html: str | None = None
+    files: tuple[OutFile, ...] = ()
+    in_reply_to: str | None = None
+    references: tuple[str, ...] = ()
+    is_autoreply: bool = False
+
+
+def compose(mail: Outgoing) -> bytes:
+    """The mail as bytes with CRLF line ends, pure ASCII unless a mailbox name is not.
+
+    Raises Invalid, with `field`, for CR, LF or NUL in what goes into a header, for a bad address and for more than
+    MAX_RECIPIENTS; TooLarge for files above MAX_FILES_BYTES. Ids of strangers that cannot stand in a header are left
+    out. Source: Outbound, Headers, Body, Attachments.
+    """
+    total_bytes = sum(len(file.content) for file in mail.files)
+    if total_bytes > MAX_FILES_BYTES:
+        raise TooLarge(
+            f"files of {total_bytes} bytes are too large for a mail; send at most {MAX_FILES_BYTES}",
+            limit=MAX_FILES_BYTES,
+        )
+    head = "".join(f"{name}: {value}\r\n" for name, value in _headers(mail))
+    return head.encode("utf-8") + _body(mail).as_bytes(policy=_POLICY)
+
+
+def new_message_id(domain: str) -> str:
+    """A new id, 32 hex digits and the domain, without angle brackets. Source: Outbound, Headers."""
+    return f"{secrets.token_hex(16)}@{_ascii_domain(domain)}"
+
+
+def ascii_address(address: str) -> str:
+    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8. Source: RFC 5890.
+
+    >>> ascii_address("ann@münchen.example")
+    'ann@xn--mnchen-3ya.example'
+    """
+    mailbox, at, domain = address.rpartition("@")
+    return mailbox + at + _ascii_domain(domain)
+
+
+def references_of_reply(references: Sequence[str], message_id: str) -> tuple[str, ...]:
+    """The References of an answer: those of the message answered and its id, at most MAX_REFERENCES, the first kept.
+
+    >>> references_of_reply(["a@x", "b@x"], "c@x")
+    ('a@x', 'b@x', 'c@x')
+    """
+    return _first_and_latest([*references, message_id])
+
+
+def subject_of_compose(subject: str, prefix: str = "", mask: str = "", with_mask: bool = False) -> str:
+    """The subject of a new ticket's mail. Source: Outbound, Headers, Subject.
+
+    >>> subject_of_compose("Forklift battery", "Depot", "JKQ-75671-699", with_mask=True)
+    '[Depot #JKQ-75671-699] Forklift battery'
+    """
+    if not with_mask or not mask:
+        return subject
+    return f"[{prefix} #{mask}] {subject}" if prefix else f"[#{mask}] {subject}"
+
+
+def subject_of_reply(subject: str, prefix: str = "", mask: str = "", with_mask: bool = False) -> str:
+    """The subject of an answer: `Re: ` once, and the mask once. Source: Outbound, Headers, Subject.
+
+    >>> subject_of_reply("RE: re: [#A-1-2] Forklift", "Depot", "A-1-2", with_mask=True)
+    'Re: [Depot #A-1-2] Forklift'
+    """
+    bare = _REPLY_MARKS.sub("", subject)
+    if with_mask and mask:
+        bare = re.sub(rf"\[[^\[\]]{{0,255}}#\s*{re.escape(mask)}\s*\]\s*", "", bare, flags=re.IGNORECASE)
+        bare = _REPLY_MARKS.sub("", bare)
+    return "Re: " + subject_of_compose(bare, prefix, mask, with_mask)
+
+
+def subject_of_forward(subject: str) -> str:
+    """The subject of a forwarded message: nothing is added. Source: Outbound, Headers, Subject."""
+    return subject
+
+
+def quote_original(text: str, date_text: str, sender: str) -> str:
+    """The quotation that `#original_message` stands for; as Markdown it is a block quote. Source: Outbound, Body.
+
+    >>> quote_original("Hello\\n\\nworld", "Fri, 20 Nov 2026", "Ann")
+    'On Fri, 20 Nov 2026, Ann wrote:\\n> Hello\\n>\\n> world'
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
+    return "\n".join([f"On {date_text}, {sender} wrote:", *(f"> {line}" if line else ">" for line in lines)])
+
+
+def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
+    if len(mail.to) + len(mail.cc) > MAX_RECIPIENTS:
+        raise Invalid(f"a mail goes to at most {MAX_RECIPIENTS} recipients; leave some out", field="to")
+    yield "Message-ID", f"<{_own_id(mail.message_id)}>"
+    yield "Date", format_datetime(datetime.fromtimestamp(mail.date, mail.tz))
+    yield "Subject", _unstructured("subject", mail.subject)
+    yield "From", _mailboxes("from", [(mail.from_name, mail.from_address)])
+    if mail.to:
+        yield "To", _mailboxes("to", mail.to)
+    if mail.cc:
+        yield "Cc", _mailboxes("cc", mail.cc)
+    yield "X-Mailer", _unstructured("version", f"svc {mail.version}")
+    yield "X-Svc-Installation", _unstructured("installation", mail.installation)
+    references = _first_and_latest(_ids("references", mail.references))
+    if references:
+        yield "References", "\r\n ".join(f"<{reference}>" for reference in references)
+    for answered in _ids("in_reply_to", [mail.in_reply_to] if mail.in_reply_to else []):
+        yield "In-Reply-To", f"<{answered}>"
+    if mail.is_autoreply:
+        yield from AUTOREPLY_HEADERS
+
+
+def _body(mail: Outgoing) -> EmailMessage:
+    """The MIME tree: mixed(alternative(text, related(HTML, inline images)), files), as little of it as is needed."""
+    message = EmailMessage(policy=_POLICY)
+    message.set_content(_clean_text(mail.text), charset="utf-8", cte="quoted-printable")
+    files = [_checked(file) for file in mail.files]
+    if mail.html is not None:
+        message.add_alternative(_clean_text(mail.html), subtype="html", charset="utf-8", cte="quoted-printable")
+        _add_inline(message, [file for file in files if file.content_id])
+    for file in files:
+        if mail.html is None or not file.content_id:
+            message.add_attachment(file.content, *file.mime_type.split("/"), filename=file.name)
+    return message
+
+
+def _add_inline(message: EmailMessage, files: Iterable[OutFile]) -> None:
+    html = message.get_body(("html",))
+    assert isinstance(html, EmailMessage)   # it was added before
+    for file in files:
+        html.add_related(
+            file.content,
+            *file.mime_type.split("/"),
+            disposition="inline",
+            filename=file.name,
+            cid=f"<{file.content_id}>",
+        )
+
+
+def _checked(file: OutFile) -> OutFile:
+    """The file with a name, type and id that can stand in a header; an id that cannot is dropped."""
+    _refuse_line_breaks("file name", file.name)
+    _refuse_line_breaks("file type", file.mime_type)
+    _refuse_line_breaks("content id", file.content_id or "")
+    match = _MIME_TYPE.fullmatch(file.mime_type.strip())
+    # A mail inside a mail would have to be parsed to be sent, and programs on the way change what it holds.
+    is_plain = match is not None and match[1].lower() not in ("message", "multipart")
+    content_id = (file.content_id or "").strip("<> ")
+    return replace(
+        file,
+        name=_short_name(_CONTROL.sub(" ", file.name).strip() or "file"),
+        mime_type=file.mime_type.strip().lower() if is_plain else "application/octet-stream",
+        content_id=content_id if _ID.fullmatch(content_id) else None,
+    )
+
+
+def _short_name(name: str) -> str:
+    if len(name) <= MAX_FILE_NAME_CHARACTERS:
+        return name
+    stem, dot, extension = name.rpartition(".")
+    if not dot or len(extension) > 20:
+        return name[:MAX_FILE_NAME_CHARACTERS]
+    return stem[: MAX_FILE_NAME_CHARACTERS - len(extension) - 1] + dot + extension
+
+
+def _clean_text(text: str) -> str:
+    return text.replace("\r", "").replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _mailboxes(field: str, mailboxes: Sequence[tuple[str, str]]) -> str:
+    return ",\r\n ".join(_mailbox(field, name, address) for name, address in mailboxes)
+
+
+def _mailbox(field: str, name: str, address: str) -> str:
+    _refuse_line_breaks(field, name)
+    _refuse_line_breaks(field, address)
+    if not valid(address):
+        raise Invalid(f"'{address[:100]}' is not a mail address; use name@host", field=field)
+    written = format_address(_CONTROL.sub(" ", name).strip(), ascii_address(address))
+    # Between encoded words, which is where a long name can be folded; a reader drops what stands there.
+    return written.replace("?= =?", "?=\r\n =?") if written.startswith("=?") else written
+
+
+def _ascii_domain(domain: str) -> str:
+    # One that has no such form stays, and the mail then needs SMTPUTF8.
+    if domain.isascii():
+        return domain
+    try:
+        return domain.encode("idna").decode("ascii")
+    except UnicodeError:
+        return domain
+
+
+def _unstructured(field: str, value: str) -> str:
+    """A header value of free text, folded. Encoded where it is not ASCII, or would be taken for encoded."""
+    _refuse_line_breaks(field, value)
+    line = _CONTROL.sub(" ", value).strip()
+    is_plain = line.isascii() and "=?" not in line and max(map(len, line.split()), default=0) <= MAX_WORD_CHARACTERS
+    # The longest name that is written with it, which only shortens the first line.
+    header = Header(line, "us-ascii" if is_plain else "utf-8", header_name="X-Svc-Installation")
+    return header.encode(linesep="\r\n")
+
+
+def _own_id(message_id: str) -> str:
+    _refuse_line_breaks("message_id", message_id)
+    bare = message_id.strip("<> ")
+    if not _ID.fullmatch(bare):
+        raise Invalid(f"'{message_id[:100]}' is not a Message-ID; use letters, digits and @", field="message_id")
+    return bare
+
+
+def _ids(field: str, ids: Iterable[str]) -> list[str]:
+    for message_id in ids:
+        _refuse_line_breaks(field, message_id)
+    return [bare for message_id in ids if _ID.fullmatch(bare := message_id.strip("<> \t"))]
+
+
+def _first_and_latest(ids: Sequence[str]) -> tuple[str, ...]:
+    unique = tuple(dict.fromkeys(ids))
+    return unique if len(unique) <= MAX_REFERENCES else (unique[0], *unique[1 - MAX_REFERENCES :])
+
+
+def _refuse_line_breaks(field: str, value: str) -> None:
+    if _FORBIDDEN.search(value):
+        raise Invalid(f"{field} must be one line; remove line breaks and NUL characters", field=field)
