@@ -1,0 +1,84 @@
+"""Activity entries: what happened to which record by whom, and who is told of it."""
+
+from typing import TYPE_CHECKING
+
+from server.access.actor import WORKER
+from server.desk import linking
+from server.records.base import RecordType
+from server.records.shared.points import POINTS
+
+if TYPE_CHECKING:
+    from server.desk.writing import Writer
+
+
+def log(
+    writing: "Writer",
+    point: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+    also_notify: tuple[int, ...] = (),
+) -> int:
+    """Write an entry on a record and notify its owner and watchers, never the actor. Answers the entry's id.
+
+    variables: placeholder to text; `actor` is added. urls: placeholder to address."""
+    actor = writing.actor
+    values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
+    links = dict(urls or {})
+    if actor.id:
+        links.setdefault("actor", f"ctx://{actor.context}:{actor.id}")
+    if id and "target" in values:
+        links.setdefault("target", f"ctx://{context}:{id}")
+    params = {"message": POINTS[point].pattern, "variables": values, "urls": links}
+    entry = writing.tx.insert(_type(writing, "activity_log").table, _type(writing, "activity_log").row_values({
+        "activity_point": point,
+        "actor__context": actor.context,
+        "actor_id": actor.id,
+        "target__context": context,
+        "target_id": id,
+        "created": writing.now,
+        "params": params,
+    }))
+    for worker_id in _listeners(writing, point, context, id, also_notify):
+        notify(writing, worker_id, point, context, id, params)
+    return entry
+
+
+def notify(writing: "Writer", worker_id: int, point: str, context: str, id: int, params: dict[str, object]) -> None:
+    """Tell one worker."""
+    notifications = _type(writing, "notification")
+    writing.tx.insert(notifications.table, notifications.row_values({
+        "worker_id": worker_id,
+        "activity_point": point,
+        "target__context": context,
+        "target_id": id,
+        "created": writing.now,
+        "params": params,
+    }))
+
+
+def log_deleted(writing: "Writer", record_type: RecordType, id: int, label: str) -> None:
+    """The entry that outlives its record: it has no target, the label is kept."""
+    log(writing, "record.deleted", "", 0, {
+        "record_type": record_type.label_names[0].lower(), "record_label": label, "record_id": str(id),
+    })
+
+
+def _listeners(writing: "Writer", point: str, context: str, id: int, also: tuple[int, ...]) -> list[int]:
+    """The owner and the watchers of the record, without the actor."""
+    if not id:
+        return []
+    found = set(also) | set(linking.watcher_ids(writing, context, id))
+    record_type = writing.registry.find(context)
+    if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
+        record = writing.record(context, id)
+        if record is not None and record["owner_id"]:
+            found.add(record["owner_id"])
+    if writing.actor.context == WORKER:
+        found.discard(writing.actor.id)
+    return sorted(found)
+
+
+def _type(writing: "Writer", uri: str) -> RecordType:
+    return writing.registry.type(uri)

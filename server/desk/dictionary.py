@@ -1,0 +1,247 @@
+"""Records as the flat dictionaries that answers hold, opened along `expand`.
+
+Every level of nesting costs one statement for a type, whatever the number of records; nothing is asked per record."""
+
+import re
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any
+
+from server.access.rules import Rules
+from server.context import Context
+from server.records.base import Expand, Nested, Record, RecordType
+from server.records.registry import Registry
+from server.records.shared import custom
+from server.search.conditions import ALWAYS, NEVER, slots_from
+from server.store.statements import in_list
+from server.store.transaction import Transaction
+
+MAX_PATHS, MAX_PATH_CHARS, MAX_DEPTH = 100, 255, 8
+_CUSTOM_LINK = re.compile(r"custom_([0-9]+)_(.*)\Z")
+
+
+class Dictionaries:
+    """records.base.Shown: shows records of one snapshot to one caller."""
+
+    def __init__(self, ctx: Context, tx: Transaction) -> None:
+        self.ctx = ctx
+        self.tx = tx
+        self.now = ctx.now
+        self.actor = ctx.actor
+        self.registry = ctx.service.registry
+        self.rules = Rules(self.registry, ctx.actor)
+        self._base = ctx.service.base_url
+
+    def url(self, type: RecordType, record: Record) -> str:
+        return self._base + type.url_path(record)
+
+    def address(self, path: str) -> str:
+        return self._base + path
+
+    def type(self, name: str) -> RecordType:
+        return self.registry.type(name)
+
+    def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
+        wanted = sorted({id for id in ids if id})
+        record_type = self.registry.type(uri)
+        condition = self.rules.readable(record_type)
+        if not wanted or condition is NEVER:
+            return []
+        if condition is ALWAYS:
+            rows = self.tx.get_many(record_type.table, wanted)
+        else:
+            table, place = record_type.table, len(condition.values)
+            rows = self.tx.rows(
+                ("readable many", uri, condition.key),
+                lambda: table.sql.select(*table.all_columns)
+                .where(condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0)))
+                .order_by(table.sql.id),
+                (*condition.values, "[" + ",".join(map(str, wanted)) + "]"),
+            )
+        return [record_type.record(row) for row in rows]
+
+    def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]:
+        return self.show(self.registry.type(uri), records, paths(expand))
+
+    def show(
+        self, record_type: RecordType, records: Sequence[Record], wanted: Sequence[str] = (), depth: int = 0
+    ) -> list[dict[str, Any]]:
+        """The dictionaries of records of one type, in their order."""
+        shape = _shape(record_type, self.registry)
+        shown = [shape.base(record, self) for record in records]
+        if not records:
+            return shown
+        wants_label = not record_type.label_on_expand or "_label" in wanted
+        if wants_label:
+            labels = record_type.labels(self, records)
+            for record, dictionary in zip(records, shown, strict=True):
+                dictionary["_label"] = labels[record["id"]]
+        if wanted and depth < MAX_DEPTH:
+            self._open(record_type, records, shown, wanted, depth)
+        return shown
+
+    def _open(
+        self,
+        record_type: RecordType,
+        records: Sequence[Record],
+        shown: list[dict[str, Any]],
+        wanted: Sequence[str],
+        depth: int,
+    ) -> None:
+        below: dict[str, list[str]] = {}
+        links: dict[int, list[str]] = {}
+        loads: dict[str, tuple[Expand, str]] = {}
+        on_expand = {key.name: key for key in record_type.keys if key.on_expand and key.value is not None}
+        for path in wanted:
+            prefix = _longest_prefix(record_type, path)
+            match = _CUSTOM_LINK.match(path)
+            if prefix is not None:
+                below.setdefault(prefix, []).append(path[len(prefix) + 1 :])
+            elif match and "custom_" in record_type.expand_by_name:
+                links.setdefault(int(match[1]), []).append(match[2])
+            elif path in on_expand:
+                key = on_expand[path]
+                for record, dictionary in zip(records, shown, strict=True):
+                    value = key.value(record, self) if key.value else None
+                    if value is not None:
+                        dictionary[path] = value
+            else:
+                found = _expand_named(record_type, path)
+                if found is not None:
+                    loads[found[0].name + found[1]] = found
+                elif "custom_fields" in record_type.features and custom.definitions(self.tx).named(
+                    record_type.uri, path
+                ):
+                    name = "custom_" if path.startswith("custom_") else "customfields"
+                    loads[name] = (record_type.expand_by_name[name], "")
+        if links and "custom_" not in loads:
+            loads["custom_"] = (record_type.expand_by_name["custom_"], "")
+        for each, form in loads.values():
+            answers = each.load(self, list(records), form)
+            for record, dictionary in zip(records, shown, strict=True):
+                dictionary.update(answers.get(record["id"], {}))
+        for prefix, rest in below.items():
+            self._open_nested(record_type.nested_by_prefix[prefix], records, shown, rest, depth)
+        for number, rest in links.items():
+            self._open_custom(f"custom_{number}", shown, rest, depth)
+
+    def _open_nested(
+        self, nested: Nested, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
+    ) -> None:
+        """Load the records behind one prefix, whatever their types, and put their keys under it."""
+        column = nested.id_column
+        if nested.target == "*":
+            context_of = itemgetter(f"{nested.prefix}__context")
+            targets = [(str(context_of(record)), int(record[column])) for record in records]
+        else:
+            targets = [(nested.target, int(record[column])) for record in records]
+        self._put_under(nested.prefix, targets, shown, rest, depth)
+
+    def _open_custom(self, prefix: str, shown: list[dict[str, Any]], rest: list[str], depth: int) -> None:
+        targets = [
+            (str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown
+        ]
+        self._put_under(prefix, targets, shown, rest, depth)
+
+    def _put_under(
+        self,
+        prefix: str,
+        targets: list[tuple[str, int]],
+        shown: list[dict[str, Any]],
+        rest: list[str],
+        depth: int,
+    ) -> None:
+        found: dict[tuple[str, int], dict[str, Any]] = {}
+        wanted = sorted({path for path in rest if path} | {"_label"})
+        for name in {name for name, _ in targets}:
+            target = self.registry.find(name)
+            if target is None:
+                continue
+            records = self.records(target.uri, {id for each, id in targets if each == name})
+            for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):
+                found[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
+        for pair, dictionary in zip(targets, shown, strict=True):
+            dictionary.update(found.get(pair, {}))
+
+
+def paths(expand: str) -> list[str]:
+    """The paths of an `expand` parameter: parts between commas, blanks dropped, at most 100 of 255 characters."""
+    if not expand:
+        return []
+    listed = [part.strip() for part in expand.split(",")]
+    return [path for path in dict.fromkeys(listed) if path and len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
+
+
+def _longest_prefix(record_type: RecordType, path: str) -> str | None:
+    if path in record_type.expand_by_name:
+        return None
+    fits = [prefix for prefix in record_type.nested_by_prefix if path.startswith(f"{prefix}_")]
+    return max(fits, key=len) if fits else None
+
+
+def _expand_named(record_type: RecordType, path: str) -> tuple[Expand, str] | None:
+    """The expand of a path and its form: `comments~5` is `comments` with `~5`."""
+    plain = record_type.expand_by_name.get(path)
+    if plain is not None:
+        return plain, ""
+    for place, char in enumerate(path):
+        if char in ".~:":
+            found = record_type.expand_by_name.get(path[:place])
+            return (found, path[place:]) if found else None
+    return None
+
+
+class _Shape:
+    """How the default dictionary of a type is made from a record; worked out once for each type."""
+
+    def __init__(self, record_type: RecordType, registry: Registry) -> None:
+        self.record_type = record_type
+        self.constants: dict[str, Any] = {"_context": record_type.context, "_type": record_type.uri}
+        self.plain: list[tuple[str, str]] = [("id", "id")]
+        self.computed: list[tuple[str, Any]] = []
+        for field in record_type.fields.values():
+            if field.shown:
+                self.plain.append((field.key, field.name))
+        for nested in record_type.nested:
+            if not nested.stub:
+                continue
+            self.plain.append((f"{nested.prefix}_id", nested.id_column))
+            if nested.target == "*":
+                self.plain.append((f"{nested.prefix}__context", f"{nested.prefix}__context"))
+            else:
+                target = registry.find(nested.target)
+                absent = _ABSENT.get(nested.target, f"svc.contexts.{nested.target}")
+                self.constants[f"{nested.prefix}__context"] = target.context if target else absent
+        for key in record_type.keys:
+            if key.column and not key.on_expand:
+                self.plain.append((key.name, key.column))
+            elif key.value is not None and not key.on_expand:
+                self.computed.append((key.name, key.value))
+        self.keys = [key for key, _ in self.plain]
+        columns = [column for _, column in self.plain]
+        self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
+
+    def base(self, record: Record, shown: Dictionaries) -> dict[str, Any]:
+        dictionary = dict(self.constants)
+        dictionary.update(zip(self.keys, self.values(record), strict=True))
+        if self.record_type.has_url:
+            dictionary["record_url"] = shown.url(self.record_type, record)
+        for key, value in self.computed:
+            dictionary[key] = value(record, shown)
+        if "avatars" in self.record_type.features:
+            version = record["image_blob_id"]
+            dictionary["_image_url"] = shown.address(f"/avatars/{self.record_type.uri}/{record['id']}?v={version}")
+        return dictionary
+
+
+# Contexts of types that other types point to already and that come later.
+_ABSENT = {"gpg_private_key": "svc.contexts.gpg.private.key"}
+
+_shapes: dict[RecordType, _Shape] = {}
+
+
+def _shape(record_type: RecordType, registry: Registry) -> _Shape:
+    shape = _shapes.get(record_type)
+    if shape is None:
+        shape = _shapes[record_type] = _Shape(record_type, registry)
+    return shape

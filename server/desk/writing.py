@@ -1,0 +1,326 @@
+"""The one way that records are created, changed and deleted: REST, mail, packages and the command line come through here.
+
+Everything happens inside one write transaction: values are read and checked, hooks run, the row, its custom values,
+links and files are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
+
+from dataclasses import replace
+from typing import Any
+
+from server.access.rules import Rules
+from server.context import Context
+from server.desk import activity, linking
+from server.desk.lookup import RecordLookup
+from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
+from server.fields.base import Field, Intake
+from server.records.base import Change, Record, RecordType
+from server.records.shared import custom
+from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE
+from server.search.compile import Scope
+from server.search.conditions import ALWAYS
+from server.search.parser import parse
+from server.search.select import search
+from server.store import blobs, fulltext
+from server.store.transaction import Transaction
+
+MAX_FOUND = 100_000
+CUSTOM_PREFIX = "custom_"
+
+
+class Writer:
+    """records.base.Writing: one operation's writes inside one transaction."""
+
+    def __init__(self, ctx: Context, tx: Transaction) -> None:
+        self.ctx = ctx
+        self.tx = tx
+        self.now = ctx.now
+        self.actor = ctx.actor
+        self.registry = ctx.service.registry
+        self.rules = Rules(self.registry, ctx.actor)
+        self.lookup = RecordLookup(self.registry, tx)
+
+    # -- by what was sent -------------------------------------------------------------------------------------------
+
+    def create_sent(self, record_type: RecordType, fields: dict[str, Any]) -> int:
+        """Create from sent values, as the caller; answers the id. Raises Forbidden, Invalid, Conflict."""
+        self.rules.require_create(record_type)
+        change, customs = self._read(record_type, None, fields)
+        record_type.privileged(change, self)
+        record_type.prepare(change, self)
+        self._require_finished(change)
+        if not self.actor.is_admin:
+            self.rules.require(self.tx, "create", record_type, self._after(change))
+        return self._write(change, customs)
+
+    def update_sent(self, record_type: RecordType, id: int, fields: dict[str, Any]) -> None:
+        """Change by sent values, as the caller. Raises NotFound, Forbidden, Invalid, Conflict."""
+        record = self._existing(record_type, id)
+        self.rules.require(self.tx, "read", record_type, record)
+        self.rules.require(self.tx, "update", record_type, record)
+        change, customs = self._read(record_type, record, fields)
+        record_type.privileged(change, self)
+        record_type.prepare(change, self)
+        if not self.actor.is_admin:
+            self.rules.require(self.tx, "update", record_type, self._after(change))
+        self._write(change, customs)
+
+    def delete_sent(self, record_type: RecordType, id: int) -> None:
+        """Delete, as the caller. Raises NotFound, Forbidden, Conflict."""
+        record = self._existing(record_type, id)
+        self.rules.require(self.tx, "read", record_type, record)
+        self.rules.require(self.tx, "delete", record_type, record)
+        label = self.label(record_type.uri, id)
+        if record_type.operations["delete"] == "soft":
+            record_type.check_delete(record, self)
+            record_type.after_delete(record, self)
+        else:
+            self._remove(record_type, record)
+        activity.log_deleted(self, record_type, id, label)
+
+    # -- for hooks: by stored values --------------------------------------------------------------------------------
+
+    def record(self, uri: str, id: int) -> Record | None:
+        record_type = self.registry.type(uri)
+        row = self.tx.get(record_type.table, id)
+        return record_type.record(row) if row else None
+
+    def find(self, uri: str, **equals: Any) -> Record | None:
+        record_type = self.registry.type(uri)
+        row = self.tx.first(record_type.table, **equals)
+        return record_type.record(row) if row else None
+
+    def create(self, uri: str, values: dict[str, Any]) -> int:
+        record_type = self.registry.type(uri)
+        change = self._stored_change(record_type, None, values)
+        record_type.prepare(change, self)
+        self._require_finished(change)
+        return self._write(change, [])
+
+    def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
+        record_type = self.registry.type(uri)
+        change = self._stored_change(record_type, self._existing(record_type, id), values)
+        record_type.prepare(change, self)
+        self._write(change, [])
+
+    def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
+        record_type = self.registry.type(uri)
+        self.tx.update(record_type.table, id, record_type.row_values(values))
+
+    def delete(self, uri: str, id: int) -> None:
+        record_type = self.registry.type(uri)
+        self._remove(record_type, self._existing(record_type, id))
+
+    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> int:
+        return activity.log(self, point, context, id, variables)
+
+    def label(self, uri: str, id: int) -> str:
+        record_type = self.registry.find(uri)
+        if record_type is None:
+            return "Helpdesk" if id == 0 else ""
+        row = self.tx.get(record_type.table, id)
+        return record_type.label(record_type.record(row)) if row else ""
+
+    def search_ids(self, uri: str, query: str) -> list[int]:
+        record_type = self.registry.type(uri)
+        return search(record_type, parse(query), self.scope(everything=True)).ids(MAX_FOUND)
+
+    def require(self, operation: str, uri: str, id: int) -> None:
+        record_type = self.registry.type(uri)
+        self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))
+
+    def setting(self, name: str) -> Any:
+        return getattr(self.ctx.service.settings, name)
+
+    def texts_changed(self, uri: str, id: int) -> None:
+        record_type = self.registry.type(uri)
+        record = self.record(uri, id)
+        if record is not None and record_type.text is not None:
+            fulltext.index(self.tx, record_type.text, id, record_type.texts(record, self))
+
+    def scope(self, everything: bool = False) -> Scope:
+        """For searches inside this transaction: what the caller may read, or everything."""
+        readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
+        return Scope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
+
+    def as_service(self) -> "Writer":
+        """The same transaction in the service's own name."""
+        from server.access.actor import system
+
+        return Writer(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
+
+    def intake(self, values: dict[str, Any] | None = None) -> Intake:
+        """Where sent values come in."""
+        return Intake(self.now, self.ctx.tz, self.lookup, {} if values is None else values)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _existing(self, record_type: RecordType, id: int) -> Record:
+        row = self.tx.get(record_type.table, id)
+        if row is None:
+            raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+        return record_type.record(row)
+
+    def _read(
+        self, record_type: RecordType, old: Record | None, fields: dict[str, Any]
+    ) -> tuple[Change, list[tuple[custom.CustomField, custom.Coerced]]]:
+        """Sent values as a change: names known, required ones there, each value read by its kind."""
+        sent = dict(fields)
+        taken = custom.take(self.tx, record_type, sent) if "custom_fields" in record_type.features else []
+        self._check_names(record_type, sent)
+        self._check_required(record_type, old, sent)
+        change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
+        values: dict[str, Any] = dict(old) if old else {}
+        intake = self.intake(values)
+        # A field whose target another one names comes after that one.
+        for name in sorted(sent, key=lambda each: bool(getattr(self._field(record_type, each), "target_from", ""))):
+            field = self._field(record_type, name)
+            value = field.coerce(sent[name], intake)
+            if field.stored:
+                change.new[field.name] = values[field.name] = value
+            else:
+                change.extras[field.name] = value
+        for name, field in record_type.fields.items():
+            if field.auto_update == "now" and name not in change.new:
+                change.new[name] = self.now
+            if old is None and name not in change.new and field.auto == "now":
+                change.new[name] = self.now
+        customs = [
+            (field, custom.coerce(field, name, raw, intake)) for field, name, raw in taken
+        ]
+        self._check_unique(change)
+        return change, customs
+
+    def _field(self, record_type: RecordType, name: str) -> Field:
+        return record_type.fields[record_type.alternatives.get(name, name)]
+
+    def _check_names(self, record_type: RecordType, sent: dict[str, Any]) -> None:
+        for name in sent:
+            known = record_type.alternatives.get(name, name)
+            field = record_type.fields.get(known)
+            if name == "id" or (field is not None and field.immutable):
+                raise Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
+            if field is None or "<" in known:
+                raise UnknownField(record_type.unknown_field(name), field=name)
+
+    def _check_required(self, record_type: RecordType, old: Record | None, sent: dict[str, Any]) -> None:
+        for name, field in record_type.fields.items():
+            if not field.required:
+                continue
+            given = [each for each in (name, *field.alternatives) if each in sent]
+            blank_ok = getattr(field, "blank_ok", False)
+            if old is None and not given:
+                raise Required(f"{name} is required", field=name)
+            if given and not blank_ok:
+                if all(self._field(record_type, each).is_blank(sent[each]) for each in given):
+                    raise Required(f"{given[0]} must not be empty", field=given[0])
+
+    def _check_unique(self, change: Change) -> None:
+        for name, field in change.type.fields.items():
+            if not field.unique or name not in change.new:
+                continue
+            value = change.new[name]
+            if value in ("", 0):
+                if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
+                    continue
+                raise Required(f"{name} must not be empty", field=name)
+            if not change.changes(name) and change.old is not None:
+                continue
+            taken = self.tx.first(change.type.table, **{name: value})
+            if taken is not None and taken[0] != change.id:
+                raise Conflict(f"{name}: '{value}' belongs to {change.type.uri} {taken[0]} already", field=name)
+
+    def _require_finished(self, change: Change) -> None:
+        """After `prepare`, every required column must hold something, whoever creates the record."""
+        for name, field in change.type.fields.items():
+            if field.required and field.stored and not getattr(field, "blank_ok", False):
+                if change.value(name) in ("", None) or (field.type == "id" and not getattr(field, "zero_ok", False)
+                                                        and not field.auto and change.value(name) == 0):
+                    if not getattr(field, "target_from", ""):
+                        raise Required(f"{name} is required", field=name)
+
+    def _stored_change(self, record_type: RecordType, old: Record | None, values: dict[str, Any]) -> Change:
+        new = {name: value for name, value in values.items() if name in record_type.initial}
+        extras = {name: value for name, value in values.items() if name not in new}
+        for name, field in record_type.fields.items():
+            if name not in new and ((old is None and field.auto == "now") or field.auto_update == "now"):
+                new[name] = self.now
+        return Change(record_type, old["id"] if old else 0, old, new, extras, frozenset())
+
+    def _after(self, change: Change) -> Record:
+        base = change.old if change.old is not None else change.type.initial
+        return {**base, **change.new, "id": change.id}
+
+    def _write(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> int:
+        record_type, tx = change.type, self.tx
+        is_create = change.is_create
+        if is_create:
+            change.id = tx.insert(record_type.table, record_type.row_values(change.new))
+        else:
+            differing = {name: value for name, value in change.new.items() if change.changes(name)}
+            tx.update(record_type.table, change.id, record_type.row_values(differing))
+        if customs:
+            for field, coerced in customs:
+                custom.write(self, record_type, change.id, field, coerced)
+        extras = change.extras
+        if extras:
+            self._write_extras(change)
+        record_type.after_write(change, self)
+        if record_type.text is not None:
+            fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))
+        return change.id
+
+    def _write_extras(self, change: Change) -> None:
+        record_type, extras = change.type, change.extras
+        if "image" in extras:
+            self._write_image(record_type, change.id, extras["image"])
+        if "fieldsets" in extras:
+            for adds, fieldset_id in extras["fieldsets"]:
+                use = {"context": record_type.context, "record_id": change.id, "fieldset_id": fieldset_id}
+                if adds:
+                    self.tx.add(FIELDSET_USE, use)
+                else:
+                    self.tx.delete(FIELDSET_USE, **use)
+        if "links" in extras:
+            for adds, context, id in extras["links"]:
+                linking.change(self, record_type.context, change.id, context, id, adds)
+
+    def _write_image(self, record_type: RecordType, id: int, content: bytes) -> None:
+        row = self.tx.get(record_type.table, id)
+        assert row is not None
+        old = row[record_type.table.position["image_blob_id"]]
+        if old:
+            blobs.forget(self.tx, old)
+        self.tx.update(record_type.table, id, {"image_blob_id": blobs.keep(self.tx, content) if content else 0})
+
+    def _remove(self, record_type: RecordType, record: Record) -> None:
+        """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries."""
+        tx, id, context = self.tx, record["id"], record_type.context
+        record_type.check_delete(record, self)
+        for field in custom.definitions(tx).of(record_type.uri):
+            tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
+        tx.delete(FIELDSET_USE, context=context, record_id=id)
+        linking.forget(self, context, id)
+        if "comments" in record_type.features:
+            comments = self.registry.type("comment")
+            for row in tx.find(comments.table, target__context=context, target_id=id):
+                self._remove(comments, comments.record(row))
+        if "attachments" in record_type.features:
+            self._detach(context, id)
+        if record.get("image_blob_id"):
+            blobs.forget(tx, record["image_blob_id"])
+        if record_type.text is not None:
+            fulltext.remove(tx, record_type.text, id)
+        tx.delete(record_type.table, id=id)
+        record_type.after_delete(record, self)
+
+    def _detach(self, context: str, id: int) -> None:
+        """A file that hung on nothing else goes with its record."""
+        files = self.registry.type("attachment")
+        for row in self.tx.find(ATTACHED, context=context, record_id=id):
+            file_id = row[0]
+            self.tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
+            if not self.tx.find(ATTACHED, attachment_id=file_id):
+                file = self.tx.get(files.table, file_id)
+                if file is not None:
+                    self._remove(files, files.record(file))
+
+
