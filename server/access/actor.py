@@ -67,13 +67,12 @@ def worker(tx: Transaction, id: int) -> Actor | None:
         kept = (now, {})
         if not tx.can_write:
             tx.store.shared["actors"] = kept
-    actors = kept[1]
-    if id not in actors:
-        found = _read(tx, id)
-        if tx.can_write:
-            return found  # what this transaction sees may yet be undone
+    actors: dict[int, Actor | None] = kept[1]
+    if id in actors:
+        return actors[id]
+    found = _read(tx, id)
+    if not tx.can_write:  # what a write sees may yet be undone
         actors[id] = found
-    found: Actor | None = actors[id]
     return found
 
 

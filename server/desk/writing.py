@@ -6,6 +6,7 @@ links and files are written, the full-text index follows. Not for who may: calle
 from dataclasses import replace
 from typing import Any
 
+from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
 from server.desk import activity, linking
@@ -143,8 +144,6 @@ class Writer:
 
     def as_service(self) -> "Writer":
         """The same transaction in the service's own name."""
-        from server.access.actor import system
-
         return Writer(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:

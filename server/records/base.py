@@ -4,15 +4,30 @@ REST, search, packages, forms and the reference pages read the declaration; noth
 Not for what is done with records: that is desk/."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
 from server.errors import nearest
 from server.fields.base import Field
 from server.fields.structure import Structure
+from server.records import describe as as_data
+from server.records.parts import (
+    Access,
+    Caller,
+    Change,
+    Event,
+    Expand,
+    Feature,
+    Key,
+    Loader,
+    Nested,
+    Record,
+    Shown,
+    Subtotals,
+    Writing,
+)
 from server.records.shared import features as common
 from server.search.filters.base import Filter
 from server.store.fulltext import Text as TextIndex
@@ -21,204 +36,11 @@ from server.store.tables import Column, Index, Table
 if TYPE_CHECKING:
     from server.records.registry import Registry
     from server.search.compile import Scope
-    from server.store.transaction import Transaction
 
-Record = dict[str, Any]  # a row by column name, `id` included
-Feature = Literal["attachments", "avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"]
-
-
-@dataclass(frozen=True)
-class Key:
-    """One name of the dictionary that has no field of the same name.
-
-    value: computes it from the record; None: `load` of an Expand of the same name does. column: shows this column.
-    on_expand: only there when asked for."""
-
-    name: str
-    type: str
-    note: str
-    value: Callable[[Record, "Shown"], Any] | None = None
-    column: str = ""
-    on_expand: bool = False
-    target: str = ""
-    origin: str = ""
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A record behind this one: its keys appear under `<prefix>_` once expanded; `<prefix>__context` and `<prefix>_id`
-    are there before. column: holds its id. target "*": `<prefix>__context` is a column and names the type.
-    stub: whether the two keys are in the default answer."""
-
-    prefix: str
-    target: str
-    note: str
-    column: str = ""
-    stub: bool = True
-
-    @property
-    def id_column(self) -> str:
-        return self.column or f"{self.prefix}_id"
-
-
-Loader = Callable[["Shown", list[Record], str], dict[int, dict[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Expand:
-    """Something computed on request for many records at once.
-
-    load(shown, records, form) answers {record id: {key: value}}; `form` is what followed the name: "~5", ".ticket",
-    ":key" or "". common: works the same on every type with the feature."""
-
-    name: str
-    type: str
-    note: str
-    load: Loader
-    target: str = ""
-    common: bool = False
-    origin: str = ""
-
-
-@dataclass(frozen=True)
-class Access:
-    """Who may do what, by the names of access/rules.py. All rules of an operation must hold; administrators need none
-    but `nobody`.
-
-    read: any worker, admins, group (a ticket's), ticket (a message's), owner, worker (`worker_id`), attached, target.
-    The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager (of
-    the group itself), ticket (may change the message's), owner, worker, author, fieldset (a custom field's)."""
-
-    read: str
-    create: tuple[str, ...]
-    update: tuple[str, ...]
-    delete: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Subtotals:
-    """What can be counted. search: names for `subtotals[]`. virtual: further names of `by:` in data queries.
-    aliases: shorter spellings there. The names of `by:` itself are those that can be sorted by, and `also`."""
-
-    search: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    virtual: tuple[str, ...] = ()
-    aliases: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Event:
-    """An activity point that the type writes."""
-
-    point: str
-    when: str
-
-
-@dataclass
-class Change:
-    """One create or update on its way. `new` holds columns, `extras` what has no column, `sent` the names as sent.
-
-    Hooks may put more into `new`; what is in it when `prepare` is over is written."""
-
-    type: "RecordType"
-    id: int
-    old: Record | None
-    new: Record
-    extras: dict[str, Any]
-    sent: frozenset[str]
-
-    @property
-    def is_create(self) -> bool:
-        return self.old is None
-
-    def value(self, column: str) -> Any:
-        """The value after the change."""
-        if column in self.new:
-            return self.new[column]
-        return self.old[column] if self.old is not None else self.type.initial[column]
-
-    def was(self, column: str) -> Any:
-        """The value before it; the initial one on create."""
-        return self.old[column] if self.old is not None else self.type.initial[column]
-
-    def changes(self, column: str) -> bool:
-        """Whether the value is another one afterwards."""
-        return self.value(column) != self.was(column)
-
-
-class Caller(Protocol):
-    """Who acts: a worker, or the service itself (worker_id 0, is_admin)."""
-
-    context: str
-    id: int
-    is_admin: bool
-    timezone: str
-
-
-class Writing(Protocol):
-    """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
-
-    tx: "Transaction"
-    now: int
-    actor: Caller
-
-    def record(self, uri: str, id: int) -> Record | None:
-        """The record, whoever may read it; None when there is none."""
-
-    def find(self, uri: str, **equals: Any) -> Record | None:
-        """The first record with these column values."""
-
-    def create(self, uri: str, values: dict[str, Any]) -> int:
-        """Add a record from stored values, with its hooks, without asking for privileges. Answers its id."""
-
-    def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
-        """Change columns, with the type's hooks, without asking for privileges."""
-
-    def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
-        """Change columns only: no hooks, no events. For counters and pointers."""
-
-    def delete(self, uri: str, id: int) -> None:
-        """Remove a record with all that hangs on it, without asking for privileges."""
-
-    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> int:
-        """Write an activity entry on a record, and notify those who watch it. Answers the entry's id."""
-
-    def label(self, uri: str, id: int) -> str:
-        """What people call a record, "" when there is none."""
-
-    def search_ids(self, uri: str, query: str) -> list[int]:
-        """The ids that a search finds, as the service sees it, at most 100,000."""
-
-    def require(self, operation: str, uri: str, id: int) -> None:
-        """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
-
-    def setting(self, name: str) -> Any:
-        """A setting of the process or of the service."""
-
-    def texts_changed(self, uri: str, id: int) -> None:
-        """Index a record's texts again; when what they are made of stands in other records."""
-
-
-class Shown(Protocol):
-    """What keys and loaders may use while records are shown."""
-
-    tx: "Transaction"
-    now: int
-    actor: Caller
-
-    def url(self, type: "RecordType", record: Record) -> str:
-        """The absolute address of a record's page."""
-
-    def address(self, path: str) -> str:
-        """The absolute address of a path of ours, which begins with a slash."""
-
-    def type(self, name: str) -> "RecordType":
-        """The record type of a uri, alias or context. Raises NotFound."""
-    def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
-        """Those with these ids that the caller may read, in id order, in one statement."""
-
-    def dictionaries(self, uri: str, records: Sequence[Record], expand: str = "") -> list[dict[str, Any]]:
-        """The dictionaries of records, opened along `expand`, in the same order."""
+__all__ = [
+    "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "Nested", "Record", "RecordType",
+    "Shown", "Subtotals", "Writing",
+]  # fmt: skip
 
 
 class RecordType:
@@ -361,9 +183,7 @@ class RecordType:
 
     def describe(self) -> dict[str, Any]:
         """The declaration as data."""
-        from server.records.describe import describe
-
-        return describe(self)
+        return as_data.describe(self)
 
     def sort_names(self) -> list[str]:
         """The names that `sort:` takes."""

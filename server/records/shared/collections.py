@@ -11,7 +11,8 @@ from server.records.shared.tables import ATTACHED, LINK
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
-    from server.records.base import Loader, Record, RecordType, Shown
+    from server.records.base import RecordType
+    from server.records.parts import Loader, Record, Shown
 
 WORKER = "svc.contexts.worker"
 MAX_LINKED = 25  # ids a record in the forms that list records

@@ -30,7 +30,8 @@ from server.search.values import boolean
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
-    from server.records.base import Loader, Record, RecordType, Shown, Writing
+    from server.records.base import RecordType
+    from server.records.parts import Loader, Record, Shown, Writing
     from server.records.registry import Registry
     from server.search.compile import Scope
     from server.store.transaction import Transaction

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.fields.base import Field
 from server.fields.structure import CustomValues, Fieldsets, Image, References
+from server.records.parts import Expand
 from server.records.shared import collections, custom
 from server.search.filters.base import Filter
 from server.search.filters.deep import DeepFilter
@@ -13,7 +14,7 @@ from server.search.filters.ways import BehindContext, Through
 from server.search.filters.worker import WatchersFilter
 
 if TYPE_CHECKING:
-    from server.records.base import Expand, RecordType
+    from server.records.base import RecordType
     from server.search.compile import Scope
 
 __all__ = ["Fieldsets", "expands", "fields", "filters", "pattern_filter"]
@@ -33,10 +34,8 @@ def fields(features: frozenset[str]) -> dict[str, Field]:
     return found
 
 
-def expands(record_type: "RecordType") -> "list[Expand]":
+def expands(record_type: "RecordType") -> list[Expand]:
     """The expand names of the features."""
-    from server.records.base import Expand
-
     found = []
     listed = (
         ("comments", "comments", "records", "The newest ten comments.", collections.comments, "comment"),
