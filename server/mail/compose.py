@@ -94,7 +94,7 @@ def new_message_id(domain: str) -> str:
 
 
 def ascii_address(address: str) -> str:
-    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8. Source: RFC 5890.
+    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8. Source: ours.
 
     >>> ascii_address("ann@münchen.example")
     'ann@xn--mnchen-3ya.example'

@@ -89,7 +89,7 @@ def send(settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], 
     except smtplib.SMTPResponseException as error:
         raise _failed(_what(error), error.smtp_code, error.smtp_error) from error
     except smtplib.SMTPNotSupportedError as error:
-        raise TransportFailed(f"the mail server cannot do what its settings ask: {error}", is_permanent=False) from error
+        raise TransportFailed(f"the mail server cannot do what is asked: {error}", is_permanent=False) from error
     except ssl.SSLCertVerificationError as error:
         raise TransportFailed(
             f"the certificate of {settings.host} is not valid: {error.verify_message}; "
@@ -195,7 +195,8 @@ def _answer(code: int, text: bytes | str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
+    # Told by the words as well, since smtplib makes its own exception of a timeout.
+    if isinstance(error, TimeoutError) or "timed out" in str(error):
         return "no answer in time"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]
 

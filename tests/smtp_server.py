@@ -1,0 +1,166 @@
+"""A small real SMTP server on 127.0.0.1 for tests. It keeps what it is sent; it can refuse, ask for a login, speak TLS.
+
+    with SmtpServer() as server:
+        ...
+        sender, recipients, raw = server.take()
+"""
+
+import asyncio
+import ssl
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult, LoginPassword
+
+HOST = "127.0.0.1"
+
+# A key and certificate for localhost and 127.0.0.1 that protect nothing: they are for these tests and public with them.
+KEY = """\
+-----BEGIN EC PRIVATE KEY-----
+MHcCAQEEIP0K8gpS5M3/DT32u7RG3zLZlm0fcK2FZyePcYdur9tEoAoGCCqGSM49
+AwEHoUQDQgAEe6MH6WP35B/85yNJrMwD088i9K89GG4SGL6hYay07HVG+wjWXZNs
+8Bb7VZGzZpOMI9ONddqDbCvuU9q15BxDWw==
+-----END EC PRIVATE KEY-----
+"""
+CERTIFICATE = """\
+-----BEGIN CERTIFICATE-----
+MIIBdjCCAR2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
+c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHujB+lj9+Qf/Ocj
+SazMA9PPIvSvPRhuEhi+oWGstOx1RvsI1l2TbPAW+1WRs2aTjCPTjXXag2wr7lPa
+teQcQ1ujXjBcMBoGA1UdEQQTMBGCCWxvY2FsaG9zdIcEfwAAATAPBgNVHRMBAf8E
+BTADAQH/MA4GA1UdDwEB/wQEAwIChDAdBgNVHQ4EFgQU/VU4S/8Ml5qa9vbC0Mvf
+eWjxEwcwCgYIKoZIzj0EAwIDRwAwRAIgTFgCmsCNETWtj6OCQGPZM8VuASWwdzlP
+lDJRoOQJHOcCICo4b8LzpDdQPGzLqhGWUnBpX2/G7ZlgI0YPZdlEdabA
+-----END CERTIFICATE-----
+"""
+
+Message = tuple[str, tuple[str, ...], bytes]
+
+
+class SmtpServer:
+    """Serves from `start` to `stop`, or inside `with`. All answers may be changed while it runs.
+
+    refused: {address: answer} for RCPT; sender_answer, data_answer: for MAIL and DATA; "" accepts.
+    login: (user name, password) that is asked for. tls: "", "starttls" or "tls". takes_utf8: offer SMTPUTF8.
+    """
+
+    host = HOST
+
+    def __init__(
+        self,
+        refused: Mapping[str, str] | None = None,
+        sender_answer: str = "",
+        data_answer: str = "",
+        login: tuple[str, str] | None = None,
+        tls: str = "",
+        takes_utf8: bool = True,
+    ) -> None:
+        self.refused = dict(refused or {})
+        self.sender_answer, self.data_answer, self.login = sender_answer, data_answer, login
+        self.messages: list[Message] = []
+        self.options: list[list[str]] = []      # of MAIL, one list a message
+        self._taken = 0
+        self._arrived = threading.Condition()
+        context = _tls_context() if tls else None
+        self._controller = _Controller(
+            _Handler(self),
+            hostname=HOST,
+            port=0,
+            server_hostname="mail.test",
+            enable_SMTPUTF8=takes_utf8,
+            ssl_context=context if tls == "tls" else None,
+            tls_context=context if tls == "starttls" else None,
+            authenticator=self._is_known if login else None,
+            auth_required=login is not None,
+            auth_require_tls=False,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on; 0 before `start`."""
+        return self._controller.port
+
+    def start(self) -> "SmtpServer":
+        self._controller.start()
+        return self
+
+    def stop(self) -> None:
+        self._controller.stop()
+
+    def __enter__(self) -> "SmtpServer":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def take(self, timeout: float = 10) -> Message:
+        """The next message (envelope sender, recipients, bytes) that was not taken yet; waits for it. Fails when none
+        comes within `timeout` seconds."""
+        with self._arrived:
+            if not self._arrived.wait_for(lambda: len(self.messages) > self._taken, timeout):
+                raise AssertionError(f"no mail came within {timeout} seconds; {self._taken} came before")
+            self._taken += 1
+            return self.messages[self._taken - 1]
+
+    def keep(self, message: Message, options: list[str]) -> None:
+        with self._arrived:
+            self.messages.append(message)
+            self.options.append(options)
+            self._arrived.notify_all()
+
+    def _is_known(self, server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        assert self.login is not None and isinstance(data, LoginPassword)
+        given = (data.login.decode(), data.password.decode())
+        # Not handled: the answer 535 is the server's own.
+        return AuthResult(success=given == self.login, handled=False)
+
+
+class _Handler:
+    """What aiosmtpd asks for; the names are its."""
+
+    def __init__(self, server: SmtpServer) -> None:
+        self.server = server
+
+    async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+        if self.server.sender_answer:
+            return self.server.sender_answer
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
+
+    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+        if address in self.server.refused:
+            return self.server.refused[address]
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        if self.server.data_answer:
+            return self.server.data_answer
+        # aiosmtpd takes an empty sender as it was written.
+        sender = "" if envelope.mail_from == "<>" else envelope.mail_from
+        self.server.keep((sender, tuple(envelope.rcpt_tos), envelope.content), envelope.mail_options)
+        return "250 Taken"
+
+
+class _Controller(Controller):
+    """Listens on the port that the system chose."""
+
+    def _trigger_server(self) -> None:
+        assert isinstance(self.server, asyncio.Server)
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()
+
+
+def _tls_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        both = Path(folder, "localhost.pem")
+        both.write_text(KEY + CERTIFICATE)
+        context.load_cert_chain(both)
+    return context
