@@ -38,6 +38,7 @@ class Writer:
         self.registry = ctx.service.registry
         self.rules = Rules(self.registry, ctx.actor)
         self.lookup = RecordLookup(self.registry, tx)
+        self.shown_once: dict[str, Any] = {}  # secrets that the answer of this operation alone may show
 
     # -- by what was sent -------------------------------------------------------------------------------------------
 
@@ -259,10 +260,10 @@ class Writer:
         if customs:
             for field, coerced in customs:
                 custom.write(self, record_type, change.id, field, coerced)
-        extras = change.extras
-        if extras:
+        if change.extras:
             self._write_extras(change)
         record_type.after_write(change, self)
+        self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None:
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))
         return change.id

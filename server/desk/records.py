@@ -1,0 +1,179 @@
+"""Records of any type: retrieve, search, create, update, upsert, delete. Source: Endpoints, Records.
+
+Values come as they were sent; answers are dictionaries as they are shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from server import times
+from server.access.rules import Rules
+from server.context import Context
+from server.desk.dictionary import Dictionaries, paths
+from server.desk.writing import Writer
+from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
+from server.records.base import RecordType
+from server.search.ast import Query
+from server.search.compile import Scope
+from server.search.parser import parse
+from server.search.select import search as compile_search
+from server.desk.subtotals import subtotals
+from server.store.transaction import Transaction
+
+Result = TypeVar("Result")
+MAX_PAGE = 10**9
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A search as asked for. `limit` and `page` are those of the parameters; those inside `q` win over them."""
+
+    q: str = ""
+    limit: int = 10
+    page: int = 1
+    expand: str = ""
+    subtotals: tuple[str, ...] = ()
+    show_results: bool = True
+
+
+def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
+    """Run `work` in one snapshot, within the step budget of the event loop when the context has one."""
+    return ctx.service.store.read(work, ctx.steps)
+
+
+def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
+    """The dictionary of one record. Raises NotFound, Forbidden. Source: Records, Retrieve."""
+    record_type = ctx.service.registry.type(uri)
+    return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand))
+
+
+def shown(ctx: Context, tx: Transaction, record_type: RecordType, id: int, expand: str = "") -> dict[str, Any]:
+    """As retrieve, inside a snapshot or a write."""
+    row = tx.get(record_type.table, id)
+    if row is None:
+        raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+    dictionaries = Dictionaries(ctx, tx)
+    if not dictionaries.rules.may_read(tx, record_type, id):
+        raise Forbidden(f"you may not read {record_type.uri} {id}")
+    return dictionaries.show(record_type, [record_type.record(row)], paths(expand))[0]
+
+
+def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+    """The dictionary of the new record. Raises Forbidden, Invalid, Conflict. Source: Records, Create."""
+    record_type = _offering(ctx, uri, "create")
+    if not fields:
+        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
+    fields = record_type.before(fields)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = Writer(ctx, tx)
+        id = writing.create_sent(record_type, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+    return ctx.service.store.write(write)
+
+
+def update(ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+    """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict. Source: Records, Update."""
+    record_type = _offering(ctx, uri, "update")
+    fields = record_type.before(fields)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = Writer(ctx, tx)
+        writing.update_sent(record_type, id, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
+    return ctx.service.store.write(write)
+
+
+def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+    """Update the one record that `query` finds among those the caller may read, or create it.
+
+    Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query that
+    cannot be understood, Required for none. Source: Records, Upsert."""
+    record_type = _offering(ctx, uri, "create")
+    if not query.strip():
+        raise Required("query is required: a search that finds the record to update", field="query")
+    if not fields:
+        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
+    fields = record_type.before(fields)
+    parsed = parse(query)
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = Writer(ctx, tx)
+        found = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).ids(2)
+        if len(found) > 1:
+            count = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).total()
+            raise AmbiguousUpsert(f"query finds {count} records; it must find one or none", query=query, count=count)
+        if found:
+            if not record_type.operations["update"]:
+                raise _not_offered(record_type, "update")
+            id = found[0]
+            writing.update_sent(record_type, id, fields)
+        else:
+            id = writing.create_sent(record_type, fields)
+        return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
+    return ctx.service.store.write(write)
+
+
+def delete(ctx: Context, uri: str, id: int) -> None:
+    """Delete; a ticket only gets the status deleted. Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
+    record_type = ctx.service.registry.type(uri)
+    if not record_type.operations["delete"] and "nobody" not in record_type.access.delete:
+        raise _not_offered(record_type, "delete")
+    ctx.service.store.write(lambda tx: Writer(ctx, tx).delete_sent(record_type, id))
+
+
+def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
+    """results, count, total, page, limit and, asked for, subtotals. Counts cover what the caller may read.
+
+    Raises BadQuery with a position, NotOffered for a type without search. Source: Records, Search."""
+    record_type = ctx.service.registry.type(uri)
+    if "search" not in record_type.features or not record_type.operations["search"]:
+        raise _not_offered(record_type, "search")
+    parsed = parse(asked.q)
+    limit = parsed.limit or asked.limit
+    page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
+
+    def read(tx: Transaction) -> dict[str, Any]:
+        scope = _zoned(_scope(ctx, tx), parsed)
+        found = compile_search(record_type, parsed, scope)
+        answer: dict[str, Any] = {}
+        if asked.show_results:
+            rows = found.rows(limit, (page - 1) * limit)
+            total = found.total() if len(rows) == limit or page > 1 else len(rows)
+            records = [record_type.record(row) for row in rows]
+            results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
+            answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+        if asked.subtotals:
+            answer["subtotals"] = {name: subtotals(found, name) for name in asked.subtotals}
+        return answer
+
+    return reading(ctx, read)
+
+
+def _scope(ctx: Context, tx: Transaction) -> Scope:
+    rules = Rules(ctx.service.registry, ctx.actor)
+    return Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable)
+
+
+def _zoned(scope: Scope, query: Query) -> Scope:
+    if query.timezone is None:
+        return scope
+    try:
+        return scope.in_zone(times.zone(query.timezone.value))
+    except Invalid as error:
+        raise BadQuery(error.message, position=query.timezone.position) from error
+
+
+def _offering(ctx: Context, uri: str, operation: str) -> RecordType:
+    record_type = ctx.service.registry.type(uri)
+    if not record_type.operations[operation]:
+        raise _not_offered(record_type, operation)
+    return record_type
+
+
+def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
+    verbs = {"create": "created", "update": "changed", "delete": "deleted", "search": "searched"}
+    names = record_type.label_names[1].lower()
+    return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
