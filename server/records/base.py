@@ -107,6 +107,11 @@ class RecordType:
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Outside the transaction, on the caller's thread, with a copy of the sent fields: what is too slow for the one
+        writer, such as hashing a password, is done here. Answers the fields, with values replaced."""
+        return fields
+
     def prepare(self, change: Change, writing: Writing) -> None:
         """Inside the transaction, before the row is written: may put more into the change, may raise."""
 

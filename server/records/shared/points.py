@@ -1,0 +1,142 @@
+"""Activity points: everything that an activity entry can tell, with its sentence. Data only; entries.py fills it in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.errors import NotFound, Required, nearest
+
+PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
+    `actor` is always filled by the service."""
+
+    id: str
+    name: str
+    pattern: str
+    placeholders: tuple[str, ...]
+
+    def missing(self, variables: Mapping[str, Any]) -> list[str]:
+        """The placeholders without a value."""
+        return [name for name in self.placeholders if variables.get(name) in (None, "")]
+
+    def describe(self) -> dict[str, Any]:
+        """As in the list of activity events. Source: Contexts, List activity events."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "options": ["api_create"],
+            "text": {"key": f"activities.{self.id}", "value": self.pattern},
+        }
+
+
+def _points(*rows: tuple[str, str, str]) -> dict[str, Point]:
+    found = {}
+    for id, name, pattern in rows:
+        names = dict.fromkeys(PLACEHOLDER.findall(pattern))
+        found[id] = Point(id, name, pattern, tuple(each for each in names if each != "actor"))
+    return found
+
+
+POINTS = _points(
+    ("calendar_event.created", "Calendar event created", "{{actor}} put the event {{event}} on {{target}}"),
+    (
+        "calendar_event_recurring.created", "Recurring calendar event created",
+        "{{actor}} put the recurring event {{event}} on {{target}}",
+    ),
+    ("call_entry.created", "Call logged", "{{actor}} logged the call {{target}}"),
+    ("comment.create", "Comment written", "{{actor}} commented on {{object}} {{target}}"),
+    (
+        "connection.link", "Record linked",
+        "{{actor}} linked {{target_object}} {{target}} with {{link_object}} {{link}}",
+    ),
+    (
+        "connection.unlink", "Record unlinked",
+        "{{actor}} took {{target_object}} {{target}} and {{link_object}} {{link}} apart",
+    ),
+    ("custom.other", "Other", "{{message}}"),
+    (
+        "mailbox.check.error", "Mailbox could not be read",
+        "Mailbox {{target}} could not be read, {{count}} times in a row: {{error}}",
+    ),
+    ("opp.status.closed_lost", "Opportunity lost", "{{actor}} marked opportunity {{target}} as lost"),
+    ("opp.status.closed_won", "Opportunity won", "{{actor}} marked opportunity {{target}} as won"),
+    ("opp.status.open", "Opportunity opened", "{{actor}} opened opportunity {{target}}"),
+    (
+        "record.deleted", "Record deleted",
+        "{{actor}} deleted {{record_type}} {{record_label}} (number {{record_id}})",
+    ),
+    ("record.merge", "Records merged", "{{actor}} merged {{context_label}} {{source}} into {{target}}"),
+    ("task.created", "Task created", "{{actor}} created task {{target}}"),
+    ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
+    ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
+    ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
+    ("ticket.message.outbound", "Message sent", "{{actor}} replied on ticket {{target}}"),
+    (
+        "ticket.message.relay", "Message relayed",
+        "A message of ticket {{target}} was passed on to {{worker}} at {{worker_email}}",
+    ),
+    ("ticket.moved", "Ticket moved", "{{actor}} moved ticket {{target}} to {{group}}, {{bucket}}"),
+    ("ticket.owner.assigned", "Ticket assigned", "{{actor}} assigned ticket {{target}} to {{worker}}"),
+    ("ticket.owner.unassigned", "Ticket unassigned", "{{actor}} took ticket {{target}} from its owner"),
+    ("ticket.participant.added", "Participant added", "{{actor}} added {{participant}} to ticket {{target}}"),
+    (
+        "ticket.participant.removed", "Participant removed",
+        "{{actor}} removed {{participant}} from ticket {{target}}",
+    ),
+    ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
+    ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
+    ("ticket.status.closed", "Ticket closed", "{{actor}} set ticket {{target}} to {{status}}"),
+    ("ticket.status.deleted", "Ticket deleted", "{{actor}} set ticket {{target}} to {{status}}"),
+    ("ticket.status.open", "Ticket opened", "{{actor}} set ticket {{target}} to {{status}}"),
+    ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to {{status}}"),
+    ("timetracking.status.closed", "Time entry closed", "{{actor}} closed time entry {{target}}"),
+    ("timetracking.status.open", "Time entry opened", "{{actor}} opened time entry {{target}}"),
+    ("transport.delivery.error", "Mail could not be sent", "Mail could not be sent through {{actor}}: {{error}}"),
+    (
+        "watcher.assigned", "Watcher added",
+        "{{actor}} made {{watcher}} a watcher of {{target_object}} {{target}}",
+    ),
+    ("watcher.follow", "Watching", "{{actor}} began to watch {{target_object}} {{target}}"),
+    (
+        "watcher.unassigned", "Watcher removed",
+        "{{actor}} removed {{watcher}} from the watchers of {{target_object}} {{target}}",
+    ),
+    ("watcher.unfollow", "No longer watching", "{{actor}} stopped watching {{target_object}} {{target}}"),
+    ("worker.impersonated", "Acted as another worker", "{{actor}} acted as {{target}} from {{ip}}"),
+    ("worker.logged_in", "Logged in", "{{actor}} logged in from {{ip}} with {{user_agent}}"),
+    ("worker.logged_out", "Logged out", "{{actor}} logged out from {{ip}}"),
+    (
+        "worker.login.failed", "Login failed",
+        "A login as {{target}} from {{ip}} with {{user_agent}} failed",
+    ),
+    ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
+)  # fmt: skip
+
+
+def point(id: str) -> Point:
+    """The point of this id, in any case. Raises NotFound naming the nearest one."""
+    found = POINTS.get(id.strip().lower())
+    if found is None:
+        raise NotFound(f"there is no activity point '{id[:80]}'{nearest(id, POINTS)}", point=id)
+    return found
+
+
+def body(id: str, variables: Mapping[str, str], urls: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The `params` of an entry: {message, variables, urls}.
+
+    Raises NotFound for an unknown point, Required for a placeholder without a value (`actor` is not asked for)."""
+    found = point(id)
+    lacking = found.missing(variables)
+    if lacking:
+        raise Required(f"variables: '{lacking[0]}' needs a value for {found.id}", field=lacking[0])
+    return {"message": found.pattern, "variables": dict(variables), "urls": dict(urls or {})}
+
+
+def render(id: str, variables: Mapping[str, str]) -> str:
+    """The sentence of a point as plain text; placeholders without a value are blank."""
+    return PLACEHOLDER.sub(lambda match: str(variables.get(match[1], "")), point(id).pattern).strip()
