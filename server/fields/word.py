@@ -1,0 +1,24 @@
+"""Words out of a few, by their first letter."""
+
+from typing import Any
+
+from server.fields.base import Intake, as_text
+from server.fields.text import Text
+
+
+class Word(Text):
+    """One of the `allowed` words. Its first letter is enough, in any case, so no two may begin alike; what follows the
+    letter is not looked at. numbers: whether the place of a word, from 0, stands for it too."""
+
+    def __init__(self, note: str, allowed: tuple[str, ...], *, numbers: bool = False, **options: Any) -> None:
+        super().__init__(note, allowed=allowed, **options)
+        self.numbers = numbers
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        text = as_text(raw).strip()
+        if self.numbers and text.isascii() and text.isdigit() and len(text) < 3 and int(text) < len(self.allowed):
+            return self.allowed[int(text)]
+        for word in self.allowed:
+            if text[:1].lower() == word[0]:
+                return word
+        raise self.bad(f"'{text[:50]}' is not one of {', '.join(self.allowed)}")

@@ -1,0 +1,61 @@
+"""Passwords as slow hashes: made, compared, and made again when the parameters have grown. Knows no workers, no tables."""
+
+import threading
+from dataclasses import dataclass
+
+import argon2
+from argon2.exceptions import InvalidHashError, VerificationError
+
+MIN_CHARS = 8
+MAX_CHARS = 255
+MEMORY_KIB = 65_536  # of one hashing; with TIME_COST 3 it takes 50 to 250 ms on the machines this runs on
+TIME_COST = 3
+LANES = 1  # more threads would make one login faster and many logins slower
+HASH_BYTES = 32
+SALT_BYTES = 16
+AT_ONCE = 4  # hashings at the same time, so that a flood of logins takes neither all memory nor all cores
+
+_hasher = argon2.PasswordHasher(TIME_COST, MEMORY_KIB, LANES, HASH_BYTES, SALT_BYTES, type=argon2.Type.ID)
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A password that was hashed already, told apart from a text that a client sent."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return "Hashed(...)"  # a hash has no place in a log
+
+
+def hash(password: str) -> str:
+    """The argon2id hash of a password, with its salt and parameters, to be stored as it is.
+
+    Takes 50 to 250 ms: never call it on the event loop or the writer. Source: Ours."""
+    with _turns:
+        return _hasher.hash(password)
+
+
+def verify(stored: str, password: str) -> bool:
+    """Whether this is the password of a stored hash; False for a hash that cannot be read, such as "".
+
+    As slow as `hash`, for a hash that cannot be read too: an unknown name and a wrong password take the same time."""
+    if len(password) > MAX_CHARS:
+        password = ""  # no such password was ever stored
+    with _turns:
+        try:
+            return _hasher.verify(stored, password)
+        except InvalidHashError:
+            _hasher.hash(password)
+            return False
+        except VerificationError:
+            return False
+
+
+def needs_rehash(stored: str) -> bool:
+    """Whether a hash was made with other parameters than today's; hash the password again once it was verified."""
+    try:
+        return _hasher.check_needs_rehash(stored)
+    except InvalidHashError:
+        return True

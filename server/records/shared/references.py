@@ -1,0 +1,17 @@
+"""What pointed to a record that is gone."""
+
+import peewee
+
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+
+def redirect(tx: Transaction, table: str, column: str, old: int, new: int = 0) -> int:
+    """Let a column hold `new` wherever it holds `old`; answers how many rows changed. One statement, no hooks."""
+    changed = peewee.Table(table, (column,))
+    pointer = getattr(changed, column)
+    return tx.run(
+        ("redirect", table, column),
+        lambda: changed.update({pointer: slot(0)}).where(pointer == slot(1)),
+        (new, old),
+    )

@@ -1,0 +1,27 @@
+"""Filters on what belongs to the service itself, which is no record that a query could look at."""
+
+from typing import TYPE_CHECKING
+
+import peewee
+
+from server.search.ast import Term
+from server.search.conditions import Condition, equals
+from server.search.filters.base import Filter
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+APP = "svc.contexts.app"
+
+
+class AppFilter(Filter):
+    """`owner.app:`: the pair of columns `<prefix>__context` and `<prefix>_id` points to the service; any value will do."""
+
+    type = "deep"
+
+    def __init__(self, name: str, note: str, prefix: str) -> None:
+        super().__init__(name, note, sortable=False, target="app")
+        self.prefix = prefix
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        return equals(peewee.Column(self.table.sql, f"{self.prefix}__context"), APP)
