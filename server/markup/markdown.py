@@ -10,7 +10,11 @@ from server.markup.clean import ImageUrl, clean_html
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 # `escape`: raw HTML in the source shows as text. The sanitizer alone would let harmless elements through.
-_RENDER = mistune.create_markdown(escape=True, plugins=["table", "strikethrough", "url"])
+# Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
+_RENDER = mistune.create_markdown(
+    renderer=mistune.HTMLRenderer(escape=True, allow_harmful_protocols=["cid:"]),
+    plugins=["table", "strikethrough", "url"],
+)
 # Every run has a length, so that a text of nothing but "![" is read in time.
 _IMAGE = re.compile(
     r"""!\[([^\]\n]{0,500}+)\]
@@ -33,7 +37,7 @@ def markdown_to_html(text: str, *, allow_remote_images: bool = False, image_url:
             f"Markdown of {len(text)} characters is too long; at most {MAX_MARKDOWN_CHARACTERS} are rendered",
             limit=MAX_MARKDOWN_CHARACTERS,
         )
-    rendered = _RENDER(text)
+    rendered = _RENDER(text.encode("utf-8", "replace").decode("utf-8"))
     assert isinstance(rendered, str)   # the renderer is the HTML one
     return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url)
 
