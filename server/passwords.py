@@ -1,4 +1,4 @@
-"""Passwords as slow hashes: made, compared, and made again when the parameters have grown. Knows no workers, no tables."""
+"""Passwords as slow hashes: made, compared, made again when the parameters have grown. Knows no workers, no tables."""
 
 import threading
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ APP = "svc.contexts.app"
 
 
 class AppFilter(Filter):
-    """`owner.app:`: the pair of columns `<prefix>__context` and `<prefix>_id` points to the service; any value will do."""
+    """`owner.app:`: the pair `<prefix>__context`, `<prefix>_id` points to the service; any value will do."""
 
     type = "deep"
 

@@ -1,0 +1,78 @@
+"""Activity entries and notifications as sentences: `{message, variables, urls}` as plain text and as safe HTML.
+
+Which sentences there are is in points.py; when they are written is decided in desk/."""
+
+import re
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import Any
+
+from server.records.shared.points import PLACEHOLDER
+
+MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
+_RECORD = re.compile(r"ctx://([A-Za-z0-9_.]+):([0-9]{1,19})(?:/.*)?\Z", re.S)
+
+PageOf = Callable[[str, int], str]  # (context, id) -> the absolute address of the record's page, "" when there is none
+
+
+def plain_text(params: Any) -> str:
+    """The entry as text; a placeholder without a value is blank."""
+    message, variables, _ = _parts(params)
+    return PLACEHOLDER.sub(lambda match: _text(variables.get(match[1])), message)[:MAX_MESSAGE_CHARS].strip()
+
+
+def one_line(params: Any) -> str:
+    """The entry as text without line ends, for labels."""
+    return " ".join(plain_text(params).split())
+
+
+def html(params: Any, page_of: PageOf) -> str:
+    """The entry as HTML: everything escaped, a value whose url is http, https or ctx is a link.
+
+    >>> html({"message": "{{actor}} left", "variables": {"actor": "<Ana>"}}, lambda context, id: "")
+    '&lt;Ana&gt; left'
+    """
+    message, variables, urls = _parts(params)
+    parts, position = [], 0
+    for match in PLACEHOLDER.finditer(message):
+        parts.append(escape(message[position : match.start()]))
+        shown = escape(_text(variables.get(match[1])))
+        url = safe_url(_text(urls.get(match[1])), page_of)
+        parts.append(f'<a href="{escape(url)}">{shown}</a>' if url and shown else shown)
+        position = match.end()
+    return ("".join(parts) + escape(message[position:])).strip()
+
+
+def first_url(params: Any, page_of: PageOf) -> str:
+    """Where an entry leads: the url of its message or target, else of any placeholder but the actor; "" when none."""
+    _, _, urls = _parts(params)
+    names = ["message", "target", *(name for name in urls if name not in ("message", "target", "actor"))]
+    return next((url for name in names if (url := safe_url(_text(urls.get(name)), page_of))), "")
+
+
+def safe_url(url: str, page_of: PageOf) -> str:
+    """The address that a url of an entry leads to: itself for http and https, the record's page for
+    `ctx://<context>:<id>`, "" for everything else."""
+    text = url.strip()
+    record = _RECORD.match(text)
+    if record:
+        return page_of(record[1], int(record[2]))
+    is_web = text.lower().startswith(("http://", "https://"))
+    return text if is_web and not any(char <= " " for char in text) else ""
+
+
+def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
+    """message, variables, urls of a stored body; what has another form counts as absent."""
+    body = params if isinstance(params, Mapping) else {}
+    variables, urls = body.get("variables"), body.get("urls")
+    return (
+        _text(body.get("message"))[:MAX_MESSAGE_CHARS],
+        variables if isinstance(variables, Mapping) else {},
+        urls if isinstance(urls, Mapping) else {},
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, (Mapping, list)):
+        return ""
+    return value if isinstance(value, str) else str(value)

@@ -1,0 +1,106 @@
+"""Records that are owned: by the service, a group, a role or a worker. Who may be named as the owner, and the filters.
+
+Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
+
+import peewee
+
+from server.errors import Forbidden, Invalid
+from server.fields.link import APP, ContextName, Id
+from server.records.parts import Change, Writing
+from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
+from server.search.filters.app import AppFilter
+from server.search.filters.base import Filter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.links import TypeFilter
+from server.search.filters.ways import BehindContext
+from server.store.statements import slot
+
+GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
+BOT = "svc.contexts.bot"
+OWNERS = (APP, GROUP, ROLE, WORKER)
+
+
+def context_field(note: str, owners: tuple[str, ...] = OWNERS, *, required: bool = True) -> ContextName:
+    """The field `owner__context`."""
+    return ContextName(note, allowed=owners, required=required, blank_ok=not required, shown=False)
+
+
+def id_field(note: str, *, required: bool = True) -> Id:
+    """The field `owner_id`; 0 counts as given, since the service has it."""
+    return Id(note, target_from="owner__context", zero_ok=True, required=required, shown=False)
+
+
+def filters(*deep: str) -> tuple[Filter, ...]:
+    """`owner` and one `owner.<type>` for each type named: app, bot, group, role, worker."""
+    return (
+        TypeFilter("owner", "Owned by one of these record types; any, none.", "owner"),
+        *(_deep(uri) for uri in deep),
+    )
+
+
+def _deep(uri: str) -> Filter:
+    if uri == "app":
+        return AppFilter("owner.app", "Owned by the service; any word.", "owner")
+    way = BehindContext("owner", f"svc.contexts.{uri}")
+    return DeepFilter(f"owner.{uri}", f"Owned by a matching {uri}.", uri, way)
+
+
+def check(change: Change, writing: Writing) -> None:
+    """In `prepare`: the pair points to an owner that is there. Raises Invalid."""
+    if not _is_new(change):
+        return
+    context, id = change.value("owner__context"), change.value("owner_id")
+    if context in (APP, ""):
+        if id:
+            owner = "the service" if context else "no owner"
+            raise Invalid(f"owner_id: must be 0 for {owner}; name the type in owner__context", field="owner_id")
+        return
+    uri = context.removeprefix("svc.contexts.")
+    if not id or writing.record(uri, id) is None:
+        raise Invalid(f"owner_id: there is no {uri} {id}", field="owner_id")
+
+
+def require(change: Change, writing: Writing) -> None:
+    """In `privileged`: the caller may name this owner: itself, a group it manages, a role it edits; administrators any.
+
+    No owner at all is for everybody who may write the record. Raises Forbidden."""
+    if not _is_new(change) or writing.actor.is_admin:
+        return
+    context, id = change.value("owner__context"), change.value("owner_id")
+    if context and not may_own_as(writing, context, id):
+        raise Forbidden(
+            "owner: you can name yourself, a group that you manage or a role that you edit; "
+            "anything else is for administrators",
+            field="owner__context",
+        )
+
+
+def may_own_as(writing: Writing, context: str, id: int) -> bool:
+    """Whether the caller may name this owner, as the rosters stand in this transaction."""
+    actor = writing.actor
+    if actor.is_admin:
+        return True
+    if actor.context != WORKER:
+        return False
+    if context == GROUP:
+        return writing.tx.first(GROUP_MEMBER, group_id=id, worker_id=actor.id, is_manager=1) is not None
+    if context == ROLE:
+        return writing.tx.first(ROLE_WORKER, role_id=id, part="editor", worker_id=actor.id) is not None
+    return context == WORKER and id == actor.id
+
+
+def forget(writing: Writing, tables: tuple[str, ...], context: str, id: int) -> None:
+    """What a removed record owned belongs to the service from here on: only administrators change it."""
+    for name in tables:
+        owned = peewee.Table(name, ("owner__context", "owner_id"))
+        writing.tx.run(
+            ("owner gone", name),
+            lambda owned=owned: owned.update({owned.owner__context: APP, owned.owner_id: 0}).where(
+                owned.owner__context == slot(0), owned.owner_id == slot(1)
+            ),
+            (context, id),
+        )
+
+
+def _is_new(change: Change) -> bool:
+    return change.is_create or change.changes("owner__context") or change.changes("owner_id")

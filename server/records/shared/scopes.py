@@ -1,0 +1,150 @@
+"""Scopes of OAuth apps: YAML text to values, and which requests a scope lets through. Pure; tokens are in access/."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+try:
+    from yaml import CSafeLoader as SafeLoader
+except ImportError:  # a build of PyYAML without its C part
+    from yaml import SafeLoader  # type: ignore[assignment]
+
+from server.errors import Invalid
+
+METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
+MAX_CHARS = 65_536
+MAX_SCOPES = 200
+MAX_ENDPOINTS = 1000  # of one scope
+MAX_LABEL_CHARS = 255
+DEFAULT = """\
+"api":
+  label: Do everything that you can do
+  endpoints:
+    - "*"
+"""
+
+_SCOPE_ID = re.compile(r"[A-Za-z0-9:._-]{1,128}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A pattern of paths with the methods it allows. `*` stands for any run of characters, `/` included."""
+
+    pattern: str
+    methods: frozenset[str]
+
+    def matches(self, path: str) -> bool:
+        """Whether the whole path fits, whatever the case."""
+        return _fits(self.pattern.lower(), path.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a token with this scope may call. label: for the consent page."""
+
+    id: str
+    label: str
+    endpoints: tuple[Endpoint, ...]
+
+    def allows(self, method: str, path: str) -> bool:
+        """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
+
+        HEAD is asked as GET; OPTIONS needs no scope. Source: Authentication; the patterns are ours."""
+        verb = method.upper()
+        if verb == "OPTIONS":
+            return True
+        verb = "GET" if verb == "HEAD" else verb
+        return any(verb in endpoint.methods and endpoint.matches(path) for endpoint in self.endpoints)
+
+
+def parse(text: str) -> dict[str, Scope]:
+    """{scope id: Scope} of an app's YAML text: a map of scope ids to {label, endpoints}.
+
+    An endpoint is a pattern for all methods, or a map of patterns to a method or a list of them, `*` for all; words
+    that are no methods allow nothing.
+    Raises Invalid that names the scope; nothing but maps, lists and text is looked at."""
+    if len(text) > MAX_CHARS:
+        raise _bad(f"at most {MAX_CHARS} characters, this has {len(text)}")
+    if "<<" in text:
+        raise _bad("merging with << is not supported")  # merged maps grow by powers
+    try:
+        read = yaml.load(text, SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise _bad(f"is not YAML{f' at line {mark.line + 1}' if mark else ''}") from None
+    except (RecursionError, ValueError):
+        raise _bad("is not YAML that can be read") from None
+    if not isinstance(read, dict) or not read:
+        raise _bad("name at least one scope, as a map of scope ids to `label` and `endpoints`")
+    if len(read) > MAX_SCOPES:
+        raise _bad(f"at most {MAX_SCOPES} scopes")
+    return {str(id): _scope(id, value) for id, value in read.items()}
+
+
+def allowed(scopes: Iterable[Scope], method: str, path: str) -> bool:
+    """Whether one of the scopes covers the request; nothing matches: refused."""
+    return any(scope.allows(method, path) for scope in scopes)
+
+
+def _scope(id: Any, value: Any) -> Scope:
+    if not isinstance(id, str) or not _SCOPE_ID.match(id):
+        raise _bad(f"'{str(id)[:80]}' is no scope id; letters, digits and : . _ - are")
+    if not isinstance(value, dict):
+        raise _bad(f"scope '{id}' needs `label` and `endpoints`")
+    label, listed = value.get("label", id), value.get("endpoints")
+    if not isinstance(label, str) or len(label) > MAX_LABEL_CHARS:
+        raise _bad(f"the label of scope '{id}' must be a text of at most {MAX_LABEL_CHARS} characters")
+    if not isinstance(listed, list) or not 0 < len(listed) <= MAX_ENDPOINTS:
+        raise _bad(f"scope '{id}' needs a list of 1 to {MAX_ENDPOINTS} endpoints")
+    endpoints = [endpoint for item in listed for endpoint in _endpoints(id, item)]
+    return Scope(id, label or id, tuple(endpoints[:MAX_ENDPOINTS]))
+
+
+def _endpoints(id: str, item: Any) -> list[Endpoint]:
+    if isinstance(item, str):
+        return [Endpoint(_pattern(id, item), frozenset(METHODS))]
+    if isinstance(item, dict) and 0 < len(item) <= MAX_ENDPOINTS:
+        return [Endpoint(_pattern(id, pattern), _methods(value)) for pattern, value in item.items()]
+    raise _bad(f"an endpoint of scope '{id}' must be a pattern, or a pattern with its methods")
+
+
+def _pattern(id: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_LABEL_CHARS:
+        raise _bad(f"scope '{id}' has an endpoint that is no pattern, such as records/*/search")
+    return value.strip().removeprefix("/")
+
+
+def _methods(value: Any) -> frozenset[str]:
+    listed = value if isinstance(value, list) else [value]
+    found: set[str] = set()
+    for item in listed[:100]:
+        name = item.upper() if isinstance(item, str) else ""
+        if name == "*":
+            found.update(METHODS)
+        elif name in METHODS:
+            found.add(name)  # other words allow nothing
+    return frozenset(found)
+
+
+def _fits(pattern: str, path: str) -> bool:
+    """Wildcards without a regular expression: linear in the path for each part, whatever the pattern."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return path == pattern
+    last = rest.pop()
+    if len(path) < len(first) + len(last) or not path.startswith(first) or not path.endswith(last):
+        return False
+    place, end = len(first), len(path) - len(last)
+    for part in rest:
+        place = path.find(part, place, end)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
+
+
+def _bad(reason: str) -> Invalid:
+    return Invalid(f"scopes: {reason}", field="scopes")
