@@ -1,5 +1,6 @@
 """Searches run: which ids answer, in which order, how many there are, and how they spread over a filter's values."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from server.store.tables import Table
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
+    from server.search.filters.base import Filter
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Search:
             at = slots_from(count)
             return query.order_by(*self._order_expressions()).limit(at(0)).offset(at(1))
 
-        key = ("search", table.name, condition.key, self.order)
+        key = ("search", table.name, condition.key, self._order_key())
         return self.scope.tx.rows(key, build, (*condition.values, limit, offset))
 
     def ids(self, limit: int) -> list[int]:
@@ -50,7 +52,7 @@ class Search:
             query = table.select(table.id).where(condition.build(slots_from(0)))
             return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
 
-        key = ("search ids", self.record_type.uri, condition.key, self.order)
+        key = ("search ids", self.record_type.uri, condition.key, self._order_key())
         return [row[0] for row in self.scope.tx.rows(key, build, (*condition.values, limit))]
 
     def total(self) -> int:
@@ -75,12 +77,18 @@ class Search:
             )
         )
 
+    def _order_key(self) -> Hashable:
+        return tuple((name, down, self._filter(name).order_key(self.scope)) for name, down in self.order)
+
+    def _filter(self, name: str) -> "Filter":
+        found = self.record_type.filter_named(name, self.scope)
+        assert found is not None
+        return found
+
     def _order_expressions(self) -> list[Any]:
         terms = []
         for name, descending in self.order:
-            found = self.record_type.filter_named(name, self.scope)
-            assert found is not None
-            expression = found.order(self.scope)
+            expression = self._filter(name).order(self.scope)
             terms.append(expression.desc() if descending else expression.asc())
         return [*terms, self.record_type.column("id").asc()]
 

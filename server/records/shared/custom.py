@@ -537,6 +537,9 @@ class CustomFilter(Filter):
         key = ("custom", self.table.name, self.own, condition.key if condition else "any")
         return Condition(key, (self.field.id, *(condition.values if condition else ())), build)
 
+    def order_key(self, scope: "Scope") -> int:
+        return self.field.id  # names of custom fields pass from one to another
+
     def order(self, scope: "Scope") -> Any:
         values = peewee.Table("custom_value", alias="sorted")
         return (

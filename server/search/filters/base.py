@@ -1,6 +1,7 @@
 """What every kind of filter has: its declaration, its place in a record type, and how its values are taken apart."""
 
 import copy
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
@@ -96,6 +97,10 @@ class Filter:
     def order(self, scope: "Scope") -> Any:
         """The expression to sort and group by."""
         return self.column
+
+    def order_key(self, scope: "Scope") -> Hashable:
+        """What tells this expression apart from another one that the same name stood for or another caller gets."""
+        return None
 
     def describe(self) -> dict[str, Any]:
         """As data, for `describe --json` and the reference pages."""
