@@ -2,6 +2,8 @@
 
 Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
 
+from typing import TYPE_CHECKING
+
 import peewee
 
 from server.errors import Forbidden, Invalid
@@ -14,9 +16,12 @@ from server.search.filters.deep import DeepFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.ways import BehindContext
 from server.store.statements import slot
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
 
 GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
-BOT = "svc.contexts.bot"
 OWNERS = (APP, GROUP, ROLE, WORKER)
 
 
@@ -89,16 +94,21 @@ def may_own_as(writing: Writing, context: str, id: int) -> bool:
     return context == WORKER and id == actor.id
 
 
-def forget(writing: Writing, tables: tuple[str, ...], context: str, id: int) -> None:
-    """What a removed record owned belongs to the service from here on: only administrators change it."""
+def owned_tables(registry: "Registry") -> tuple[str, ...]:
+    """The tables of all types that are owned."""
+    return tuple(each.table.name for each in registry if "owner__context" in each.initial)
+
+
+def forget(tx: Transaction, tables: tuple[str, ...], context: str, id: int) -> None:
+    """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
     for name in tables:
         owned = peewee.Table(name, ("owner__context", "owner_id"))
-        writing.tx.run(
+        tx.run(
             ("owner gone", name),
-            lambda owned=owned: owned.update({owned.owner__context: APP, owned.owner_id: 0}).where(
-                owned.owner__context == slot(0), owned.owner_id == slot(1)
+            lambda owned=owned: owned.update({owned.owner_id: slot(0)}).where(
+                owned.owner__context == slot(1), owned.owner_id == slot(2)
             ),
-            (context, id),
+            (0, context, id),
         )
 
 
