@@ -111,8 +111,10 @@ class Writer:
         record_type = self.registry.type(uri)
         self._remove(record_type, self._existing(record_type, id))
 
-    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> int:
-        return activity.log(self, point, context, id, variables)
+    def log(
+        self, point: str, context: str, id: int, variables: dict[str, str], also_notify: tuple[int, ...] = ()
+    ) -> int:
+        return activity.log(self, point, context, id, variables, also_notify=also_notify)
 
     def label(self, uri: str, id: int) -> str:
         record_type = self.registry.find(uri)

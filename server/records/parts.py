@@ -167,8 +167,11 @@ class Writing(Protocol):
     def delete(self, uri: str, id: int) -> None:
         """Remove a record with all that hangs on it, without asking for privileges."""
 
-    def log(self, point: str, context: str, id: int, variables: dict[str, str]) -> int:
-        """Write an activity entry on a record, and notify those who watch it. Answers the entry's id."""
+    def log(
+        self, point: str, context: str, id: int, variables: dict[str, str], also_notify: tuple[int, ...] = ()
+    ) -> int:
+        """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
+        Answers the entry's id."""
 
     def label(self, uri: str, id: int) -> str:
         """What people call a record, "" when there is none."""

@@ -38,7 +38,7 @@ def links(record_type: "RecordType") -> "Loader":
                 found[own].append((context, other))
         if form.plain:
             return {own: {"links": _by_context(pairs)} for own, pairs in found.items()}
-        return {own: {"links": shown_list} for own, shown_list in _listed(shown, found, form).items()}
+        return {own: {"links": shown_list} for own, shown_list in listed(shown, found, form).items()}
 
     return load
 
@@ -50,7 +50,7 @@ def _by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
     return grouped
 
 
-def _listed(
+def listed(
     shown: "Shown", found: dict[int, list[tuple[str, int]]], form: Form
 ) -> dict[int, list[dict[str, Any]]]:
     """Each pair as {_context, id} and, for a type or key asked for, the record's keys; unreadable ones are left out."""

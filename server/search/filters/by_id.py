@@ -1,0 +1,51 @@
+"""Filters on the ids of records that are reached by a way: `participant.id:7`, for what has no column of its own."""
+
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.search.ast import Items, Term, Text
+from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
+from server.search.filters.base import Filter, is_null
+from server.search.filters.number import ChooserFilter
+from server.search.filters.ways import Way
+from server.search.values import integer
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+
+class ByIdFilter(ChooserFilter):
+    """At least one of the records that lead here, and that the caller may read, has such an id; `null` is none.
+
+    way: as in DeepFilter. Takes what other choosers take."""
+
+    def __init__(self, name: str, note: str, target: str, way: Way, **options: Any) -> None:
+        super().__init__(name, note, "", target=target, sortable=False, **options)
+        self.way = way
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        value = term.value
+        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+            ids = [integer(item.value) for item in value.items]
+            return self._reached(one_of(self._ids(scope), ids), scope)
+        return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        if is_null(text):
+            return negated(self._reached(ALWAYS, scope))
+        return self._reached(self.number_condition(self._ids(scope), text), scope)
+
+    def _ids(self, scope: "Scope") -> peewee.Column:
+        return scope.registry.type(self.target).column("id")
+
+    def _reached(self, condition: Condition, scope: "Scope") -> Condition:
+        target = scope.registry.type(self.target)
+        inner = all_of([scope.readable(target), condition])
+        ids, table, way = target.table.sql, self.table, self.way
+
+        def build(at: Any) -> Any:
+            found = ids.select(target.column("id"))
+            return way.build(table, found if inner is ALWAYS else found.where(inner.build(at)))
+
+        return Condition(("by id", table.name, way.key, inner.key), inner.values, build)

@@ -1,0 +1,23 @@
+"""Names that can be counted by and not searched for."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.search.ast import Term
+from server.search.conditions import Condition
+from server.search.filters.base import Filter
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+
+class HiddenFilter(Filter):
+    """Grouping only: any value is an error. instead: the filter to search with."""
+
+    type = "hidden"
+
+    def __init__(self, name: str, note: str, target: str, instead: str, **options: Any) -> None:
+        super().__init__(name, note, target=target, sortable=False, **options)
+        self.instead = instead
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        raise self.bad(term, f"is for counting by only; search with {self.instead}:")
