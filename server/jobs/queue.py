@@ -1,0 +1,188 @@
+"""Work that is due at some time, as rows: added inside the transaction that causes it, claimed before it runs.
+
+Knows no kind of job: functions register under the name of the kind. When they run is the scheduler's part
+(scheduler.py)."""
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from server.context import Service
+from server.store.database import Store
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+CLAIM_SECONDS = 300  # a claim that nobody renewed for so long is somebody's who is gone
+RETRY_SECONDS = 30  # before the second attempt; doubles with every further one
+MAX_RETRY_SECONDS = 3600
+MAX_ATTEMPTS = 20  # about half a day with the waits above
+MAX_ERROR_CHARACTERS = 500
+BATCH = 25  # claimed at once
+FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
+PROCESS = secrets.token_hex(6)  # tells claims of this process from those of one that was killed
+
+JOB = Table(
+    "job",
+    [
+        Column("kind", "TEXT"),
+        Column("due_at"),
+        Column("payload", "TEXT", "{}"),
+        Column("attempts"),
+        Column("claimed_by", "TEXT"),
+        Column("claimed_until"),
+        Column("last_error", "TEXT"),
+        Column("unique_key", "TEXT"),
+        Column("failed_at"),
+    ],
+    [
+        Index(("due_at",), "what is due", where="failed_at = 0"),
+        Index(("unique_key",), "adding the same job once", unique=True, where="unique_key <> ''"),
+    ],
+)  # a job that is done is deleted; one with failed_at is tried no more and stays to be looked at
+
+Body = Callable[[Service, dict[str, Any], int], None]
+_bodies: dict[str, Body] = {}
+_claims = count(1)
+
+
+def job(kind: str) -> Callable[[Body], Body]:
+    """Register the function that does jobs of this kind: body(service, payload, now)."""
+
+    def register(body: Body) -> Body:
+        _bodies[kind] = body
+        return body
+
+    return register
+
+
+def body_of(kind: str) -> Body | None:
+    """The function registered for a kind."""
+    return _bodies.get(kind)
+
+
+def new_claim() -> str:
+    """A name for one claim, never used twice, which tells the process."""
+    return f"{PROCESS}:{next(_claims)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that is claimed. `attempts` counts this one."""
+
+    id: int
+    kind: str
+    payload: dict[str, Any]
+    attempts: int
+    claim: str
+
+
+class JobQueue:
+    """The jobs of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @staticmethod
+    def add(tx: Transaction, kind: str, due_at: int, payload: dict[str, Any], unique_key: str = "") -> int:
+        """Add a job inside the transaction that causes it; answers its id.
+
+        due_at: Unix seconds. unique_key: while a job with the same key waits, that one stays and its id is answered;
+        one that failed for good starts again."""
+        text = json.dumps(payload, ensure_ascii=False)
+        values = {"kind": kind, "due_at": due_at, "payload": text, "unique_key": unique_key}
+        present = tx.first(JOB, unique_key=unique_key) if unique_key else None
+        if present is None:
+            return tx.insert(JOB, values)
+        if present[JOB.position["failed_at"]]:
+            tx.update(JOB, present[0], {**values, **FREE, "attempts": 0, "failed_at": 0})
+        return int(present[0])
+
+    def claim_due(self, now: int, limit: int = BATCH) -> list[Job]:
+        """Claim what is due and not claimed, the longest due first."""
+        if not self._store.read(lambda tx: self._due_ids(tx, now, 1)):
+            return []
+        return self._store.write(lambda tx: self._claim(tx, now, limit))
+
+    def next_due(self) -> int | None:
+        """When the next job is due that nobody has claimed; None when there is none."""
+        table: Any = JOB.sql
+        return self._store.read(lambda tx: tx.value(
+            ("job", "next"),
+            lambda: table.select(table.due_at)
+            .where(table.failed_at == 0, table.claimed_by == "").order_by(table.due_at).limit(1),
+        ))  # fmt: skip
+
+    def finish(self, done: Job) -> None:
+        """Remove a job that was done, if the claim is still ours."""
+        self._store.write(lambda tx: tx.delete(JOB, id=done.id, claimed_by=done.claim))
+
+    def fail(self, failed: Job, error: str, now: int) -> None:
+        """Note the error and try again later, or no more after MAX_ATTEMPTS."""
+        wait = min(RETRY_SECONDS * 2 ** (failed.attempts - 1), MAX_RETRY_SECONDS)
+        values = {"last_error": error[:MAX_ERROR_CHARACTERS], "due_at": now + wait} | FREE
+        if failed.attempts >= MAX_ATTEMPTS:
+            values["failed_at"] = now
+        self._store.write(lambda tx: self._change(tx, failed, values))
+
+    def renew(self, running: list[Job], now: int) -> None:
+        """Keep the claims of jobs that still run."""
+        if running:
+            until = {"claimed_until": now + CLAIM_SECONDS}
+            self._store.write(lambda tx: [self._change(tx, each, until) for each in running])
+
+    def release_lost(self) -> None:
+        """Free the claims of processes that are gone. For the start: a lock keeps the file to one process."""
+        table: Any = JOB.sql
+        self._store.write(lambda tx: tx.run(
+            ("job", "release"),
+            lambda: table.update({table.claimed_by: "", table.claimed_until: 0})
+            .where(table.claimed_by != "", ~table.claimed_by.startswith(PROCESS)),
+        ))  # fmt: skip
+
+    @staticmethod
+    def _due_ids(tx: Transaction, now: int, limit: int) -> list[int]:
+        table: Any = JOB.sql
+        rows = tx.rows(
+            ("job", "due"),
+            lambda: table.select(table.id)
+            .where(table.failed_at == 0, table.due_at <= slot(0), _is_free(table, 1))
+            .order_by(table.due_at, table.id).limit(slot(3)),
+            (now, now, now + CLAIM_SECONDS, limit),
+        )  # fmt: skip
+        return [row[0] for row in rows]
+
+    def _claim(self, tx: Transaction, now: int, limit: int) -> list[Job]:
+        table: Any = JOB.sql
+        claimed = []
+        for id in self._due_ids(tx, now, limit):
+            claim = new_claim()
+            taken = tx.run(
+                ("job", "claim"),
+                lambda: table.update({
+                    table.claimed_by: slot(0), table.claimed_until: slot(1), table.attempts: table.attempts + 1,
+                }).where(table.id == slot(2), table.failed_at == 0, table.due_at <= slot(3), _is_free(table, 4)),
+                (claim, now + CLAIM_SECONDS, id, now, now, now + CLAIM_SECONDS),
+            )  # fmt: skip
+            row = tx.get(JOB, id)
+            if taken and row is not None:
+                at = JOB.position
+                claimed.append(Job(id, row[at["kind"]], json.loads(row[at["payload"]]), row[at["attempts"]], claim))
+        return claimed
+
+    @staticmethod
+    def _change(tx: Transaction, claimed: Job, values: dict[str, Any]) -> None:
+        row = tx.get(JOB, claimed.id)
+        if row is not None and row[JOB.position["claimed_by"]] == claimed.claim:
+            tx.update(JOB, claimed.id, values)
+
+
+def _is_free(table: Any, place: int) -> Any:
+    """Not claimed, or the claim has lapsed: values `now` and `now + CLAIM_SECONDS`. One that reaches further than any
+    claim can was made before the clock was set back."""
+    return (
+        (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
+    )

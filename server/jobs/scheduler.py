@@ -1,0 +1,200 @@
+"""Runs jobs when they are due, and scans that look for dates on records: drafts to send, tickets to reopen.
+
+One thread that sleeps until the next of them. Scans are short and run on it; jobs run on the script threads. A scan
+that finds work which may take long adds a job for it. Not for what the work is."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, wait
+
+from server import clock, log
+from server.context import Service
+from server.jobs.queue import Job, JobQueue, body_of
+
+SCAN_SECONDS = 60  # the longest time between two runs of the scans
+LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
+STOP_SECONDS = 10
+SLOTS = 4  # jobs that run at once
+MAX_ROUNDS = 1000  # of run_due
+
+Scan = Callable[[Service, int], int | None]
+Start = Callable[[Service, int], None]
+_scans: dict[str, Scan] = {}
+_starts: dict[str, Start] = {}
+_log = log.get("jobs")
+
+
+def periodic(name: str) -> Callable[[Scan], Scan]:
+    """Register scan(service, now): it runs at the start and then at least every SCAN_SECONDS.
+
+    It answers the Unix second at which it wants to run again when that may be earlier, else None."""
+
+    def register(scan: Scan) -> Scan:
+        _scans[name] = scan
+        return scan
+
+    return register
+
+
+def at_start(name: str) -> Callable[[Start], Start]:
+    """Register start(service, now): it runs once, before the first scan."""
+
+    def register(start: Start) -> Start:
+        _starts[name] = start
+        return start
+
+    return register
+
+
+class Scheduler:
+    """pool: the script threads. wake: once set, due jobs and scans are looked for at once; its `set` is the Service's
+    `wake_scheduler`. slots: how many jobs run at once. stop_seconds: what running jobs get when it stops."""
+
+    def __init__(
+        self,
+        service: Service,
+        pool: Executor,
+        wake: threading.Event | None = None,
+        slots: int = SLOTS,
+        stop_seconds: float = STOP_SECONDS,
+    ) -> None:
+        self._service = service
+        self._pool = pool
+        self._wake = wake or threading.Event()
+        self._slots = slots
+        self._stop_seconds = stop_seconds
+        self.queue = JobQueue(service.store)
+        self._lock = threading.Lock()
+        self._running: dict[Future[None], Job] = {}
+        self._wanted: dict[str, int] = {}  # when a scan wants to run again
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin; scans run at once."""
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the thread runs. For the health route."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Take up nothing more and give what runs `stop_seconds` to finish. What does not is done again after the next
+        start."""
+        deadline = time.monotonic() + self._stop_seconds
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(self._stop_seconds)
+        with self._lock:
+            running = list(self._running)
+        for future in running:
+            future.cancel()
+        wait(running, max(deadline - time.monotonic(), 0))
+
+    def run_due(self, now: int) -> int:
+        """Run every scan, then everything that is due at `now`, on the calling thread; answers how many jobs ran."""
+        self._scan_all(now)
+        ran = 0
+        for _ in range(MAX_ROUNDS):
+            claimed = self.queue.claim_due(now)
+            if not claimed:
+                break
+            for each in claimed:
+                self._do(each, now)
+            ran += len(claimed)
+        return ran
+
+    # -- the thread -------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        self._guarded("release", self.queue.release_lost)
+        for name, start in _starts.items():
+            self._guarded(name, lambda start=start: start(self._service, clock.now()))  # type: ignore[misc]
+        # Measured by a clock that nobody can set, so that setting the system's back or forward starts no storm.
+        scanned, scan_at = 0.0, time.monotonic()
+        while not self._stopping:
+            self._wake.clear()
+            if time.monotonic() >= scan_at:
+                scanned = time.monotonic()
+                scan_at = scanned + SCAN_SECONDS
+                self._guarded("renew", self._renew)
+                self._scan_all(clock.now())
+            self._guarded("claim", self._start_jobs)
+            was_woken = self._wake.wait(self._pause(scan_at))
+            if was_woken or any(at <= clock.now() for at in self._wanted.values()):
+                scan_at = min(scan_at, scanned + LEAST_SECONDS)
+
+    def _pause(self, scan_at: float) -> float:
+        """Seconds until there may be something to do."""
+        due = list(self._wanted.values())
+        if len(self._running) < self._slots:  # else the end of a job wakes
+            try:
+                next_job = self.queue.next_due()
+                due += [] if next_job is None else [next_job]
+            except Exception:
+                _log.exception("scheduler.failed", what="next job")
+        seconds = scan_at - time.monotonic()
+        if due:
+            seconds = min(seconds, max(min(due) - clock.now(), LEAST_SECONDS))
+        return max(seconds, 0)
+
+    def _scan_all(self, now: int) -> None:
+        for name, scan in _scans.items():
+            self._wanted.pop(name, None)
+            try:
+                again = scan(self._service, now)
+            except Exception:
+                _log.exception("scan.failed", scan=name)
+                continue
+            if again is not None:
+                self._wanted[name] = again
+
+    def _renew(self) -> None:
+        with self._lock:
+            running = list(self._running.values())
+        self.queue.renew(running, clock.now())
+
+    def _start_jobs(self) -> None:
+        free = self._slots - len(self._running)
+        if free <= 0:
+            return
+        for each in self.queue.claim_due(clock.now(), free):
+            with self._lock:
+                if self._stopping:
+                    return
+                future = self._pool.submit(self._do, each, None)
+                self._running[future] = each
+            future.add_done_callback(self._ended)
+
+    def _ended(self, future: "Future[None]") -> None:
+        with self._lock:
+            self._running.pop(future, None)
+        self._wake.set()
+
+    # -- the work ---------------------------------------------------------------------------------------------------
+
+    def _do(self, claimed: Job, now: int | None) -> None:
+        """Do one job; `now` None asks the clock when it begins."""
+        began = clock.now() if now is None else now
+        body = body_of(claimed.kind)
+        try:
+            if body is None:
+                raise LookupError(f"nothing does jobs of kind '{claimed.kind}'")
+            body(self._service, claimed.payload, began)
+        except Exception as error:
+            _log.exception("job.failed", kind=claimed.kind, job=claimed.id, attempts=claimed.attempts)
+            message = f"{type(error).__name__}: {error}"
+            self._guarded("fail", lambda: self.queue.fail(claimed, message, clock.now() if now is None else now))
+            return
+        self._guarded("finish", lambda: self.queue.finish(claimed))
+
+    def _guarded(self, what: str, work: Callable[[], object]) -> None:
+        """The scheduler outlives everything, a database that cannot be written as well."""
+        try:
+            work()
+        except Exception:
+            _log.exception("scheduler.failed", what=what)
