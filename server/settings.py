@@ -72,6 +72,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("inline_steps", 20000, "Steps of SQLite that a read may take on the event loop before it is moved to a "
             "thread; 0: always on a thread.", "steps"),
     Setting("sqlite_cache_kib", 4096, "Page cache of each database connection.", "KiB", least=64, most=MiB),
+    Setting("max_database_pages", 0, "Largest database file; beyond it writes are answered 507. 0: no limit.", "pages "
+            "of 4 KiB"),
     # Time limits
     Setting("read_seconds", 5, "Time a read may take before it is interrupted.", "seconds", least=1, most=3600),
     Setting("search_seconds", 5, "Time a search may take before it is answered 504.", "seconds", least=1, most=3600),

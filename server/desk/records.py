@@ -13,6 +13,7 @@ from server.desk.dictionary import Dictionaries, paths
 from server.desk.writing import Writer
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.records.base import RecordType
+from server.records.shared.custom import definitions
 from server.search.ast import Query
 from server.search.compile import Scope
 from server.search.parser import parse
@@ -177,3 +178,33 @@ def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
     verbs = {"create": "created", "update": "changed", "delete": "deleted", "search": "searched"}
     names = record_type.label_names[1].lower()
     return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
+
+
+def meta(ctx: Context, uri: str) -> dict[str, Any]:
+    """{labels: {key: label}, types: {key: code}} of a type with its custom fields and two levels of links."""
+    labels: dict[str, str] = {}
+    types: dict[str, str] = {}
+    registry = ctx.service.registry
+
+    def add(tx: Transaction, record_type: RecordType, prefix: str, name: str, depth: int) -> None:
+        for key in record_type.describe()["keys"]:
+            if key["type"] != "record":
+                labels[prefix + key["key"]] = f"{name} {key['key'].strip('_').replace('_', ' ')}".strip()
+                types[prefix + key["key"]] = META_CODES.get(key["type"], "S")
+        for field in definitions(tx).of(record_type.uri):
+            labels[f"{prefix}custom_{field.id}"] = f"{name} {field.name}".strip()
+            types[f"{prefix}custom_{field.id}"] = field.kind
+        for nested in record_type.nested:
+            target = registry.find(nested.target)
+            if depth < 2 and target is not None:
+                below = f"{name} {nested.prefix.replace('_', ' ')}".strip()
+                add(tx, target, f"{prefix}{nested.prefix}_", below, depth + 1)
+
+    reading(ctx, lambda tx: add(tx, registry.type(uri), "", "", 0))
+    return {"labels": labels, "types": types}
+
+
+META_CODES = {
+    "text": "S", "number": "N", "float": "N", "timestamp": "E", "bit": "C", "boolean": "C", "url": "U", "id": "id",
+    "context": "context", "bytes": "size_bytes", "seconds": "time_secs", "object": "T",
+}  # fmt: skip

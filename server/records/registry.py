@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from server.errors import NotFound, nearest
+from server.fields.base import Field
 from server.records.base import RecordType
 from server.records.shared.tables import SHARED
 from server.store import blobs
@@ -81,3 +82,16 @@ def load() -> Registry:
                 if value.uri:
                     found.append(value())
     return Registry(found)
+
+
+def field_kinds() -> list[str]:
+    """Every kind of field, by the name that declarations show."""
+    kinds = {kind.type for kind in _kinds(Field) if kind.type}
+    return sorted(kinds)
+
+
+def _kinds(base: type[Field]) -> list[type[Field]]:
+    found = [base]
+    for each in base.__subclasses__():
+        found += _kinds(each)
+    return found

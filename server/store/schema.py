@@ -2,6 +2,7 @@
 
 A file of a newer version, or of another program, is refused and left as it is."""
 
+import hashlib
 import importlib
 import pkgutil
 import re
@@ -29,7 +30,7 @@ def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Tex
     """The store of this file, created or brought up to date.
 
     Raises Damaged for a file that is foreign, newer, damaged or not writable."""
-    _refuse_foreign(path)
+    refuse_foreign(path)
     try:
         store = Store(path, **options)  # type: ignore[arg-type]
     except apsw.Error as error:
@@ -49,8 +50,27 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -
         copy_before_migration(store)
     for name, module in due:
         store.write(lambda tx, name=name, module=module: _migrate(tx, name, None if is_new else module))
-    store.write(lambda tx: _add_missing(tx, tables, texts))
-    store.statements.forget()
+    if store.read(lambda tx: _differs(tx, tables, texts)):
+        store.write(lambda tx: _add_missing(tx, tables, texts))
+        store.statements.forget()
+
+
+def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -> bool:
+    """Whether the declarations are another than those that this file was brought in line with last."""
+    known = tx.connection.execute("SELECT name FROM sqlite_master WHERE name = 'meta'").fetchone()
+    if not known:
+        return True
+    row = tx.connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+    return row is None or row[0] != _fingerprint(tables, texts)
+
+
+def _fingerprint(tables: list[Table], texts: list[fulltext.Text]) -> str:
+    """A digest of all that `_add_missing` would write."""
+    parts = [fulltext.create_text(text) for text in texts]
+    for table in _with_summaries(tables):
+        parts += [_create_text(table), *(text for _, text in _index_texts(table))]
+    parts += [text for table in tables for _, text in _triggers(table)]
+    return hashlib.sha256("\n".join([str(SCHEMA_NUMBER), *parts]).encode()).hexdigest()
 
 
 def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.Text]) -> list[str]:
@@ -86,8 +106,9 @@ def copy_before_migration(store: Store) -> Path:
     return copy
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Look at the header before SQLite opens the file for writing, so that nothing of it is changed."""
+def refuse_foreign(path: Path) -> None:
+    """Raises Damaged for a file that is foreign, newer or has a damaged beginning. Looks at the header before SQLite
+    opens the file for writing, so that nothing of it is changed."""
     if not path.exists() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
@@ -150,6 +171,7 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
     for text in texts:
         if not _columns(tx, text.name):
             execute(fulltext.create_text(text))
+    tx.put(META, {"name": "schema", "value": _fingerprint(tables, texts)})
 
 
 def _with_summaries(tables: Iterable[Table]) -> list[Table]:

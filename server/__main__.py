@@ -1,0 +1,262 @@
+"""The command line: thin over the functions that the API uses too. Answers go to stdout, everything else to stderr.
+
+Exit codes: 0 done, 1 refused or failed, 2 the command line itself is wrong."""
+
+import argparse
+import getpass
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from server import app, log
+from server.desk import app_tokens, first_start, mail_import, records
+from server.errors import HelpdeskError, Invalid
+from server.records import registry as record_types
+from server.settings import BUILD, VERSION, Settings, help_rows, load
+from server.web.routes import ENDPOINTS
+
+DONE, FAILED, USAGE = 0, 1, 2
+BAR_WIDTH = 30
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answers its exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.run(options) or DONE)
+    except HelpdeskError as error:
+        print(f"helpdesk: {error.message}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="helpdesk",
+        description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",
+        epilog="Settings: flags, then HELPDESK_* variables, then helpdesk.toml in the data folder. "
+        "`helpdesk settings` lists them.",
+    )
+    top.add_argument("--version", action="version", version=f"helpdesk {VERSION} ({BUILD})")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    _serve_command(commands)
+    _worker_command(commands)
+    _token_command(commands)
+    _mail_command(commands)
+    _simple_commands(commands)
+    return top
+
+
+def _command(commands: Any, name: str, help: str, run: Any, description: str = "") -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=help, description=description or help)
+    made.set_defaults(run=run)
+    made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
+    return made
+
+
+def _serve_command(commands: Any) -> None:
+    serve = _command(commands, "serve", "Start the server.", _serve)
+    serve.add_argument("--host", help="address to listen on (127.0.0.1)")
+    serve.add_argument("--port", help="port to listen on, 0 for any free one (8200)")
+    serve.add_argument("--base-url", metavar="URL", help="the address that others reach this service by")
+    serve.add_argument("--no-open", action="store_true", help="do not open the set-up link in a browser")
+    serve.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
+
+
+def _worker_command(commands: Any) -> None:
+    worker = commands.add_parser("worker", help="Workers.", description="Workers: the people who answer.")
+    group = worker.add_subparsers(metavar="ACTION", required=True)
+    create = _command(group, "create", "Create a worker; prints the id.", _create_worker)
+    create.add_argument("--email", required=True, metavar="E", help="mail address, also the name to sign in with")
+    create.add_argument("--first-name", required=True, metavar="F", help="given name")
+    create.add_argument("--last-name", default="", metavar="L", help="family name")
+    create.add_argument("--admin", action="store_true", help="make the worker an administrator")
+    create.add_argument(
+        "--password-file", metavar="F", help="file whose first line is the password; - asks for it. Without one the "
+        "worker cannot sign in with a password"
+    )  # fmt: skip
+
+
+def _token_command(commands: Any) -> None:
+    token = commands.add_parser("token", help="Access tokens.", description="Access tokens for the REST API.")
+    group = token.add_subparsers(metavar="ACTION", required=True)
+    create = _command(group, "create", "Create an access token; prints the token and nothing else.", _create_token)
+    create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
+    create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({first_start.APP_NAME})")
+    create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
+    create.add_argument("--expires", default="1 hour", metavar="TIME", help="such as '30 days' or 2027-01-31 (1 hour)")
+
+
+def _mail_command(commands: Any) -> None:
+    mail = commands.add_parser("mail", help="Mail.", description="Mail in files.")
+    group = mail.add_subparsers(metavar="ACTION", required=True)
+    bring = _command(
+        group, "import", "Import mail as tickets and replies.", _import_mail,
+        "Import mail as tickets and replies. Mail that is there already is not imported twice.",
+    )  # fmt: skip
+    bring.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "
+        "message on standard input"
+    )  # fmt: skip
+
+
+def _simple_commands(commands: Any) -> None:
+    describe = _command(commands, "describe", "Describe record types, kinds of field and endpoints.", _describe)
+    describe.add_argument("--json", action="store_true", help="as JSON")
+    _command(commands, "check", "Check the database: integrity, indexes, schema.", _check)
+    _command(commands, "settings", "List the settings, their defaults and what they mean.", _settings)
+
+
+def _settings_of(options: argparse.Namespace) -> Settings:
+    flags: dict[str, str | None] = {}
+    for name in ("data", "host", "port", "base_url", "config"):
+        value = getattr(options, name, None)
+        if value is not None:
+            flags[name] = value
+    if getattr(options, "no_open", False):
+        flags["open_browser"] = "no"
+    return load(flags, os.environ)
+
+
+def _serve(options: argparse.Namespace) -> None:
+    settings = _settings_of(options)
+    log.configure(settings.log_level, settings.log_format)
+    app.serve(settings, _sites, lambda running: _announce(running, settings))
+
+
+def _sites(service: Any) -> dict[str, Any]:
+    from console.site import sites
+
+    return sites(service)
+
+
+def _announce(running: app.Running, settings: Settings) -> None:
+    print(f"listening on {running.url}", flush=True)
+    path = first_start.setup_path(app.system_context(running.service))
+    print(f"console      {running.service.base_url}/", flush=True)
+    if path is not None:
+        link = running.service.base_url + path
+        print(f"set-up link  {link}  (works once, for the first administrator)", flush=True)
+        if settings.open_browser and sys.stdout.isatty():
+            webbrowser.open(link)
+
+
+def _with_service(options: argparse.Namespace, work: Any) -> Any:
+    """Run `work(ctx)` on the database of the data folder, whether or not a server runs on it."""
+    settings = _settings_of(options)
+    log.configure("warning", settings.log_format)
+    service = app.open_service(settings)
+    try:
+        return work(app.system_context(service))
+    finally:
+        service.store.close()
+
+
+def _create_worker(options: argparse.Namespace) -> None:
+    fields = {
+        "email": options.email,
+        "first_name": options.first_name,
+        "last_name": options.last_name,
+        "is_superuser": "1" if options.admin else "0",
+        "language": "en_US",
+        "timezone": "UTC",
+    }
+    if options.password_file is not None:
+        fields["password"] = _password(options.password_file)
+    found = _with_service(options, lambda ctx: records.create(ctx, "worker", fields))
+    print(found["id"])
+
+
+def _password(source: str) -> str:
+    if source == "-":
+        return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    try:
+        lines = Path(source).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"the password file {source} cannot be read: {error}") from error
+    if not lines or not lines[0]:
+        raise Invalid(f"the first line of the password file {source} is empty")
+    return lines[0]
+
+
+def _create_token(options: argparse.Namespace) -> None:
+    def work(ctx: Any) -> str:
+        worker_id = app_tokens.worker_with_email(ctx, options.worker)
+        app_id = app_tokens.app_named(ctx, options.app) if options.app else 0
+        return app_tokens.create(ctx, worker_id, app_id, options.scope, options.expires, "command line").access_token
+
+    print(_with_service(options, work))
+
+
+def _import_mail(options: argparse.Namespace) -> int:
+    return _with_service(options, lambda ctx: _import_paths(ctx, options.paths))
+
+
+def _import_paths(ctx: Any, paths: list[str]) -> int:
+    shows = sys.stderr.isatty()
+
+    def progress(done: int, total: int) -> None:
+        if shows:
+            filled = BAR_WIDTH * done // max(total, 1)
+            bar = "#" * filled + "." * (BAR_WIDTH - filled)
+            print(f"\r[{bar}] {done}/{total}", end="", file=sys.stderr, flush=True)
+
+    def problem(where: str, reason: str) -> None:
+        print(f"{'\r' if shows else ''}helpdesk: {where}: {reason}", file=sys.stderr)
+
+    counts = mail_import.run(ctx, paths, sys.stdin.buffer, progress, problem)
+    if shows:
+        print(file=sys.stderr)
+    print(counts)
+    return DONE if counts.failed == 0 else FAILED
+
+
+def _describe(options: argparse.Namespace) -> None:
+    found = description()
+    if options.json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    for uri, each in found["record_types"].items():
+        print(f"{uri}: {each['label']['plural']} ({len(each['fields'])} fields, {len(each['filters'])} filters)")
+    for each in found["endpoints"]:
+        print(f"{each['method']:6} {each['path']}  {each['note']}")
+
+
+def description() -> dict[str, Any]:
+    """The registry as data: {record_types, field_kinds, endpoints}."""
+    app.endpoints()
+    registry = record_types.load()
+    return {
+        "record_types": {each.uri: each.describe() for each in registry},
+        "field_kinds": record_types.field_kinds(),
+        "endpoints": sorted((each.describe() for each in ENDPOINTS), key=lambda each: (each["path"], each["method"])),
+    }
+
+
+def _check(options: argparse.Namespace) -> int:
+    problems = app.check(_settings_of(options))
+    for problem in problems:
+        print(problem)
+    if not problems:
+        print("the database is sound")
+    return FAILED if problems else DONE
+
+
+def _settings(options: argparse.Namespace) -> None:
+    for row in help_rows():
+        print(f"{row['name']} = {row['default']}")
+        print(f"    {row['help']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

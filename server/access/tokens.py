@@ -1,0 +1,133 @@
+"""Bearer tokens: 32 random bytes, of which the database keeps only the SHA-256. Source: Authentication.
+
+A token is checked against what the database says now: the app is there, the worker is there and not disabled. What was
+read is kept in memory until a worker, role, roster, app or token changes, in this process or another."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+import peewee
+
+from server.access import actor
+from server.access.actor import Actor
+from server.errors import NotAuthenticated
+from server.records.shared.scopes import Scope, parse
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
+MAX_TOKEN_CHARS = 200
+
+TOKEN = Table(
+    "oauth_token",
+    [
+        Column("kind", "TEXT"), Column("hash", "TEXT"), Column("prefix", "TEXT"), Column("app_id"),
+        Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
+        Column("expires_at"), Column("revoked_at"), Column("last_used_at"),
+    ],
+    [
+        Index(("hash",), "every request", unique=True),
+        Index(("app_id",), "an app that goes takes its tokens along"),
+        Index(("worker_id",), "a worker that goes takes the tokens along"),
+        Index(("expires_at",), "cleaning up"),
+    ],
+    bumps={"access": ("hash", "app_id", "worker_id", "scopes", "expires_at", "revoked_at")},
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A token that is good now: who acts, through which app, with which of its scopes."""
+
+    token_id: int
+    app_id: int
+    actor: Actor
+    scopes: tuple[Scope, ...]
+    expires_at: int
+    app_scopes: tuple[Scope, ...]
+
+
+def issue(
+    tx: Transaction,
+    app_id: int,
+    worker_id: int,
+    scopes: tuple[str, ...],
+    expires_at: int,
+    now: int,
+    label: str = "",
+    kind: str = "access",
+) -> str:
+    """A new token for a worker; its text is in no place but the answer. Scopes must be checked by the caller."""
+    prefix = ACCESS_PREFIX if kind == "access" else REFRESH_PREFIX
+    token = prefix + secrets.token_urlsafe(32)
+    tx.insert(TOKEN, {
+        "kind": kind, "hash": _hash(token), "prefix": token[: len(prefix) + 6], "app_id": app_id,
+        "worker_id": worker_id, "scopes": " ".join(scopes), "label": label, "created_at": now,
+        "expires_at": expires_at,
+    })  # fmt: skip
+    return token
+
+
+def check(tx: Transaction, token: str, now: int) -> Grant:
+    """The grant behind a token. Raises NotAuthenticated for one that is unknown, expired, revoked, or whose worker or
+    app is gone."""
+    if len(token) > MAX_TOKEN_CHARS or not token.startswith(ACCESS_PREFIX):
+        raise _refused()
+    digest = _hash(token)
+    version = actor.version(tx)
+    kept = tx.store.shared.get("grants")
+    if kept is None or kept[0] != version or len(kept[1]) > 10_000:
+        kept = tx.store.shared["grants"] = (version, {})
+    grants: dict[str, Grant | None] = kept[1]
+    if digest in grants:
+        grant = grants[digest]
+    else:
+        grant = _read(tx, digest)
+        grants[digest] = grant
+    if grant is None or grant.expires_at <= now:
+        raise _refused()
+    return grant
+
+
+def revoke(tx: Transaction, token_id: int, now: int) -> None:
+    """From the next request on the token is refused."""
+    tx.update(TOKEN, token_id, {"revoked_at": now})
+
+
+def forget_expired(tx: Transaction, before: int) -> int:
+    """Remove tokens that ended before this instant; answers how many."""
+    table = TOKEN.sql
+    return tx.run(("expired tokens",), lambda: table.delete().where(table.expires_at < slot(0)), (before,))
+
+
+def _read(tx: Transaction, digest: str) -> Grant | None:
+    row = tx.first(TOKEN, hash=digest)
+    if row is None:
+        return None
+    place = TOKEN.position
+    if row[place["kind"]] != "access" or row[place["revoked_at"]]:
+        return None
+    app = peewee.Table("oauth_app")
+    scopes_text = tx.value(
+        ("scopes of app",), lambda: app.select(app.c.scopes).where(app.c.id == slot(0)), (row[place["app_id"]],)
+    )
+    who = actor.worker(tx, row[place["worker_id"]])
+    if scopes_text is None or who is None:
+        return None
+    defined = parse(scopes_text)
+    granted = tuple(defined[name] for name in row[place["scopes"]].split() if name in defined)
+    return Grant(
+        row[0], row[place["app_id"]], who, granted, row[place["expires_at"]], tuple(defined.values())
+    )
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _refused() -> NotAuthenticated:
+    return NotAuthenticated(
+        "the access token is not known, has expired or was revoked; get a new one", reason="invalid_token"
+    )

@@ -1,0 +1,257 @@
+"""Builds, starts and stops one service: store, registry, scheduler, HTTP server. The one place that joins the layers."""
+
+import asyncio
+import importlib
+import os
+import pkgutil
+import secrets
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import apsw
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+
+from server import access, clock, desk, jobs, log, times
+from server.access import actor, tokens
+from server.context import Context, Service
+from server.desk import first_start, service_settings
+from server.errors import Damaged, HelpdeskError, Unavailable
+from server.jobs.scheduler import Scheduler, periodic
+from server.records import registry as record_types
+from server.records.registry import Registry
+from server.settings import Settings
+from server.store import lock, schema
+from server.store.database import Store
+from server.store.tables import Table
+from server.web import rest
+from server.web.rest_site import RestSite
+from server.web.server import Front, Site
+
+DATABASE = "helpdesk.db"
+KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
+LOG = log.get("app")
+
+SiteMaker = Callable[[Service], dict[str, Site]]
+
+
+@dataclass
+class Running:
+    """A service that answers. `url` is where."""
+
+    service: Service
+    front: Front
+    http: HTTPServer
+    scheduler: Scheduler
+    scripts: ThreadPoolExecutor
+    url: str
+
+
+def load_modules(package: ModuleType) -> list[ModuleType]:
+    """Every module below a package, in sorted order: endpoints, jobs and tables register by being imported."""
+    found = []
+    for info in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda each: each.name):
+        found.append(importlib.import_module(info.name))
+    return found
+
+
+def tables_of(*packages: ModuleType) -> list[Table]:
+    """The tables that modules of these packages declare for themselves."""
+    found: dict[str, Table] = {}
+    for package in packages:
+        for module in load_modules(package):
+            for value in vars(module).values():
+                for table in value if isinstance(value, (list, tuple)) else (value,):
+                    if isinstance(table, Table):
+                        found.setdefault(table.name, table)
+    return list(found.values())
+
+
+def all_tables(registry: Registry) -> list[Table]:
+    """Every table of the database."""
+    found = {table.name: table for table in registry.tables()}
+    for table in tables_of(access, jobs, desk):
+        found.setdefault(table.name, table)
+    return list(found.values())
+
+
+def endpoints() -> None:
+    """Let every endpoint declare itself."""
+    load_modules(rest)
+
+
+def make_folder(folder: Path) -> None:
+    """The data folder, readable by its owner only. Raises Damaged when it cannot be made or written."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise Damaged(f"the data folder {folder} cannot be written; check its permissions or choose another (--data)")
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise Damaged(
+            f"the data folder {folder} cannot be written ({error.strerror}); check it or choose another (--data)"
+        ) from error
+
+
+def open_service(settings: Settings, wake: threading.Event | None = None) -> Service:
+    """Store, registry and what a first start adds. Raises Damaged for a file or folder that cannot be used."""
+    folder = Path(settings.data)
+    make_folder(folder)
+    registry = record_types.load()
+    path = folder / DATABASE
+    os.umask(0o077)
+    store = schema.open_store(
+        path,
+        all_tables(registry),
+        registry.texts(),
+        read_seconds=settings.read_seconds,
+        queue_limit=settings.write_queue,
+        batch_limit=settings.write_batch,
+        cache_kib=settings.sqlite_cache_kib,
+        max_pages=settings.max_database_pages,
+    )
+    for file in folder.glob(f"{DATABASE}*"):
+        file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    store.shared["contexts"] = registry.contexts()
+    installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
+    service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
+    try:
+        first_start.prepare(system_context(service))
+    except BaseException:
+        store.close()
+        raise
+    return service
+
+
+def system_context(service: Service) -> Context:
+    """A context in the service's own name, in UTC."""
+    return Context(service, actor.system(), clock.now(), times.zone("UTC"))
+
+
+@periodic("tokens that ended")
+def _forget_expired_tokens(service: Service, now: int) -> None:
+    service.store.write(lambda tx: tokens.forget_expired(tx, now - KEEP_EXPIRED_SECONDS))
+
+
+def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
+    """Run until SIGTERM or Ctrl-C; `ready` is called when it answers. Raises HelpdeskError when it cannot start."""
+    folder = Path(settings.data)
+    make_folder(folder)
+    held = lock.FolderLock(folder)
+    held.take()
+    try:
+        asyncio.run(_serve(settings, sites, ready))
+    finally:
+        held.release()
+
+
+async def _serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
+    sockets = _bind(settings)
+    port = sockets[0].getsockname()[1]
+    settings = settings.replace(port=port)
+    wake = threading.Event()
+    service = open_service(settings, wake)
+    try:
+        running = _start(service, settings, sites, sockets, wake)
+        stop = asyncio.Event()
+        _stop_on_signals(stop)
+        ready(running)
+        await stop.wait()
+        await _stop(running)
+    finally:
+        service.store.close()
+        for each in sockets:
+            each.close()
+
+
+def _start(
+    service: Service, settings: Settings, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event
+) -> Running:
+    endpoints()
+    scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
+    service.store.after_commit = lambda callback: _run_later(scripts, callback)
+    front = Front(service, {"/rest/": RestSite(service), **sites(service)}, settings.rest_errors_as_200)
+    http = HTTPServer(
+        front,
+        idle_connection_timeout=settings.idle_timeout_seconds,
+        body_timeout=settings.body_timeout_seconds,
+        max_header_size=64 * 1024,
+        max_body_size=settings.max_mail_bytes * 4,
+    )
+    http.add_sockets(sockets)
+    scheduler = Scheduler(service, scripts, wake, stop_seconds=settings.stop_seconds)
+    scheduler.start()
+    url = f"http://{_shown_host(settings.host)}:{settings.port}"
+    return Running(service, front, http, scheduler, scripts, url)
+
+
+async def _stop(running: Running) -> None:
+    """Stop taking connections, finish what runs, then the scheduler; the store is closed by who opened it."""
+    LOG.info("stopping")
+    running.http.stop()
+    await running.front.drain(running.service.settings.stop_seconds)
+    await asyncio.get_running_loop().run_in_executor(None, running.scheduler.stop)
+    running.scripts.shutdown(wait=False, cancel_futures=True)
+    await running.http.close_all_connections()
+
+
+def _bind(settings: Settings) -> list[socket.socket]:
+    try:
+        return bind_sockets(settings.port, settings.host, reuse_port=False)
+    except OSError as error:
+        raise Unavailable(
+            f"port {settings.port} of {settings.host} cannot be opened ({error.strerror or error}); "
+            "choose another with --port, or 0 for any free one"
+        ) from error
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGINT"):
+        try:
+            loop.add_signal_handler(getattr(signal, name), stop.set)
+        except NotImplementedError:  # Windows has no signal handlers on the loop
+            signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(stop.set))
+
+
+def _run_later(scripts: ThreadPoolExecutor, callback: Callable[[], None]) -> None:
+    def guarded() -> None:
+        try:
+            callback()
+        except Exception:
+            LOG.exception("after_commit.failed")
+
+    scripts.submit(guarded)
+
+
+def _shown_host(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, f"[{host}]" if ":" in host else host)
+
+
+def check(settings: Settings) -> list[str]:
+    """Problems of the database file of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
+    path = Path(settings.data) / DATABASE
+    if not path.exists():
+        raise Damaged(f"there is no database in {path.parent}; start the server once, or choose another folder (--data)")
+    schema.refuse_foreign(path)
+    registry = record_types.load()
+    store = Store(path, read_seconds=3600)
+    try:
+        found = store.check()
+        found += store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
+    except HelpdeskError as error:
+        return [error.message]
+    except apsw.Error as error:
+        return [str(error)]
+    finally:
+        store.close()
+    return found

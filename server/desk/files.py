@@ -1,0 +1,103 @@
+"""Attachments: uploaded, and given out with what a browser needs to treat them safely. Source: Endpoints, Attachments."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from server.access.rules import Rules
+from server.context import Context
+from server.desk import records
+from server.desk.writing import Writer
+from server.errors import Forbidden, Invalid, NotFound
+from server.store import blobs
+from server.store.transaction import Transaction
+
+# Types that are handed out as they are; every other one as plain bytes, so that no browser runs them.
+SAFE_TYPES = frozenset(
+    "image/png image/jpeg image/gif image/webp text/plain text/csv application/pdf application/zip application/json "
+    "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar".split()
+)
+OCTETS = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file that the caller may read. size in bytes; updated in Unix seconds."""
+
+    id: int
+    name: str
+    mime_type: str
+    size: int
+    sha1: str
+    updated: int
+    blob_id: int
+
+    @property
+    def safe_type(self) -> str:
+        """The type to send: its own when no browser would run it."""
+        own = self.mime_type.partition(";")[0].strip().lower()
+        return own if own in SAFE_TYPES else OCTETS
+
+
+def find(ctx: Context, id: int) -> StoredFile:
+    """Raises NotFound, Forbidden."""
+    record_type = ctx.service.registry.type("attachment")
+
+    def read(tx: Transaction) -> StoredFile:
+        row = tx.get(record_type.table, id)
+        if row is None:
+            raise NotFound(f"there is no attachment {id}")
+        if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, id):
+            raise Forbidden(f"you may not read attachment {id}")
+        record = record_type.record(row)
+        return StoredFile(
+            id, record["name"], record["mime_type"], record["size"], record["storage_sha1hash"], record["updated"],
+            record["blob_id"],
+        )
+
+    return records.reading(ctx, read)
+
+
+def pieces(ctx: Context, file: StoredFile, start: int, end: int) -> Iterator[bytes]:
+    """The bytes from `start` up to `end`, a piece at a time, each in a snapshot of its own: a slow client must not hold
+    one open. Contents never change, so the pieces fit together."""
+    place = start
+    while place < end:
+        stop = min((place // blobs.PIECE_BYTES + 1) * blobs.PIECE_BYTES, end)
+        piece = ctx.service.store.read(
+            lambda tx, place=place, stop=stop: b"".join(blobs.pieces(tx, file.blob_id, place, stop))
+        )
+        if not piece:
+            return
+        yield piece
+        place += len(piece)
+
+
+def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str, Any]:
+    """Keep a file; its bytes are shared with every other file of the same bytes. Raises TooLarge, Forbidden."""
+    record_type = ctx.service.registry.type("attachment")
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = Writer(ctx, tx)
+        writing.rules.require_create(record_type)
+        id = writing.create("attachment", {
+            "name": name, "mime_type": mime_type or OCTETS, "content": content,
+            "uploader_id": ctx.actor.worker_id,
+        })  # fmt: skip
+        return records.shown(ctx, tx, record_type, id)
+
+    return ctx.service.store.write(write)
+
+
+def decoded(content: bytes, encoding: str) -> bytes:
+    """The bytes of an upload: as they are, or base64. Raises Invalid."""
+    if encoding in ("", "text"):
+        return content
+    if encoding != "base64":
+        raise Invalid(f"encoding: '{encoding[:50]}' is not text or base64", field="encoding")
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise Invalid("content: is not base64", field="content") from None

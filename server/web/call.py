@@ -1,0 +1,52 @@
+"""One call of an endpoint: who asks, what was sent, and the forms that an answer may take."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.context import Context
+from server.errors import NotFound
+from server.web.params import Params
+
+MAX_ID = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Call:
+    """arguments: those of the path. params: query and body, decoded."""
+
+    ctx: Context
+    method: str
+    arguments: dict[str, str]
+    params: Params
+    headers: Any
+
+    @property
+    def id(self) -> int:
+        """The id in the path. Raises NotFound when it is not decimal digits."""
+        return id_of(self.arguments["id"])
+
+    @property
+    def uri(self) -> str:
+        return self.arguments["uri"]
+
+
+@dataclass
+class Answer:
+    """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
+    `length` is how many there are."""
+
+    payload: dict[str, Any] | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = ""
+    pieces: Callable[[], Iterator[bytes]] | None = None
+    length: int = 0
+
+
+def id_of(text: str) -> int:
+    """An id of a path: ASCII digits up to 2^63-1; anything else names nothing, so NotFound."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+        raise NotFound(f"'{text[:50]}' is not a record id")
+    return int(text)

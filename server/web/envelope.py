@@ -1,0 +1,19 @@
+"""Answers as JSON bytes: the payload's keys at the top level beside the envelope's. Source: ours, shape of the API family."""
+
+import json
+from typing import Any
+
+from server.settings import BUILD, VERSION
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=str)
+_ENVELOPE = {"__build": BUILD, "__status": "success", "__version": VERSION}
+
+
+def success(payload: dict[str, Any]) -> bytes:
+    """A successful answer. Keys are sorted at every level."""
+    return _ENCODER.encode({**payload, **_ENVELOPE}).encode("ascii")
+
+
+def failure(payload: dict[str, Any]) -> bytes:
+    """An error's answer."""
+    return _ENCODER.encode({**payload, **_ENVELOPE, "__status": "error"}).encode("ascii")

@@ -1,0 +1,72 @@
+"""The one table from error class to HTTP status, `__error` code and headers. Source: Errors; the codes are ours."""
+
+from typing import Any
+
+from server import errors
+from server.errors import HelpdeskError
+
+# The first class of an error's ancestry that stands here decides.
+TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
+    errors.NotAuthenticated: (401, "ERROR_UNAUTHORIZED"),
+    errors.ScopeDenied: (403, "ERROR_SCOPE"),
+    errors.Forbidden: (403, "ERROR_PERMISSIONS"),
+    errors.NotFound: (404, "ERROR_NOT_FOUND"),
+    errors.NotOffered: (405, "ERROR_METHOD"),
+    errors.Malformed: (400, "ERROR_PARAM_INVALID"),
+    errors.UnsupportedMedia: (415, "ERROR_PARAM_INVALID"),
+    errors.Rejected: (422, "ERROR_REJECTED"),
+    errors.Required: (422, "ERROR_PARAM_REQUIRED"),
+    errors.BadQuery: (422, "ERROR_SEARCH_FILTERS_INVALID"),
+    errors.Invalid: (422, "ERROR_PARAM_INVALID"),
+    errors.Conflict: (409, "ERROR_CONFLICT"),
+    errors.TooLarge: (413, "ERROR_TOO_LARGE"),
+    errors.TooMany: (429, "ERROR_RATE_LIMIT"),
+    errors.Full: (507, "ERROR"),
+    errors.Unavailable: (503, "ERROR"),
+    errors.TimedOut: (504, "ERROR"),
+    errors.ScriptError: (422, "ERROR"),
+}
+BUG_MESSAGE = "something went wrong on our side; nothing was changed. Give this request id to who runs the service: "
+
+
+def status_and_code(error: HelpdeskError) -> tuple[int, str]:
+    """The HTTP status and `__error` of an error."""
+    for base in type(error).__mro__:
+        if base in TABLE:
+            return TABLE[base]
+    return 500, "ERROR_SERVER"
+
+
+def headers(error: HelpdeskError) -> dict[str, str]:
+    """Headers that tell a client what to do: WWW-Authenticate, Allow, Retry-After."""
+    details = error.details
+    if isinstance(error, errors.NotAuthenticated):
+        reason = details.get("reason")
+        challenge = 'Bearer realm="svc"'
+        if reason:
+            challenge += f', error="{reason}", error_description="{_quoted(error.message)}"'
+        return {"WWW-Authenticate": challenge}
+    if isinstance(error, errors.ScopeDenied):
+        scope = details.get("scope")
+        challenge = 'Bearer realm="svc", error="insufficient_scope"'
+        return {"WWW-Authenticate": f'{challenge}, scope="{_quoted(str(scope))}"' if scope else challenge}
+    if isinstance(error, errors.NotOffered) and details.get("allow"):
+        return {"Allow": str(details["allow"])}
+    if details.get("retry_after"):
+        return {"Retry-After": str(details["retry_after"])}
+    return {}
+
+
+def body(error: HelpdeskError) -> dict[str, Any]:
+    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}] and `position`."""
+    payload: dict[str, Any] = {"__error": status_and_code(error)[1], "message": error.message}
+    field = error.details.get("field")
+    if isinstance(field, str):
+        payload["errors"] = [{"field": field, "message": error.message}]
+    if isinstance(error.details.get("position"), int):
+        payload["position"] = error.details["position"]
+    return payload
+
+
+def _quoted(text: str) -> str:
+    return "".join(char if " " <= char <= "~" and char not in '"\\' else "'" for char in text)

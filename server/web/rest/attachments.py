@@ -1,0 +1,92 @@
+"""Attachments: download with ranges, upload. Source: Endpoints, Attachments; upload and ranges are ours."""
+
+import re
+import urllib.parse
+from email.utils import formatdate
+from typing import Any
+
+from server.desk import files
+from server.errors import Required
+from server.web.call import Answer, Call
+from server.web.params import Upload
+from server.web.routes import Parameter, endpoint
+
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
+SANDBOX = "sandbox; default-src 'none'"
+
+
+@endpoint("GET", "attachments/{id}/download", "The bytes of a file.", "read")
+def download(call: Call) -> Answer:
+    file = files.find(call.ctx, call.id)
+    headers = {
+        "Content-Disposition": disposition(file.name),
+        "Accept-Ranges": "bytes",
+        "ETag": f'"{file.sha1}"',
+        "Last-Modified": formatdate(file.updated, usegmt=True),
+        "Content-Security-Policy": SANDBOX,
+    }
+    span = _span(call.headers.get("Range", ""), file.size)
+    if span is None:
+        headers["Content-Range"] = f"bytes */{file.size}"
+        return Answer(status=416, headers=headers)
+    start, end = span
+    status = 200
+    if call.headers.get("Range") and (start, end) != (0, file.size) or _is_whole_range(call, file.size):
+        status = 206
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+    return Answer(
+        status=status, headers=headers, content_type=file.safe_type, length=end - start,
+        pieces=lambda: files.pieces(call.ctx, file, start, end),
+    )
+
+
+@endpoint(
+    "POST", "attachments/upload", "Keep a file, to be attached by its id.", "write",
+    Parameter("file_name", "string", "Its name.", required=True),
+    Parameter("mime_type", "string", "Its type; application/octet-stream when absent."),
+    Parameter("encoding", "string", "text or base64."),
+    Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
+    size="file",
+)  # fmt: skip
+def upload(call: Call) -> dict[str, Any]:
+    params = call.params
+    if "content" not in params:
+        raise Required("content is required", field="content")
+    sent = params.tree.get("content")
+    name = params.text("file_name", "")
+    kind = params.text("mime_type", "")
+    if isinstance(sent, Upload):
+        name, kind = name or sent.filename, kind or sent.content_type
+    if not name:
+        raise Required("file_name is required", field="file_name")
+    content = files.decoded(params.raw("content"), params.text("encoding", "").lower())
+    found = files.upload(call.ctx, name, kind, content)
+    return found | {"file_id": found["id"]}
+
+
+def disposition(name: str) -> str:
+    """Content-Disposition with a name that every browser reads and none misreads (RFC 6266)."""
+    plain = "".join(char if " " <= char <= "~" and char not in '"\\%;' else "_" for char in name) or "file"
+    if plain == name:
+        return f'attachment; filename="{plain}"'
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{urllib.parse.quote(name, safe='')}"
+
+
+def _span(header: str, size: int) -> tuple[int, int] | None:
+    """[start, end) of one byte range; the whole for none or what is not understood; None for one past the end."""
+    match = _RANGE.match(header.strip())
+    if not match or match[1] == match[2] == "":
+        return 0, size
+    if match[1] == "":
+        count = int(match[2])
+        return None if count == 0 else (max(size - count, 0), size)
+    start = int(match[1])
+    end = min(int(match[2]) + 1, size) if match[2] else size
+    if start >= size:
+        return None
+    return (start, end) if start < end else (0, size)
+
+
+def _is_whole_range(call: Call, size: int) -> bool:
+    match = _RANGE.match(call.headers.get("Range", "").strip())
+    return bool(match) and size > 0 and match is not None and (match[1] != "" or match[2] != "")

@@ -1,0 +1,33 @@
+"""Tokens made by administrators through the API. Ours: the specification has the token generator in the browser only."""
+
+from typing import Any
+
+from server.desk import app_tokens
+from server.web.call import Call
+from server.web.routes import Parameter, endpoint
+
+
+@endpoint(
+    "POST", "oauth/tokens/create", "Create tokens for a worker; administrators only.", "write",
+    Parameter("worker_id", "integer", "The worker that requests act as.", required=True),
+    Parameter("app_id", "integer", "The OAuth app; the built-in one when absent."),
+    Parameter("scopes", "string", "Scopes of the app, with spaces between; api when absent."),
+    Parameter("expires", "string", "How long, such as 1 hour or 30 days."),
+    Parameter("label", "string", "What it is for."),
+)  # fmt: skip
+def create_tokens(call: Call) -> dict[str, Any]:
+    params = call.params
+    found = app_tokens.create(
+        call.ctx,
+        params.id("worker_id", required=True),
+        params.id("app_id", 0) or 0,
+        params.text("scopes", "") or "api",
+        params.text("expires", "") or "1 hour",
+        params.text("label", ""),
+    )
+    return {
+        "access_token": found.access_token,
+        "refresh_token": found.refresh_token,
+        "expires_in": found.expires_in,
+        "scope": found.scope,
+    }

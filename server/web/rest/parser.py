@@ -1,0 +1,21 @@
+"""Raw mail in. Source: Endpoints, Parser."""
+
+from typing import Any
+
+from server.desk import mailroom
+from server.errors import Forbidden
+from server.web.call import Call
+from server.web.routes import Parameter, endpoint
+
+
+@endpoint(
+    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "write",
+    Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are taken as they are.",
+              required=True),
+    size="mail",
+)  # fmt: skip
+def parse(call: Call) -> dict[str, Any]:
+    if not call.ctx.actor.may("contexts.svc.contexts.ticket.create"):
+        raise Forbidden("you may not create tickets; ask for a role with contexts.svc.contexts.ticket.create")
+    found = mailroom.receive(call.ctx, call.params.raw("message", required=True))
+    return {"id": found.ticket_id, "mask": found.mask, "last_message_id": found.message_id}

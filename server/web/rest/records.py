@@ -1,0 +1,100 @@
+"""Endpoints of the records API. Source: Endpoints, Records."""
+
+from typing import Any
+
+from server.desk import records
+from server.errors import Invalid, Required
+from server.web.call import Answer, Call
+from server.web.routes import Parameter, endpoint
+
+EXPAND = Parameter("expand", "string", "Keys to open, with commas between, such as custom_,owner_,watchers.")
+FIELDS = Parameter("fields[]", "mixed", "One fields[<name>] for each field.", required=True)
+META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
+SEARCH = (
+    Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
+    Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
+    Parameter("page", "integer", "The page, counted from 1."),
+    EXPAND,
+    Parameter("subtotals[]", "string", "Names to count the matches by; may be repeated."),
+    Parameter("show_results", "boolean", "0 leaves the results out."),
+    META,
+)
+MAX_SUBTOTALS = 20
+
+
+@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META)
+def retrieve(call: Call) -> dict[str, Any]:
+    found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
+    return with_meta(call, call.uri, found)
+
+
+@endpoint("POST", "records/{uri}/create", "Create a record.", "write", FIELDS, EXPAND, META, size="file")
+def create(call: Call) -> Answer:
+    fields = sent_fields(call)
+    if fields is None:
+        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
+    found = records.create(call.ctx, call.uri, fields, call.params.text("expand", ""))
+    return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
+
+
+@endpoint("PUT", "records/{uri}/{id}", "Change a record.", "write", FIELDS, EXPAND, META, size="file")
+def update(call: Call) -> dict[str, Any]:
+    found = records.update(call.ctx, call.uri, call.id, sent_fields(call) or {}, call.params.text("expand", ""))
+    return with_meta(call, call.uri, found)
+
+
+@endpoint(
+    "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "write",
+    Parameter("query", "string", "A search that finds no record or one.", required=True), FIELDS, EXPAND, META,
+    size="file",
+)  # fmt: skip
+def upsert(call: Call) -> dict[str, Any]:
+    query, fields = call.params.text("query", ""), sent_fields(call)
+    found = records.upsert(call.ctx, call.uri, query, fields or {}, call.params.text("expand", ""))
+    return with_meta(call, call.uri, found)
+
+
+@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "write")
+def delete(call: Call) -> dict[str, Any]:
+    records.delete(call.ctx, call.uri, call.id)
+    return {}
+
+
+@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH)
+def search(call: Call) -> dict[str, Any]:
+    params, settings = call.params, call.ctx.service.settings
+    names = tuple(params.text_list("subtotals"))
+    if len(names) > MAX_SUBTOTALS:
+        raise Invalid(f"subtotals: at most {MAX_SUBTOTALS} names", field="subtotals")
+    asked = records.SearchRequest(
+        q=params.text("q", ""),
+        limit=params.integer("limit", settings.search_limit_default, 1, settings.search_limit_max),
+        page=params.integer("page", 1, 1, records.MAX_PAGE),
+        expand=params.text("expand", ""),
+        subtotals=names,
+        show_results=params.flag("show_results", True),
+    )
+    return with_meta(call, call.uri, records.search(call.ctx, call.uri, asked))
+
+
+@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH)
+def search_by_post(call: Call) -> dict[str, Any]:
+    return search(call)
+
+
+def sent_fields(call: Call) -> dict[str, Any] | None:
+    """The map `fields`, None when absent. Raises Invalid when it is something else."""
+    sent = call.params.map("fields") if "fields" in call.params else None
+    return None if sent is None else dict(sent)
+
+
+def location(call: Call, record: dict[str, Any]) -> str:
+    """The API path of a record."""
+    return f"/rest/records/{record['_type']}/{record['id']}.json"
+
+
+def with_meta(call: Call, uri: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The payload with `_meta` when show_meta=1: labels and type codes of the keys, two levels of links."""
+    if not call.params.flag("show_meta", False):
+        return payload
+    return payload | {"_meta": records.meta(call.ctx, uri)}

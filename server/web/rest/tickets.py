@@ -1,0 +1,57 @@
+"""Compose and reply. Source: Endpoints, Tickets."""
+
+from typing import Any
+
+from server.desk import records, tickets
+from server.web.call import Call
+from server.web.rest.records import EXPAND
+from server.web.routes import Parameter, endpoint
+
+COMMON = (
+    Parameter("bcc", "string", "Addresses that get a private copy."),
+    Parameter("cc", "string", "Addresses that get a public copy."),
+    Parameter("bucket_id", "integer", "The bucket; the group follows it."),
+    Parameter("content_format", "string", "markdown for an HTML mail; blank for plain text."),
+    Parameter("custom_*", "mixed", "Values of custom fields, as custom_<id>."),
+    Parameter("dont_send", "boolean", "1 saves without mailing."),
+    Parameter("file_id[]", "array", "Ids of files to attach."),
+    Parameter("html_template_id", "integer", "The mail template."),
+    Parameter("owner_id", "integer", "The worker it is assigned to; 0 for nobody."),
+    Parameter("reopen_at", "time", "When a waiting or closed ticket opens again."),
+    Parameter("send_at", "time", "When to send; now when absent."),
+    Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
+    EXPAND,
+)
+
+
+@endpoint(
+    "POST", "tickets/compose", "Create a ticket with an outgoing message.", "write",
+    Parameter("group_id", "integer", "The group that holds the ticket.", required=True),
+    Parameter("to", "string", "Recipients; they become the requesters.", required=True),
+    Parameter("subject", "string", "The subject.", required=True),
+    Parameter("content", "string", "The message.", required=True),
+    Parameter("org_id", "integer", "The organization."),
+    *COMMON, size="file",
+)  # fmt: skip
+def compose(call: Call) -> dict[str, Any]:
+    uri, id = tickets.compose(call.ctx, call.params.tree)
+    return records.retrieve(call.ctx, uri, id, call.params.text("expand", ""))
+
+
+@endpoint(
+    "POST", "tickets/reply", "Reply to a message as a worker.", "write",
+    Parameter("message_id", "integer", "The message replied to.", required=True),
+    Parameter("content", "string", "The reply.", required=True),
+    Parameter("to", "string", "Recipients; the requesters when blank."),
+    Parameter("group_id", "integer", "Moves the ticket to this group."),
+    Parameter("dont_keep_copy", "boolean", "1 mails without saving a copy."),
+    Parameter("is_autoreply", "boolean", "1 marks the mail as an automatic answer."),
+    Parameter("is_broadcast", "boolean", "1 marks the message as a broadcast."),
+    Parameter("is_forward", "boolean", "1 leaves the ticket's subject and requesters alone."),
+    Parameter("subject", "string", "The new subject of the ticket."),
+    Parameter("worker_id", "integer", "The worker to send as; administrators only."),
+    *COMMON, size="file",
+)  # fmt: skip
+def reply(call: Call) -> dict[str, Any]:
+    uri, id = tickets.reply(call.ctx, call.params.tree)
+    return records.retrieve(call.ctx, uri, id, call.params.text("expand", ""))

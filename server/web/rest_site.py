@@ -1,0 +1,144 @@
+"""The REST API as a site: finds the endpoint of a path, who calls it, whether a scope allows it, what was sent."""
+
+import time
+from server import clock, times
+from server.access import tokens
+from server.access.tokens import Grant
+from server.context import Context, Service
+from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied, TooMany
+from server.web.call import Answer, Call
+from server.web.params import Params, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
+from server.web.routes import ENDPOINTS, Endpoint, Router
+from server.web.server import Request, Site, content_type, unsupported
+
+PREFIX, ENDING = "/rest/", ".json"
+BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
+FORM_OVERHEAD = 3  # a urlencoded byte may take three
+
+
+class RestSite(Site):
+    """Everything under /rest/."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.router = Router(ENDPOINTS)
+        settings = service.settings
+        self.limits = {
+            "body": settings.max_body_bytes,
+            "mail": settings.max_mail_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
+            "file": settings.max_attachment_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
+        }
+        self.per_minute = settings.rate_limit_per_minute
+        self.minute: tuple[int, dict[int, int]] = (0, {})
+
+    def limit(self, method: str, path: str) -> int:
+        endpoints, _ = self.router.find(_below(path) or "")
+        each = endpoints.get(method)
+        return self.limits[each.size] if each else self.limits["body"]
+
+    def inline(self, request: Request) -> bool:
+        endpoints, _ = self.router.find(_below(request.path) or "")
+        method = "GET" if request.method == "HEAD" else request.method
+        each = endpoints.get(method)
+        return each is None or (each.mode == "read" and len(request.body) < BIG_BODY_BYTES)
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        now = clock.now()
+        grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
+        self._count(grant)
+        below = _below(request.path)
+        endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
+        if not endpoints:
+            raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
+        allow = _allow(endpoints)
+        if request.method == "OPTIONS":
+            return Answer(status=204, headers={"Allow": allow})
+        method = "GET" if request.method == "HEAD" else request.method
+        assert below is not None
+        _require_scope(grant, method, below)
+        each = endpoints.get(method)
+        if each is None:
+            raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
+        actor = grant.actor
+        ctx = Context(
+            self.service, actor, now, times.zone(actor.timezone or "UTC"), request_id=request.id, steps=steps
+        )
+        call = Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+        found = each.function(call)
+        return found if isinstance(found, Answer) else Answer(found)
+
+    def _count(self, grant: Grant) -> None:
+        """The rate limit, when one is set: so many requests of a token in each minute of the clock."""
+        if not self.per_minute:
+            return
+        minute = int(time.time() // 60)
+        if self.minute[0] != minute:
+            self.minute = (minute, {})
+        counts = self.minute[1]
+        counts[grant.token_id] = counts.get(grant.token_id, 0) + 1
+        if counts[grant.token_id] > self.per_minute:
+            raise TooMany(
+                f"at most {self.per_minute} requests a minute with one token", retry_after=60 - int(time.time()) % 60
+            )
+
+
+def bearer(request: Request) -> str:
+    """The token of the Authorization header, the only place for it. Raises NotAuthenticated."""
+    headers = request.headers.get_list("Authorization")
+    if not headers:
+        raise NotAuthenticated("send a token: Authorization: Bearer <access token>")
+    scheme, _, token = headers[0].strip().partition(" ")
+    if len(headers) > 1 or scheme.lower() != "bearer":
+        if len(headers) == 1 and scheme and token:
+            raise NotAuthenticated("send a token: Authorization: Bearer <access token>")
+        raise NotAuthenticated("the Authorization header is malformed", reason="invalid_request")
+    token = token.strip()
+    if not token or any(not "!" <= char <= "~" for char in token):
+        raise NotAuthenticated("the Authorization header is malformed", reason="invalid_request")
+    return token
+
+
+def parameters(request: Request, each: Endpoint) -> Tree:
+    """What was sent in query string and body; the body wins on the same name."""
+    query = decode_query(request.query) if request.query else {}
+    if request.method in ("GET", "HEAD", "DELETE") or not request.body:
+        return query
+    return merge(query, _body(request))
+
+
+def _body(request: Request) -> Tree:
+    kind = content_type(request)
+    if kind == "application/json":
+        return decode_json(request.body)
+    if kind == "multipart/form-data":
+        return decode_multipart(request.body, request.headers.get("Content-Type", ""))
+    if kind in ("", "application/x-www-form-urlencoded") or request.method in ("PUT", "PATCH"):
+        return decode_form(request.body)
+    raise unsupported(kind)
+
+
+def _below(path: str) -> str | None:
+    """The part of a path that endpoints are named by; None when it has not our form."""
+    rest = path[len(PREFIX) :]
+    if rest.endswith("/") and not rest.endswith("//"):
+        rest = rest[:-1]
+    if not rest.endswith(ENDING) or "%" in rest or "\x00" in rest:
+        return None
+    return rest[: -len(ENDING)]
+
+
+def _allow(endpoints: dict[str, Endpoint]) -> str:
+    methods = set(endpoints)
+    if "GET" in methods:
+        methods.add("HEAD")
+    return ", ".join(sorted(methods | {"OPTIONS"}))
+
+
+def _require_scope(grant: Grant, method: str, below: str) -> None:
+    for scope in grant.scopes:
+        if scope.allows(method, below):
+            return
+    would = next((scope.id for scope in grant.app_scopes if scope.allows(method, below)), "")
+    names = " ".join(scope.id for scope in grant.scopes) or "(none)"
+    raise ScopeDenied(f"the token's scopes ({names}) do not cover {method} {below}", scope=would)
+

@@ -1,0 +1,120 @@
+"""Endpoints as data: method, path, what they take, which function answers. Routing, `describe --json` and the reference
+pages read this one list."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from server.web.call import Call
+
+Mode = Literal["read", "write"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter. `name` as documented: `fields[]`, `limit`."""
+
+    name: str
+    type: str
+    note: str
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """mode: a `read` may be answered on the event loop, a `write` always runs on a thread. path: below /rest/, without
+    `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be: body, mail or file."""
+
+    method: str
+    path: str
+    function: Callable[["Call"], Any]
+    note: str
+    mode: Mode
+    parameters: tuple[Parameter, ...] = ()
+    size: Literal["body", "mail", "file"] = "body"
+    aliases: tuple[str, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "path": f"/rest/{self.path}.json",
+            "note": self.note,
+            "aliases": [f"/rest/{alias}.json" for alias in self.aliases],
+            "parameters": [
+                {"name": each.name, "type": each.type, "required": each.required, "note": each.note}
+                for each in self.parameters
+            ],
+        }
+
+
+ENDPOINTS: list[Endpoint] = []
+
+
+def endpoint(
+    method: str,
+    path: str,
+    note: str,
+    mode: Mode,
+    *parameters: Parameter,
+    size: Literal["body", "mail", "file"] = "body",
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
+    """Declare the decorated function as an endpoint."""
+
+    def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
+        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases))
+        return function
+
+    return declare
+
+
+@dataclass
+class _Node:
+    children: dict[str, "_Node"] = field(default_factory=dict)
+    argument: "_Node | None" = None
+    name: str = ""
+    endpoints: dict[str, Endpoint] = field(default_factory=dict)
+
+
+class Router:
+    """Finds the endpoint of a path, one segment at a time; a literal segment wins over an argument."""
+
+    def __init__(self, endpoints: list[Endpoint]) -> None:
+        self._root = _Node()
+        for each in endpoints:
+            for path in (each.path, *each.aliases):
+                self._add(path, each)
+
+    def find(self, path: str) -> tuple[dict[str, Endpoint], dict[str, str]]:
+        """{method: endpoint} and the arguments of a path below /rest/ without `.json`; {} for an unknown one."""
+        segments = path.split("/")
+        states: list[tuple[_Node, dict[str, str]]] = [(self._root, {})]
+        for segment in segments:
+            following: list[tuple[_Node, dict[str, str]]] = []
+            for node, arguments in states:
+                child = node.children.get(segment)
+                if child is not None:
+                    following.append((child, arguments))
+                if node.argument is not None and segment:
+                    following.append((node.argument, {**arguments, node.argument.name: segment}))
+            states = following
+        found: dict[str, Endpoint] = {}
+        chosen: dict[str, str] = {}
+        for node, arguments in states:
+            for method, each in node.endpoints.items():
+                if method not in found:
+                    found[method] = each
+                    chosen = chosen or arguments
+        return found, chosen
+
+    def _add(self, path: str, each: Endpoint) -> None:
+        node = self._root
+        for segment in path.split("/"):
+            if segment.startswith("{"):
+                if node.argument is None:
+                    node.argument = _Node(name=segment.strip("{}"))
+                node = node.argument
+            else:
+                node = node.children.setdefault(segment, _Node())
+        node.endpoints[each.method] = each

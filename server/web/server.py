@@ -1,0 +1,363 @@
+"""The front door: HTTP requests in, answers out. Below the framework's RequestHandler on purpose: its routing, cookies and
+templating cost more than our whole answer (`make bench` shows both).
+
+Small reads are answered on the event loop under a budget of database steps and start again on a thread when it runs out;
+everything else runs on a worker thread. Not for what endpoints do: that is web/rest/."""
+
+import asyncio
+import email.utils
+import ipaddress
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import Any
+
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    HTTPServerConnectionDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.iostream import StreamClosedError
+
+from server import clock, log
+from server.context import Context, Service
+from server.errors import HelpdeskError, Malformed, NotFound, TooLarge, Unavailable, UnsupportedMedia
+from server.store.database import OutOfSteps
+from server.web import envelope, errors
+from server.web.call import Answer
+
+LOG = log.get("web")
+MAX_TARGET_CHARS = 16 * 1024
+DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
+BUSY_RETRY_SECONDS = 1
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
+SECURITY_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
+
+class Request:
+    """What arrived. `body` is complete. `client` is the peer's address."""
+
+    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started")
+
+    def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str) -> None:
+        self.method = line.method
+        self.path, _, self.query = line.path.partition("?")
+        self.headers = headers
+        self.body = b""
+        self.client = client
+        self.id = secrets.token_hex(6)
+        self.started = time.perf_counter()
+
+
+Handler = Callable[[Request, int | None], Answer]
+
+
+class Site:
+    """One part of the service, by the beginning of its paths.
+
+    answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
+    inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
+    is_json: whether errors are the JSON envelope."""
+
+    is_json = True
+
+    def limit(self, method: str, path: str) -> int:
+        raise NotImplementedError
+
+    def inline(self, request: Request) -> bool:
+        return False
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        raise NotImplementedError
+
+
+class Front(HTTPServerConnectionDelegate):
+    """Hands each request to its site. sites: {beginning of the path: site}, the longest that fits wins."""
+
+    def __init__(self, service: Service, sites: dict[str, Site], rest_errors_as_200: bool = False) -> None:
+        settings = service.settings
+        self.service = service
+        self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
+        self.threads = ThreadPoolExecutor(settings.worker_threads, thread_name_prefix="worker")
+        self.waiting = 0
+        self.max_waiting = settings.request_queue + settings.worker_threads
+        self.in_flight = 0
+        self.steps = settings.inline_steps
+        self.logs_requests = settings.request_log
+        self.errors_as_200 = rest_errors_as_200
+        self.hosts = _known_hosts(service)
+        self.is_stopping = False
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        return Exchange(self, request_conn)
+
+    def site_of(self, path: str) -> Site | None:
+        for prefix, site in self.sites:
+            if path.startswith(prefix):
+                return site
+        return None
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until running requests are answered, at most this long."""
+        self.is_stopping = True
+        end = time.monotonic() + seconds
+        while self.in_flight and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Exchange(HTTPMessageDelegate):
+    """One request and its answer on one connection."""
+
+    def __init__(self, front: Front, connection: HTTPConnection) -> None:
+        self.front = front
+        self.connection = connection
+        self.request: Request
+        self.site: Site | None = None
+        self.pieces: list[bytes] = []
+        self.received = 0
+        self.limit = 0
+        self.refusal: HelpdeskError | None = None
+        self.is_closed = False
+
+    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
+        context = getattr(self.connection, "context", None)
+        self.request = Request(start_line, headers, str(getattr(context, "remote_ip", "") or ""))
+        path = self.request.path
+        self.site = self.front.site_of(path)
+        self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
+        length = headers.get("Content-Length")
+        self.connection.set_max_body_size(self.limit * DISCARD_FACTOR)  # type: ignore[attr-defined]
+        if len(start_line.path) > MAX_TARGET_CHARS:
+            self.refusal = TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
+        elif length and length.isdigit() and int(length) > self.limit:
+            self.refusal = self._too_large()
+            if int(length) > self.limit * DISCARD_FACTOR:
+                self._send(self._failure(self.refusal), close=True)
+
+    def data_received(self, chunk: bytes) -> None:
+        self.received += len(chunk)
+        if self.received > self.limit:
+            self.refusal = self.refusal or self._too_large()
+            self.pieces.clear()
+        elif self.refusal is None:
+            self.pieces.append(chunk)
+
+    def finish(self) -> None:
+        self.request.body = b"".join(self.pieces)
+        self.pieces.clear()
+        front, request = self.front, self.request
+        try:
+            if self.refusal is not None:
+                raise self.refusal
+            self._check_host()
+            site = self.site
+            if site is None:
+                raise NotFound(f"there is nothing at {request.path[:200]}")
+            if front.steps and site.inline(request):
+                try:
+                    self._send(site.answer(request, front.steps))
+                    return
+                except OutOfSteps:
+                    pass
+            self._on_thread(site)
+        except HelpdeskError as error:
+            self._send(self._failure(error))
+        except Exception as error:
+            self._send(self._bug(error))
+
+    def on_connection_close(self) -> None:
+        self.is_closed = True
+
+    def _on_thread(self, site: Site) -> None:
+        front = self.front
+        if front.waiting >= front.max_waiting or front.is_stopping:
+            raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+        front.waiting += 1
+        front.in_flight += 1
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            answer = self._answer(site)
+            loop.call_soon_threadsafe(self._finished, answer)
+
+        front.threads.submit(work)
+
+    def _answer(self, site: Site) -> Answer:
+        """On a worker thread: never raises."""
+        try:
+            return site.answer(self.request, None)
+        except HelpdeskError as error:
+            return self._failure(error)
+        except Exception as error:
+            return self._bug(error)
+
+    def _finished(self, answer: Answer) -> None:
+        self.front.waiting -= 1
+        self.front.in_flight -= 1
+        self._send(answer)
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"the body is larger than {self.limit} bytes, the most that this address takes")
+
+    def _check_host(self) -> None:
+        host = self.request.headers.get("Host", "")
+        if not _host_is_known(host, self.front.hosts):
+            raise Malformed(
+                f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be"
+            )
+
+    def _failure(self, error: HelpdeskError) -> Answer:
+        status, _ = errors.status_and_code(error)
+        headers = errors.headers(error)
+        if self.site is not None and not self.site.is_json:
+            return Answer(status=status, headers=headers, body=error.message.encode(), content_type="text/plain")
+        if self.front.errors_as_200 and status != 401 and self.request.path.startswith("/rest/"):
+            status = 200
+        return Answer(errors.body(error), status, headers)
+
+    def _bug(self, error: BaseException) -> Answer:
+        LOG.exception("request.failed", request_id=self.request.id, path=log.mask_path(self.request.path))
+        payload = {"__error": "ERROR_SERVER", "message": errors.BUG_MESSAGE + self.request.id}
+        return Answer(payload, 500)
+
+    def _send(self, answer: Answer, close: bool = False) -> None:
+        request = self.request
+        if answer.pieces is not None and request.method != "HEAD":
+            asyncio.ensure_future(self._stream(answer))
+            return
+        body, kind = answer.body, answer.content_type
+        if answer.payload is not None:
+            make = envelope.success if answer.status < 400 and "__error" not in answer.payload else envelope.failure
+            body, kind = make(answer.payload), "application/json; charset=utf-8"
+        headers = self._headers(answer, kind, answer.length if answer.pieces is not None else len(body), close)
+        if not self.is_closed:
+            try:
+                line = ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status))
+                self.connection.write_headers(line, headers, b"" if request.method == "HEAD" else body)
+                self.connection.finish()
+            except StreamClosedError:
+                pass
+        self._log(answer.status, len(body))
+
+    async def _stream(self, answer: Answer) -> None:
+        """Send a large body piece by piece, no faster than the client takes it."""
+        assert answer.pieces is not None
+        self.front.in_flight += 1
+        loop = asyncio.get_running_loop()
+        try:
+            headers = self._headers(answer, answer.content_type, answer.length, False)
+            line = ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status))
+            await self.connection.write_headers(line, headers)
+            pieces = answer.pieces()
+            while True:
+                piece = await loop.run_in_executor(self.front.threads, next, pieces, None)
+                if piece is None:
+                    break
+                await self.connection.write(piece)
+            self.connection.finish()
+        except StreamClosedError:
+            pass
+        except Exception:
+            LOG.exception("answer.broken", request_id=self.request.id)
+            self.connection.stream.close()  # type: ignore[attr-defined]
+        finally:
+            self.front.in_flight -= 1
+            self._log(answer.status, answer.length)
+
+    def _headers(self, answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
+        headers = HTTPHeaders()
+        headers["Date"] = _http_date(clock.now())
+        for name, value in SECURITY_HEADERS.items():
+            headers[name] = value
+        if kind:
+            headers["Content-Type"] = kind
+        if answer.status != 204:
+            headers["Content-Length"] = str(length)
+        for name, value in answer.headers.items():
+            headers[name] = value.replace("\r", " ").replace("\n", " ")
+        if close or self.front.is_stopping:
+            headers["Connection"] = "close"
+        return headers
+
+    def _log(self, status: int, length: int) -> None:
+        if self.front.logs_requests:
+            request = self.request
+            LOG.info(
+                "request",
+                id=request.id,
+                client=request.client,
+                method=request.method,
+                path=log.mask_path(request.path),
+                status=status,
+                bytes=length,
+                ms=round((time.perf_counter() - request.started) * 1000, 1),
+            )
+
+
+def content_type(request: Request) -> str:
+    """The media type of the body, lower case, without parameters."""
+    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+
+def unsupported(kind: str) -> UnsupportedMedia:
+    """The error for a body that no endpoint reads."""
+    return UnsupportedMedia(f"a body of type '{kind[:80]}' is not read; send one of {', '.join(FORM_TYPES)}")
+
+
+def new_context(service: Service, request: Request, **parts: Any) -> Context:
+    """The context of a request."""
+    return Context(service=service, request_id=request.id, **parts)
+
+
+def _reason(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+_date: tuple[int, str] = (0, "")
+
+
+def _http_date(now: int) -> str:
+    global _date
+    if _date[0] != now:
+        _date = (now, email.utils.formatdate(now, usegmt=True))
+    return _date[1]
+
+
+def _known_hosts(service: Service) -> frozenset[str]:
+    base = service.base_url.partition("://")[2].partition("/")[0]
+    names = {"localhost", _host_name(base), str(service.settings.host).lower()}
+    names.update(str(name).lower() for name in service.settings.trusted_hosts)
+    return frozenset(names)
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without port."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host.partition("]")[0].lstrip("[")
+    return host.partition(":")[0].rstrip(".")
+
+
+def _host_is_known(host: str, known: frozenset[str]) -> bool:
+    """Names must be ours, against rebinding of foreign names; addresses cannot be rebound. No header: HTTP/1.0."""
+    name = _host_name(host)
+    if not name or name in known:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
