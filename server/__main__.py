@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from console import site
 from server import app, log
 from server.desk import app_tokens, first_start, mail_import, records
 from server.errors import HelpdeskError, Invalid
@@ -130,18 +131,12 @@ def _settings_of(options: argparse.Namespace) -> Settings:
 def _serve(options: argparse.Namespace) -> None:
     settings = _settings_of(options)
     log.configure(settings.log_level, settings.log_format)
-    app.serve(settings, _sites, lambda running: _announce(running, settings))
-
-
-def _sites(service: Any) -> dict[str, Any]:
-    from console.site import sites
-
-    return sites(service)
+    app.serve(settings, site.sites, lambda running: _announce(running, settings))
 
 
 def _announce(running: app.Running, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
-    path = first_start.setup_path(app.system_context(running.service))
+    path = first_start.setup_path(first_start.own_context(running.service))
     print(f"console      {running.service.base_url}/", flush=True)
     if path is not None:
         link = running.service.base_url + path
@@ -156,7 +151,7 @@ def _with_service(options: argparse.Namespace, work: Any) -> Any:
     log.configure("warning", settings.log_format)
     service = app.open_service(settings)
     try:
-        return work(app.system_context(service))
+        return work(first_start.own_context(service))
     finally:
         service.store.close()
 
@@ -203,15 +198,16 @@ def _import_mail(options: argparse.Namespace) -> int:
 
 def _import_paths(ctx: Any, paths: list[str]) -> int:
     shows = sys.stderr.isatty()
+    start = "\r" if shows else ""
 
     def progress(done: int, total: int) -> None:
         if shows:
             filled = BAR_WIDTH * done // max(total, 1)
             bar = "#" * filled + "." * (BAR_WIDTH - filled)
-            print(f"\r[{bar}] {done}/{total}", end="", file=sys.stderr, flush=True)
+            print(f"{start}[{bar}] {done}/{total}", end="", file=sys.stderr, flush=True)
 
     def problem(where: str, reason: str) -> None:
-        print(f"{'\r' if shows else ''}helpdesk: {where}: {reason}", file=sys.stderr)
+        print(f"{start}helpdesk: {where}: {reason}", file=sys.stderr)
 
     counts = mail_import.run(ctx, paths, sys.stdin.buffer, progress, problem)
     if shows:

@@ -19,9 +19,9 @@ import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from server import access, clock, desk, jobs, log, times
-from server.access import actor, tokens
-from server.context import Context, Service
+from server import access, desk, jobs, log
+from server.access import tokens
+from server.context import Service
 from server.desk import first_start, service_settings
 from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs.scheduler import Scheduler, periodic
@@ -125,16 +125,11 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
     service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
     try:
-        first_start.prepare(system_context(service))
+        first_start.prepare(first_start.own_context(service))
     except BaseException:
         store.close()
         raise
     return service
-
-
-def system_context(service: Service) -> Context:
-    """A context in the service's own name, in UTC."""
-    return Context(service, actor.system(), clock.now(), times.zone("UTC"))
 
 
 @periodic("tokens that ended")

@@ -6,7 +6,9 @@ from typing import Any
 
 import peewee
 
-from server.context import Context
+from server import clock, times
+from server.access import actor
+from server.context import Context, Service
 from server.desk.service_settings import get, put
 from server.desk.writing import Writer
 from server.errors import NotFound
@@ -15,6 +17,11 @@ from server.store.transaction import Transaction
 
 APP_NAME = "Token generator"
 SETUP_KEY = "setup_link_sha256"
+
+
+def own_context(service: Service) -> Context:
+    """A context in the service's own name, in UTC."""
+    return Context(service, actor.system(), clock.now(), times.zone("UTC"))
 
 
 def prepare(ctx: Context) -> None:

@@ -1,0 +1,39 @@
+"""The page at the root, the page for what went wrong, and what all pages are rendered with."""
+
+from functools import cache
+from pathlib import Path
+
+from tornado.template import Loader
+
+from server.context import Service
+from server.desk import first_start
+from server.web.server import Request
+
+_FOLDER = Path(__file__).resolve().parent.parent
+
+
+@cache
+def _loader() -> Loader:
+    return Loader(str(_FOLDER / "templates"), autoescape="xhtml_escape")
+
+
+def render(template: str, **values: object) -> str:
+    """A template of console/templates as HTML; values are escaped."""
+    return _loader().load(template).generate(**values).decode("utf-8")
+
+
+@cache
+def stylesheet() -> bytes:
+    """The console's CSS."""
+    return (_FOLDER / "static" / "console.css").read_bytes()
+
+
+def show(service: Service, request: Request, arguments: dict[str, str]) -> str:
+    """Where to go from here."""
+    is_set_up = service.store.read(first_start.has_administrator)
+    return render("start.html", is_set_up=is_set_up, base_url=service.base_url)
+
+
+def problem(message: str) -> str:
+    """A page that says what went wrong."""
+    return render("problem.html", message=message)
