@@ -1,55 +1,82 @@
-"""DOC"""
+"""The activity log: who did what to which record, and when. Which entries there can be is in shared/points.py."""
 
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Key, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Key, Nested, Record, RecordType, Subtotals, Writing
+from server.records.shared import entries
+from server.records.shared.points import POINTS
 from server.search.filters.date import DateFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+
+def event_name(record: Record) -> str:
+    """What people call the activity event of an entry."""
+    point = POINTS.get(record["activity_point"])
+    return point.name if point else str(record["activity_point"])
 
 
 class ActivityLog(RecordType):
-    """DOC"""
+    """One thing that happened: an actor, a target, and a sentence with its placeholders.
+
+    Source: Contexts, Create activity log entry; its fields are ours."""
 
     uri, context = "activity_log", "svc.contexts.activity_log"
-    aliases = ("activity log", "activity logs", "log", "logs", "activity", "activities", "audit log", "audit logs")
+    aliases = (
+        "activity log", "activity logs", "log", "logs", "activity", "activities", "audit log", "audit logs",
+    )  # fmt: skip
     label_names = ("Activity Log", "Activity Logs")
     features = frozenset(("search",))
-    access = Access(
-        read="any worker",
-        create="admin",
-        update="admin",
-        delete="admin",
-    )
+    access = Access(read="target", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "activity_point": Text("Event id, one of the activity events list, or custom.other.", 128, required=True),
+        "activity_point": Text("Id of the activity event, or custom.other.", 128, required=True),
         "actor__context": ContextName("Record type of who did it.", required=True, shown=False),
-        "actor_id": Id("Id of who did it.", required=True, target_from="actor__context", shown=False),
+        "actor_id": Id(
+            "Id of who did it; 0 for the service.", required=True, target_from="actor__context", zero_ok=True,
+            shown=False,
+        ),
         "created": Timestamp("When it happened; now when omitted.", auto="now"),
-        "params": Structure("Entry body: {message, variables, urls}; `{{placeholder}}` in the message is filled from variables. Not a map: ignored or an error.", 16777215, required=True),
-        "target__context": ContextName("Record type it happened to.", required=True, shown=False),
-        "target_id": Id("Id of what it happened to.", required=True, target_from="target__context", shown=False),
+        "params": Structure(
+            "What happened: {message, variables, urls}. `{{placeholder}}` in the message is filled from the variables; "
+            "urls turn them into links.", 16777215, required=True,
+        ),
+        "target__context": ContextName("Record type of what it happened to.", required=True, shown=False),
+        "target_id": Id(
+            "Id of what it happened to; 0 for the service.", required=True, target_from="target__context",
+            zero_ok=True, shown=False,
+        ),
     }
+    indexes = (
+        Index(("target__context", "target_id", "created"), "what happened to a record"),
+        Index(("actor__context", "actor_id", "created"), "what somebody did"),
+        Index(("created",), "the newest entries, and clearing out old ones"),
+    )
     nested = (
         Nested("actor", "*", "Who did it."),
         Nested("target", "*", "What it happened to."),
     )
-    keys = (
-        Key("event", "text", "Readable name of the activity point."),
-    )
+    keys = (Key("event", "text", "What people call the event.", value=lambda record, shown: event_name(record)),)
     filters = (
-        AllWords("Bare words match `activity_point`.", "activity_point", "prefix"),
-        TextFilter("activity", "Exact activity point id; sets allowed.", "activity_point", "exact"),
-        TypeFilter("actor", "Actor is of these record types.", "actor"),
-        DateFilter("created", "When the record was made.", "created"),
+        AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
+        TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
+        TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
+        DateFilter("created", "When it happened.", "created"),
         NumberFilter("id", "Record id.", "id"),
-        TypeFilter("target", "Target is of these record types.", "target"),
+        TypeFilter("target", "What it happened to is of one of these record types.", "target"),
     )
     subtotals = Subtotals(
-        search=("activity", "actor", "target"),
-        virtual=("actor", "actor.type", "target", "target.type"),
+        search=("activity", "actor", "target"), virtual=("actor", "actor.type", "target", "target.type")
     )
+    label_column = "activity_point"
     has_url = False
+
+    def label(self, record: Record) -> str:
+        return entries.one_line(record["params"]) or super().label(record)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "activity_point" in change.new:
+            change.new["activity_point"] = change.new["activity_point"].lower()

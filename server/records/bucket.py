@@ -1,62 +1,152 @@
-"""DOC"""
+"""Buckets: the trays of a group that tickets lie in. Each group has one that new tickets come into."""
 
+import peewee
+
+from server.errors import Conflict, Forbidden
 from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.shared.sending import check_sender
+from server.records.shared.tables import GROUP_MEMBER
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Behind
+from server.store.statements import slot
+from server.store.tables import Index
 
 
 class Bucket(RecordType):
-    """DOC"""
+    """A tray of a group's tickets, such as Inbox or Refunds, with a sender and signature of its own if it needs them.
+
+    Source: Ticket, bucket_id; its fields are ours."""
 
     uri, context = "bucket", "svc.contexts.bucket"
     aliases = ("buckets",)
     label_names = ("Bucket", "Buckets")
-    features = frozenset(("comments", "custom_fields", "links", "search",))
+    features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(
         read="any worker",
-        create="priv + manager of the group, or admin",
-        update="priv + manager of the group, or admin",
-        delete="priv + manager of the group, or admin",
+        create=("privilege", "group managers"),
+        update=("privilege", "group managers"),
+        delete=("privilege", "group managers"),
     )
     fields = {
-        "group_id": Id("Group it belongs to.", "group", required=True, shown=False),
-        "is_default": Bit("Inbox of the group."),
+        "group_id": Id("Group that it belongs to.", "group", required=True, shown=False),
+        "is_default": Bit("New tickets of the group come here. Setting it takes it from the group's other bucket."),
         "name": Text("Bucket name; also the label.", required=True),
-        "reply_address_id": Id("Address replies are sent from; 0 uses the group.", "address", alternatives=("replyto_id",), zero_ok=True, shown=False),
-        "reply_html_template_id": Id("Default mail template; 0 uses the group.", "html_template", zero_ok=True, shown=False),
-        "reply_personal": Text("Sender name on replies; blank uses the group."),
-        "reply_signature_id": Id("Default signature; 0 uses the group.", "email_signature", zero_ok=True, shown=False),
-        "reply_signing_key_id": Id("Signing key; 0 uses the group.", "gpg_private_key", zero_ok=True, shown=False),
-        "updated_at": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
+        "reply_address_id": Id(
+            "Address that replies are sent from, with a mail transport; 0 for the group's.", "address",
+            alternatives=("replyto_id",), zero_ok=True, shown=False,
+        ),
+        "reply_html_template_id": Id(
+            "Default mail template; 0 for the group's.", "html_template", zero_ok=True, shown=False
+        ),
+        "reply_personal": Text("Sender name on replies; blank for the group's."),
+        "reply_signature_id": Id(
+            "Default signature; 0 for the group's.", "email_signature", zero_ok=True, shown=False
+        ),
+        "reply_signing_key_id": Id(
+            "Signing key; 0 for the group's.", "gpg_private_key", zero_ok=True, shown=False
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
     }
+    indexes = (
+        Index(("group_id", "is_default"), "the buckets and the default bucket of a group"),
+        Index(("reply_address_id",), "whether a bucket sends from an address", where='"reply_address_id" <> 0'),
+    )
     nested = (
         Nested("group", "group", "Group."),
         Nested("reply_html_template", "html_template", "Default mail template."),
         Nested("reply_signature", "email_signature", "Default signature."),
         Nested("reply_signing_key", "gpg_private_key", "Signing key."),
-        Nested("replyto", "address", "Address replies are sent from.", column="reply_address_id"),
+        Nested(
+            "replyto", "address", "Address that replies are sent from, written as `reply_address_id`.",
+            column="reply_address_id",
+        ),
     )
     filters = (
-        AllWords("Bare words match `name`.", "name", "partial"),
-        DeepFilter("group", "Record behind `group` matches the query in parentheses.", "group", Behind("group_id")),
-        ChooserFilter("group.id", "By id; comparison and sets as for numbers.", "group_id", target="group"),
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter("group", "The group matches the query.", "group", Behind("group_id")),
+        ChooserFilter("group.id", "Group by id.", "group_id", target="group"),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Bucket name.", "name", "partial"),
-        TextFilter("send.as", "Sender name on replies; blank uses the group.", "reply_personal", "partial"),
-        ChooserFilter("send.from.id", "By id; comparison and sets as for numbers.", "reply_address_id", target="address"),
-        ChooserFilter("signature.id", "By id; comparison and sets as for numbers.", "reply_signature_id", target="email_signature"),
-        ChooserFilter("signing.key.id", "By id; comparison and sets as for numbers.", "reply_signing_key_id", target="gpg_private_key"),
-        ChooserFilter("template.id", "By id; comparison and sets as for numbers.", "reply_html_template_id", target="html_template"),
+        TextFilter("send.as", "Sender name on replies; blank for the group's.", "reply_personal", "partial"),
+        ChooserFilter("send.from.id", "Reply address by id.", "reply_address_id", target="address"),
+        ChooserFilter("signature.id", "Signature by id.", "reply_signature_id", target="email_signature"),
+        ChooserFilter("signing.key.id", "Signing key by id.", "reply_signing_key_id", target="gpg_private_key"),
+        ChooserFilter("template.id", "Mail template by id.", "reply_html_template_id", target="html_template"),
         DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(
         search=("fieldset", "group.id", "links"),
         aliases={"group": "group.id", "signature": "signature.id", "template": "template.id"},
     )
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        actor, group_id = writing.actor, change.value("group_id")
+        if actor.is_admin or not change.changes("group_id"):
+            return
+        if not writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=actor.id, is_manager=1):
+            raise Forbidden(f"only managers of group {group_id} and administrators may put a bucket there")
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.changes("reply_address_id"):
+            check_sender(writing, change.new["reply_address_id"])
+        default = self._default_of(writing, change.value("group_id"))
+        if change.was("is_default") and (not change.value("is_default") or change.changes("group_id")):
+            raise Conflict(
+                "this is the group's default bucket, where its new tickets come; make another bucket the default first",
+                field="is_default",
+            )
+        if default is None:
+            change.new["is_default"] = 1
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        group_id = change.value("group_id")
+        if change.value("is_default"):
+            self._make_default(writing, group_id, change.id)
+        if not change.is_create and change.changes("group_id"):
+            ticket = peewee.Table("ticket", ("group_id", "bucket_id"))
+            writing.tx.run(
+                ("tickets of a bucket that moved",),
+                lambda: ticket.update({ticket.group_id: slot(0)}).where(ticket.bucket_id == slot(1)),
+                (group_id, change.id),
+            )
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        # With its group, the default bucket goes too.
+        if record["is_default"] and writing.record("group", record["group_id"]) is not None:
+            raise Conflict("this is the group's default bucket; make another bucket the default first")
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        group = writing.record("group", record["group_id"])
+        if group is None:
+            return  # the group took its tickets elsewhere before
+        ticket = peewee.Table("ticket", ("bucket_id",))
+        writing.tx.run(
+            ("tickets of a bucket gone",),
+            lambda: ticket.update({ticket.bucket_id: slot(0)}).where(ticket.bucket_id == slot(1)),
+            (group["default_bucket_id"], record["id"]),
+        )
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _default_of(self, writing: Writing, group_id: int) -> Record | None:
+        return writing.find("bucket", group_id=group_id, is_default=1)
+
+    def _make_default(self, writing: Writing, group_id: int, id: int) -> None:
+        table = self.table.sql
+        writing.tx.run(
+            ("one default bucket",),
+            lambda: table.update({table.is_default: 0}).where(
+                table.group_id == slot(0), table.is_default == 1, table.id != slot(1)
+            ),
+            (group_id, id),
+        )
+        writing.set("group", group_id, {"default_bucket_id": id})

@@ -1,58 +1,186 @@
-"""DOC"""
+"""Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom.py."""
 
+from typing import TYPE_CHECKING, Any
+
+from server.errors import AdminOnly, Invalid
 from server.fields.link import ContextName, Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Key, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import custom
+from server.records.shared.tables import CUSTOM_VALUE
 from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.links import LinksFilter
 from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+MAX_OPTIONS, MAX_OPTION_CHARS, MAX_DECIMALS = 1000, 255, 10
+RESERVED = frozenset(("custom", "customfields", "expand", "id", "links", "comments", "comment_count", "watchers"))
+
+
+def load_search_filter(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`search_filter`: the name of the field in searches."""
+    definitions = custom.definitions(shown.tx).by_context
+    names = {each.id: each.filter for listed in definitions.values() for each in listed}
+    return {record["id"]: {"search_filter": names.get(record["id"], "")} for record in records}
 
 
 class CustomField(RecordType):
-    """DOC"""
+    """A field that an administrator gave a record type, or a fieldset. Context and type stay as they were made.
+
+    Source: Record addressing, Custom field; its fields are ours."""
 
     uri, context = "custom_field", "svc.contexts.custom_field"
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
     label_names = ("Custom Field", "Custom Fields")
-    features = frozenset(("comments", "search",))
+    features = frozenset(("comments", "search"))
     access = Access(
-        read="any worker",
-        create="admin for a global field; fieldset writers inside a fieldset",
-        update="admin, or fieldset writers for a field in a fieldset",
-        delete="priv + same as update",
+        read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset")
     )
     fields = {
-        "context": ContextName("Record type that gets the field.", required=True),
-        "custom_fieldset_id": Id("Fieldset it belongs to; 0 for a field on every record of the type.", "custom_fieldset", zero_ok=True, shown=False),
+        "context": ContextName("Record type that gets the field; the fieldset's, if it is in one.", required=True),
+        "custom_fieldset_id": Id(
+            "Fieldset that it belongs to; 0 for a field on every record of the type.", "custom_fieldset", zero_ok=True,
+            shown=False,
+        ),
         "name": Text("Label of the field.", 128, required=True),
-        "params": Structure("Settings of the type: `options` (D, X: array), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), `value_min`/`value_max` (slider), `send_notifications` (W: also notify on activity).", 16777215),
+        "params": Structure(
+            "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
+            "`value_min` and `value_max` (slider), `send_notifications` (W: tell the worker, too).", 16777215,
+        ),
         "pos": Uint("Order, 0 first.", max=100),
-        "type": Text("One-letter type; see README, Custom fields.", required=True, allowed=("C", "D", "E", "F", "I", "L", "M", "N", "O", "S", "T", "U", "W", "X", "Y", "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider")),
-        "updated_at": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
-        "uri": Text("Name usable instead of custom_<id> in fields and expand.", 200, required=True, unique=True, pattern=r"[A-Za-z0-9_]*"),
+        "type": Text("Kind of value, by letter or id.", required=True, allowed=tuple(custom.KINDS), exact=True),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+        "uri": Text(
+            "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.", 200, required=True,
+            unique=True, pattern=r"[A-Za-z0-9_]*",
+        ),
     }
-    nested = (
-        Nested("custom_fieldset", "custom_fieldset", "Fieldset."),
-    )
+    indexes = (Index(("context", "pos"), "the fields of a record type"),)
+    bumps = {"fields": ()}
+    nested = (Nested("custom_fieldset", "custom_fieldset", "Fieldset."),)
     keys = (
-        Key("search_filter", "text", "Filter name the field gets in search queries.", on_expand=True),
-        Key("type_label", "text", "Readable type."),
+        Key("search_filter", "text", "Name of the field in searches.", on_expand=True),
+        Key("type_label", "text", "Kind of value, in words.", value=lambda record, shown: custom.KINDS[record["type"]]),
     )
+    expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
-        AllWords("Bare words match `name`.", "name", "partial"),
-        TextFilter("context", "Exact full context id.", "context", "exact"),
-        ChooserFilter("fieldset.id", "By id; comparison and sets as for numbers.", "custom_fieldset_id", target="custom_fieldset"),
+        AllWords("Bare words are looked for in the label.", "name", "partial"),
+        TextFilter("context", "Record type, by its full context.", "context", "exact"),
+        DeepFilter("fieldset", "In a matching fieldset.", "custom_fieldset", Behind("custom_fieldset_id")),
+        ChooserFilter("fieldset.id", "Fieldset by id.", "custom_fieldset_id", target="custom_fieldset"),
         NumberFilter("id", "Record id.", "id"),
+        LinksFilter("links", "Linked to a record of these types; any or none.", "svc.contexts.custom_field"),
         TextFilter("name", "Label of the field.", "name", "partial"),
         NumberFilter("pos", "Order, 0 first.", "pos"),
-        TextFilter("type", "Exact type letter; sets allowed.", "type", "exact"),
+        TextFilter("type", "Kind of value, exact; lists are fine.", "type", "exact"),
         DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("uri", "Name usable instead of custom_<id> in fields and expand.", "uri", "partial"),
+        TextFilter("uri", "Name that stands for custom_<id>.", "uri", "partial"),
     )
-    subtotals = Subtotals(
-        search=("context", "fieldset.id", "links", "type"),
-        aliases={"fieldset": "fieldset.id"},
-    )
+    subtotals = Subtotals(search=("context", "fieldset.id", "links", "type"), aliases={"fieldset": "fieldset.id"})
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        if writing.actor.is_admin or not change.changes("custom_fieldset_id"):
+            return
+        fieldset_id = change.value("custom_fieldset_id")
+        if not fieldset_id:
+            raise AdminOnly("only administrators make fields that stand on every record of a type")
+        writing.require("update", "custom_fieldset", fieldset_id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        for name in ("context", "type"):
+            if not change.is_create and change.changes(name):
+                raise Invalid(f"{name}: stays as it was made; make another field instead", field=name)
+        if change.is_create or change.changes("custom_fieldset_id"):
+            self._check_fieldset(change, writing)
+        if "uri" in change.new:
+            self._check_uri(change)
+        if change.is_create or "params" in change.new:
+            change.new["params"] = self._params(change.value("type"), change.new.get("params") or {})
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(CUSTOM_VALUE, field_id=record["id"])
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _check_fieldset(self, change: Change, writing: Writing) -> None:
+        target = self.registry.find(change.value("context"))
+        if target is None or "custom_fields" not in target.features:
+            raise Invalid(f"context: {change.value('context')} has no custom fields", field="context")
+        fieldset_id = change.value("custom_fieldset_id")
+        fieldset = writing.record("custom_fieldset", fieldset_id) if fieldset_id else None
+        if fieldset is not None and fieldset["context"] != change.value("context"):
+            raise Invalid(
+                f"context: the fieldset is for {fieldset['context']}, so its fields are too", field="context"
+            )
+
+    def _check_uri(self, change: Change) -> None:
+        uri = change.new["uri"]
+        target = self.registry.type(change.value("context"))
+        taken = {*target.fields, *target.alternatives, *(key.name for key in target.keys), *target.expand_by_name}
+        if uri.isdigit() or uri.lower().startswith("custom_"):
+            raise Invalid(f"uri: '{uri}' could be taken for the number of a field; begin with a word", field="uri")
+        if uri in taken | RESERVED:
+            raise Invalid(f"uri: '{uri}' is a name that {target.uri} has already", field="uri")
+
+    def _params(self, kind: str, given: Any) -> dict[str, Any]:
+        """The settings of one kind, checked. Raises Invalid."""
+        if not isinstance(given, dict):
+            if given:
+                raise Invalid("params: takes a map", field="params")
+            given = {}
+        params = dict(given)
+        if kind in ("D", "X"):
+            params["options"] = _options(params.get("options"))
+        elif kind in ("L", custom.LINKS):
+            params["context"] = self._context(params.get("context"))
+        elif kind == "O":
+            params["decimal_at"] = _whole(params, "decimal_at", 0, 0, MAX_DECIMALS)
+        elif kind == custom.SLIDER:
+            low = _whole(params, "value_min", 0, -(2**53), 2**53)
+            high = _whole(params, "value_max", 100, -(2**53), 2**53)
+            if low >= high:
+                raise Invalid(f"params: value_min {low} must be below value_max {high}", field="params")
+            params |= {"value_min": low, "value_max": high}
+        return params
+
+    def _context(self, name: Any) -> str:
+        target = self.registry.find(str(name or "").lower())
+        if target is None:
+            raise Invalid(f"params: context '{str(name or '')[:80]}' is not a record type", field="params")
+        return target.context
+
+
+def _options(listed: Any) -> list[str]:
+    if isinstance(listed, dict):
+        listed = list(listed.values())
+    if isinstance(listed, str):
+        listed = [line.strip() for line in listed.splitlines()]
+    options = [str(option) for option in listed or [] if isinstance(option, (str, int, float)) and str(option)]
+    if not options or len(options) > MAX_OPTIONS or any(len(option) > MAX_OPTION_CHARS for option in options):
+        raise Invalid(
+            f"params: options must be a list of 1 to {MAX_OPTIONS} texts of at most {MAX_OPTION_CHARS} characters",
+            field="params",
+        )
+    return list(dict.fromkeys(options))
+
+
+def _whole(params: dict[str, Any], name: str, default: int, low: int, high: int) -> int:
+    text = str(params.get(name, "")).strip() or str(default)
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 18 and low <= int(text) <= high):
+        raise Invalid(f"params: {name} '{text[:50]}' is not a whole number from {low} to {high}", field="params")
+    return int(text)

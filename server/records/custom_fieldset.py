@@ -1,57 +1,92 @@
-"""DOC"""
+"""Custom fieldsets: custom fields that belong together, and stand only on the records that they are attached to."""
 
-from server.fields.link import ContextName, Id
+from typing import Any
+
+import peewee
+
+from server.errors import Invalid
+from server.fields.link import ContextName
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Expand, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import maps, owners
+from server.records.shared.tables import FIELDSET_USE
 from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import BehindContext
+from server.store.statements import slot
+from server.store.tables import Index
+
+FIELDS = "custom_field"
+
+
+def load_fields(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`custom_fields`: the fields of the set as a list."""
+    pairs = maps.pairs_behind(shown, FIELDS, "custom_fieldset_id", records)
+    fields = maps.by_id(shown, FIELDS, {id for _, id in pairs})
+    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    for fieldset_id, field_id in pairs:
+        if field_id in fields:
+            found[fieldset_id].append(fields[field_id])
+    return {id: {"custom_fields": sorted(listed, key=lambda each: each["pos"])} for id, listed in found.items()}
 
 
 class CustomFieldset(RecordType):
-    """DOC"""
+    """A named set of custom fields for records of one type, owned by whoever keeps it.
+
+    Source: Contexts, List contexts; its fields are ours."""
 
     uri, context = "custom_fieldset", "svc.contexts.custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")
     label_names = ("Custom Fieldset", "Custom Fieldsets")
-    features = frozenset(("comments", "links", "search",))
+    features = frozenset(("comments", "links", "search"))
     access = Access(
-        read="owner-read rule",
-        create="priv + may own as the given owner",
-        update="priv + owner-write rule",
-        delete="priv + owner-write rule",
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
     )
     fields = {
-        "context": ContextName("Record type it applies to.", required=True),
+        "context": ContextName("Record type that it is for; stays while it has fields.", required=True),
         "name": Text("Fieldset name; also the label.", required=True),
-        "owner__context": ContextName("Record type that owns the record: app, group, role, worker (bot where bots exist). Alias or full context id in, full id out.", required=True, shown=False),
-        "owner_id": Id("Id of the owning record; 0 when the owner is the app. The caller must be allowed to own as that record.", required=True, target_from="owner__context", shown=False),
-        "updated_at": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
+        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
     }
-    nested = (
-        Nested("owner", "*", "Owner."),
-    )
-    expands = (
-        Expand("custom_fields", "records", "Array of the fields in the set.", LOADER, "custom_field"),
-    )
+    indexes = (Index(("context",), "the fieldsets of a record type"),)
+    bumps = {"fields": ()}
+    nested = (Nested("owner", "*", "Owner."),)
+    expands = (Expand("custom_fields", "records", "The fields of the set, as a list.", load_fields, FIELDS),)
     filters = (
-        AllWords("Bare words match `name`.", "name", "partial"),
-        TextFilter("context", "Exact full context id.", "context", "exact"),
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        TextFilter("context", "Record type, by its full context.", "context", "exact"),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Fieldset name.", "name", "partial"),
-        TypeFilter("owner", "Owner is of these record types; any/none as values.", "owner"),
-        DeepFilter("owner.app", "Owned by the app; any word.", "app", BehindContext("owner", "svc.contexts.app")),
-        DeepFilter("owner.bot", "Owner is a matching bot.", "bot", BehindContext("owner", "svc.contexts.bot")),
-        DeepFilter("owner.group", "Owner is a matching group.", "group", BehindContext("owner", "svc.contexts.group")),
-        DeepFilter("owner.role", "Owner is a matching role.", "role", BehindContext("owner", "svc.contexts.role")),
-        DeepFilter("owner.worker", "Owner is a matching worker.", "worker", BehindContext("owner", "svc.contexts.worker")),
+        *owners.filters("app", "bot", "group", "role", "worker"),
         DateFilter("updated", "Last change.", "updated_at"),
     )
-    subtotals = Subtotals(
-        search=("context", "links", "owner"),
-        virtual=("owner",),
-    )
+    subtotals = Subtotals(search=("context", "links", "owner"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+        if not change.is_create and change.changes("context") and writing.find(FIELDS, custom_fieldset_id=change.id):
+            raise Invalid("context: stays while the fieldset has fields", field="context")
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for field_id in self._field_ids(record["id"], writing):
+            writing.delete(FIELDS, field_id)
+        writing.tx.delete(FIELDSET_USE, fieldset_id=record["id"])
+
+    def _field_ids(self, id: int, writing: Writing) -> list[int]:
+        field = peewee.Table(FIELDS, ("id", "custom_fieldset_id"))
+        rows = writing.tx.rows(
+            ("fields of a fieldset",),
+            lambda: field.select(field.id).where(field.custom_fieldset_id == slot(0)),
+            (id,),
+        )
+        return [row[0] for row in rows]

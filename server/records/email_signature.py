@@ -1,56 +1,60 @@
-"""DOC"""
+"""Signatures: the lines under the mail that a group or bucket sends."""
 
-from server.fields.link import ContextName, Id
+from server.fields.link import APP
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.shared import owners
+from server.records.shared.references import redirect
 from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import BehindContext
+
+# Where a signature's id stands in other records.
+REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"), ("html_template", "signature_id"))
 
 
 class EmailSignature(RecordType):
-    """DOC"""
+    """A template of closing lines, as plain text and as HTML, owned by the service or a group. Source: Ours."""
 
     uri, context = "email_signature", "svc.contexts.email.signature"
     aliases = ("email signature", "email signatures", "signature", "signatures")
     label_names = ("Email Signature", "Email Signatures")
     tier = 2
-    features = frozenset(("attachments", "comments", "custom_fields", "links", "search",))
+    features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(
-        read="owner-read rule",
-        create="priv + may own as the given owner",
-        update="priv + owner-write rule",
-        delete="priv + owner-write rule",
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
     )
     fields = {
         "name": Text("Name; also the label.", required=True),
-        "owner__context": ContextName("app or group only.", required=True, shown=False),
-        "owner_id": Id("Id of the owning record; 0 when the owner is the app. The caller must be allowed to own as that record.", target_from="owner__context", shown=False),
-        "signature": Text("Plain template.", 16777215, required=True),
-        "signature_html": Text("HTML template.", 16777215),
-        "updated_at": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
+        "owner__context": owners.context_field("Record type of the owner: app or group.", (APP, owners.GROUP)),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "signature": Text("Template of the plain text.", 16777215, required=True),
+        "signature_html": Text("Template of the HTML.", 16777215),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
     }
-    nested = (
-        Nested("owner", "*", "Owner."),
-    )
+    nested = (Nested("owner", "*", "Owner."),)
     filters = (
-        AllWords("Bare words match `name`.", "name", "partial"),
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Name.", "name", "partial"),
-        TypeFilter("owner", "Owner is of these record types; any/none as values.", "owner"),
-        DeepFilter("owner.app", "Owned by the app; any word.", "app", BehindContext("owner", "svc.contexts.app")),
-        DeepFilter("owner.bot", "Owner is a matching bot.", "bot", BehindContext("owner", "svc.contexts.bot")),
-        DeepFilter("owner.group", "Owner is a matching group.", "group", BehindContext("owner", "svc.contexts.group")),
-        DeepFilter("owner.role", "Owner is a matching role.", "role", BehindContext("owner", "svc.contexts.role")),
-        DeepFilter("owner.worker", "Owner is a matching worker.", "worker", BehindContext("owner", "svc.contexts.worker")),
-        TextFilter("signature", "Plain template.", "signature", "partial"),
+        *owners.filters("app", "bot", "group", "role", "worker"),
+        TextFilter("signature", "Template of the plain text.", "signature", "partial"),
         DateFilter("updated", "Last change.", "updated_at"),
     )
-    subtotals = Subtotals(
-        search=("fieldset", "links", "owner"),
-        virtual=("owner",),
-    )
+    subtotals = Subtotals(search=("fieldset", "links", "owner"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for table, column in REFERENCES:
+            redirect(writing.tx, table, column, record["id"])

@@ -1,65 +1,101 @@
-"""DOC"""
+"""Notifications: what a worker is told of, because they own or watch a record, or were mentioned."""
 
+import json
+
+from server.errors import Forbidden
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Key, Nested, RecordType, Subtotals
+from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import entries
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+
+def where_it_leads(record: Record, shown: Shown) -> str:
+    """The page of the record that it is about, else the entry's own address, "" when there is neither."""
+    page_of = entries.pages(shown)
+    about = page_of(record["target__context"], record["target_id"]) if record["target__context"] else ""
+    return about or entries.first_url(record["params"], page_of)
 
 
 class Notification(RecordType):
-    """DOC"""
+    """One entry of a worker's inbox, unread until they saw it. Only the worker and administrators see it.
+
+    Source: Events; its fields are ours."""
 
     uri, context = "notification", "svc.contexts.notification"
     aliases = ("notifications", "alert", "alerts")
     label_names = ("Notification", "Notifications")
     tier = 2
-    features = frozenset(("links", "search",))
+    features = frozenset(("links", "search"))
     access = Access(
-        read="any worker (source); ours: its worker and admins",
-        create="priv; worker_id must be the caller unless admin",
-        update="its worker or admin",
-        delete="priv + its worker or admin",
+        read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
     )
     fields = {
-        "activity_point": Text("Event id, or custom.other.", required=True),
+        "activity_point": Text("Id of the activity event, or custom.other.", required=True),
         "created": Timestamp("When it was raised; now when omitted.", auto="now"),
         "is_read": Bit("Seen by the worker."),
-        "params": Structure("Entry body {message, variables, urls} as in activity_log.", required=True, shown=False),
-        "target__context": ContextName("Record type it is about.", shown=False),
-        "target_id": Id("Id of the record it is about.", target_from="target__context", shown=False),
-        "worker_id": Id("Worker notified.", "worker", required=True, alternatives=("assignee_id",), shown=False),
+        "params": Structure(
+            "What happened: {message, variables, urls}, as in an activity entry.", required=True, shown=False
+        ),
+        "target__context": ContextName("Record type that it is about.", blank_ok=True, shown=False),
+        "target_id": Id(
+            "Id of the record that it is about.", target_from="target__context", zero_ok=True, shown=False
+        ),
+        "worker_id": Id(
+            "Worker who is told.", "worker", required=True, alternatives=("assignee_id",), shown=False
+        ),
     }
+    indexes = (
+        Index(("worker_id", "is_read", "id"), "a worker's unread notifications, newest first"),
+        Index(("target__context", "target_id"), "the notifications about a record"),
+    )
     nested = (
-        Nested("assignee", "worker", "Worker notified.", column="worker_id"),
-        Nested("target", "*", "Record it is about."),
+        Nested("assignee", "worker", "Worker who is told, written as `worker_id`.", column="worker_id"),
+        Nested("target", "*", "Record that it is about."),
     )
     keys = (
-        Key("event_json", "text", "Entry body as JSON text."),
-        Key("message", "text", "The entry as text."),
-        Key("message_html", "text", "The entry as HTML."),
-        Key("url", "url", "Where it leads."),
-        Key("url_markread", "url", "Address that marks it read and forwards."),
+        Key(
+            "event_json", "text", "What happened, as JSON text.",
+            value=lambda record, shown: json.dumps(record["params"], ensure_ascii=False),
+        ),
+        Key("message", "text", "The entry as text.", value=lambda record, shown: entries.plain_text(record["params"])),
+        Key(
+            "message_html", "text", "The entry as HTML.",
+            value=lambda record, shown: entries.html(record["params"], entries.pages(shown)),
+        ),
+        Key("url", "url", "Where it leads.", value=where_it_leads),
+        Key(
+            "url_markread", "url", "Address that marks it as read and leads on.",
+            value=lambda record, shown: shown.address(f"/notifications/{record['id']}"),
+        ),
     )
     filters = (
-        AllWords("Bare words match `activity_point`.", "activity_point", "partial"),
-        TextFilter("activity", "Exact activity point id; sets allowed.", "activity_point", "exact"),
-        DateFilter("created", "When the record was made.", "created"),
+        AllWords("Bare words are looked for in the activity event's id.", "activity_point", "partial"),
+        TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
+        DateFilter("created", "When it was raised.", "created"),
         NumberFilter("id", "Record id.", "id"),
         FlagFilter("isRead", "Seen by the worker.", "is_read"),
         DeepFilter("worker", "For a matching worker.", "worker", Behind("worker_id")),
-        ChooserFilter("worker.id", "By id; comparison and sets as for numbers.", "worker_id", target="worker"),
+        ChooserFilter("worker.id", "For a worker by id.", "worker_id", target="worker"),
     )
-    subtotals = Subtotals(
-        search=("activity", "isRead", "worker.id"),
-        aliases={"worker": "worker.id"},
-    )
+    subtotals = Subtotals(search=("activity", "isRead", "worker.id"), aliases={"worker": "worker.id"})
+    label_column = "activity_point"
     has_links_filter = False
     has_url = False
+
+    def label(self, record: Record) -> str:
+        return entries.one_line(record["params"]) or super().label(record)
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        actor = writing.actor
+        if not actor.is_admin and change.value("worker_id") != actor.id:
+            raise Forbidden("worker_id: only administrators may notify somebody else", field="worker_id")

@@ -1,44 +1,92 @@
-"""DOC"""
+"""OAuth apps: programs that workers let in, with a client id, a secret and scopes. Not tokens; those are in access/."""
 
+from server.fields.flag import Bit
 from server.fields.text import Text, Url
 from server.fields.time import Timestamp
-from server.records.base import Access, RecordType, Subtotals
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.shared import scopes
+from server.records.shared.secrets import digest, random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Column, Index
+
+ID_CHARS, SECRET_CHARS = 32, 64
 
 
 class OAuthApp(RecordType):
-    """DOC"""
+    """A program that acts for workers who consented, within its scopes.
+
+    Of the secret only a hash is kept; a generated one is told once, in the answer that made it. The secret before the
+    present one goes on working, so that it can be changed without a gap. Source: Authentication, Creating an OAuth app.
+    """
 
     uri, context = "oauth_app", "svc.contexts.oauth.app"
     aliases = ("oauth app", "oauth apps")
     label_names = ("Oauth App", "Oauth Apps")
-    features = frozenset(("comments", "custom_fields", "links", "search",))
-    access = Access(
-        read="admin",
-        create="admin",
-        update="admin",
-        delete="admin",
-    )
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "callback_url": Url("Where the app takes the login answer; http or https.", required=True),
-        "client_id": Text("Public identifier; 32 random lower-case characters when generated.", unique=True, auto="generated"),
-        "client_secret": Text("Secret; 64 random lower-case characters when generated. Never returned by the records API.", auto="generated", shown=False),
+        "callback_url": Text(
+            "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
+            "uses the token generator.", 65535, required=True, exact=True,
+        ),
+        "client_id": Text(
+            "Public identifier; 32 random lower-case letters and digits when omitted.", unique=True, auto="generated"
+        ),
+        "client_secret": Text(
+            "Secret; 64 random lower-case letters and digits when omitted. Blank on a change makes a new one. Never "
+            "returned again.", auto="generated", exact=True, stored=False,
+        ),
+        "is_pkce_required": Bit("Logins must use a code challenge; public apps always must.", origin="ours"),
+        "is_public": Bit("The app cannot keep a secret, such as one that runs in a browser.", origin="ours"),
         "name": Text("Name of the integration; also the label.", required=True),
-        "scopes": Text("YAML map of scope key to label and endpoints.", 16777216, auto="built_in", form="yaml"),
-        "updated_at": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
+        "scopes": Text(
+            "YAML map of scope ids to label and endpoints; one scope `api` for everything when omitted.",
+            scopes.MAX_CHARS, auto="built_in", exact=True,
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
         "url": Url("Home page of the app."),
     }
+    columns = (Column("client_secret_hash", "TEXT"), Column("previous_secret_hash", "TEXT"))
+    indexes = (Index(("client_id",), "the app of a token request", unique=True),)
+    bumps = {"access": ()}
     filters = (
-        AllWords("Bare words match `name`.", "name", "partial"),
-        TextFilter("callbackUrl", "Where the app takes the login answer.", "callback_url", "partial"),
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        TextFilter("callbackUrl", "Where the app takes the answer of a login.", "callback_url", "partial"),
         TextFilter("clientId", "Public identifier.", "client_id", "prefix"),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Name of the integration.", "name", "partial"),
         DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("url", "Home page of the app; blank when none.", "url", "partial"),
+        TextFilter("url", "Home page of the app; null for none.", "url", "partial"),
     )
-    subtotals = Subtotals(
-        search=("fieldset", "links"),
-    )
+    subtotals = Subtotals(search=("fieldset", "links"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        new = change.new
+        if change.is_create and not new.get("scopes"):
+            new["scopes"] = scopes.DEFAULT
+        elif "scopes" in new:
+            scopes.parse(new["scopes"])
+        if change.is_create and not new.get("client_id"):
+            new["client_id"] = random_text(ID_CHARS)
+        self._secret(change)
+
+    def _secret(self, change: Change) -> None:
+        """Public apps have no secret; the others get one when they need it, or when it is asked for."""
+        new = change.new
+        if change.value("is_public"):
+            new["client_secret_hash"] = new["previous_secret_hash"] = ""
+            return
+        present = change.was("client_secret_hash")
+        given = change.extras.get("client_secret")
+        if given is None and present:
+            return
+        secret = given or random_text(SECRET_CHARS)
+        if not given:
+            change.extras["shown_once"] = {"client_secret": secret}
+        new["client_secret_hash"] = digest(secret)
+        if present != new["client_secret_hash"]:
+            new["previous_secret_hash"] = present

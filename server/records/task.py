@@ -1,75 +1,136 @@
-"""DOC"""
+"""Tasks: things to do, with an owner and a deadline, beside tickets."""
+
+from typing import TYPE_CHECKING
 
 from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.structure import Fieldsets
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Event, Key, Nested, RecordType, Subtotals
+from server.fields.word import Word
+from server.records.base import Access, Change, Event, Key, Nested, RecordType, Subtotals, Writing
+from server.records.shared.comment_text import comment_words
+from server.search.ast import Text as SearchText
+from server.search.conditions import Condition, compared, equals
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Behind
 from server.search.filters.worker import WorkerFilter
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+OPEN, CLOSED, WAITING = 0, 1, 2  # not in the order of a ticket's
+STATUSES = {"open": OPEN, "waiting": WAITING, "closed": CLOSED}
+WORDS = {number: word for word, number in STATUSES.items()}
+YES, NO = ("yes", "y", "true"), ("no", "n", "false")
+
+
+class TaskStatusFilter(ChoiceFilter):
+    """By word, first letter or number; `isCompleted:yes` is closed, `isCompleted:no` is the rest."""
+
+    def one(self, text: SearchText, scope: "Scope") -> Condition:
+        word = text.value.strip().lower()
+        if word in YES:
+            return equals(self.column, CLOSED)
+        return compared(self.column, "!=", CLOSED) if word in NO else super().one(text, scope)
 
 
 class Task(RecordType):
-    """DOC"""
+    """Something to do: open, waiting for a date, or closed. Source: Records; its fields are ours."""
 
     uri, context = "task", "svc.contexts.task"
     aliases = ("tasks",)
     label_names = ("Task", "Tasks")
-    features = frozenset(("comments", "custom_fields", "links", "search", "watchers",))
-    access = Access(
-        read="any worker",
-        create="priv",
-        update="priv",
-        delete="priv",
-    )
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
-        "completed": Timestamp("When it was completed. Ours: set to now when the status becomes closed, to 0 when it leaves closed, unless sent."),
+        "completed": Timestamp(
+            "When it was completed: set to now when the status becomes closed and to 0 when it leaves closed, unless "
+            "it is sent."
+        ),
         "created": Timestamp("When the task was made; now when omitted.", auto="now"),
         "due": Timestamp("Deadline."),
-        "fieldsets": Fieldsets("Ids of custom fieldsets to attach, array or comma-separated; a `-` prefix detaches."),
+        "fieldsets": Fieldsets(
+            "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
+        ),
         "importance": Uint("0 least, 100 most.", default=50, max=100),
-        "owner_id": Id("Assigned worker; 0 none.", "worker", zero_ok=True, shown=False),
+        "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, shown=False),
         "reopen": Timestamp("When a waiting task returns to open."),
-        "status": Text("Only the first letter counts (o, w, c), any case; anything else is an error.", alternative_to="status_id", allowed=("open", "waiting", "closed")),
-        "status_id": Uint("0 open, 1 closed, 2 waiting. Mind the order: not the same as tickets.", alternatives=("status",), max=3),
+        "status": Word(
+            "open, waiting or closed; the first letter counts, in any case.", ("open", "waiting", "closed"),
+            alternative_to="status_id",
+        ),
+        "status_id": Uint(
+            "0 open, 1 closed, 2 waiting. Not in the order of a ticket's.", alternatives=("status",), max=WAITING
+        ),
         "title": Text("What to do; also the label.", required=True),
-        "updated": Timestamp("Last change; set to now on every write unless sent.", auto="now", auto_update="now"),
+        "updated": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
     }
-    nested = (
-        Nested("owner", "worker", "Assigned worker."),
+    indexes = (
+        Index(("owner_id", "status_id"), "a worker's open tasks"),
+        Index(("status_id", "due"), "open tasks by deadline"),
+        Index(("reopen",), "waiting tasks that are due to reopen", where='"reopen" <> 0'),
     )
+    summary = ("status_id", "owner_id")
+    nested = (Nested("owner", "worker", "Assigned worker."),)
     keys = (
-        Key("is_completed", "boolean", "JSON true when closed."),
-        Key("status", "text", "open, waiting or closed."),
+        Key(
+            "is_completed", "boolean", "Whether it is closed.",
+            value=lambda record, shown: record["status_id"] == CLOSED,
+        ),
+        Key(
+            "status", "text", "open, waiting or closed.",
+            value=lambda record, shown: WORDS.get(record["status_id"], "open"),
+        ),
     )
     filters = (
-        AllWords("Bare words match `title`.", "title", "partial"),
-        WordsFilter("comments", "Text of comments on the task.", INDEX),
-        DateFilter("completed", "When it was completed; 0 when not.", "completed"),
+        AllWords("Bare words are looked for in the title.", "title", "partial"),
+        comment_words("svc.contexts.task", "Words in the comments on the task."),
+        DateFilter("completed", "When it was completed; never for one that is not.", "completed"),
         DateFilter("created", "When the record was made.", "created"),
         DateFilter("due", "Deadline.", "due"),
         NumberFilter("id", "Record id.", "id"),
         NumberFilter("importance", "0 least, 100 most.", "importance"),
-        DeepFilter("owner", "Record behind `owner` matches the query in parentheses.", "worker", Behind("owner_id")),
-        WorkerFilter("owner.id", "Id of the owner.", "owner_id"),
+        DeepFilter("owner", "The owner matches the query.", "worker", Behind("owner_id")),
+        WorkerFilter("owner.id", "The owner: me, ids, names, any, none.", "owner_id"),
         DateFilter("reopen", "When a waiting task returns to open.", "reopen"),
-        ChoiceFilter("status", "First letter or number; sets and negation allowed.", "status_id", CHOICES, aliases=("isCompleted",)),
+        TaskStatusFilter(
+            "status", "First letter or number; lists and negation are fine.", "status_id", STATUSES,
+            aliases=("isCompleted",),
+        ),
         TextFilter("title", "What to do.", "title", "partial"),
         DateFilter("updated", "Last change.", "updated"),
     )
     subtotals = Subtotals(
-        search=("fieldset", "importance", "links", "owner.id", "status", "watchers"),
-        aliases={"owner": "owner.id"},
+        search=("fieldset", "importance", "links", "owner.id", "status", "watchers"), aliases={"owner": "owner.id"}
     )
     events = (
-        Event("task.created", "created with a title"),
-        Event("task.status.completed", "status became closed by an update"),
+        Event("task.created", "created"),
+        Event("task.status.completed", "the status became closed by a change"),
     )
     label_column = "title"
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        word = change.extras.get("status")
+        if word:
+            change.new["status_id"] = STATUSES[word]
+        if not change.changes("status_id") or "completed" in change.new:
+            return
+        if change.value("status_id") == CLOSED:
+            change.new["completed"] = writing.now
+        elif change.was("status_id") == CLOSED:
+            change.new["completed"] = 0
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        variables = {"target": change.value("title")}
+        if change.is_create:
+            writing.log("task.created", self.context, change.id, variables)
+        elif change.changes("status_id") and change.value("status_id") == CLOSED:
+            writing.log("task.status.completed", self.context, change.id, variables)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
+from server.errors import NotFound
+from server.records.parts import Shown
 from server.records.shared.points import PLACEHOLDER
 
 MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
@@ -59,6 +61,19 @@ def safe_url(url: str, page_of: PageOf) -> str:
         return page_of(record[1], int(record[2]))
     is_web = text.lower().startswith(("http://", "https://"))
     return text if is_web and not any(char <= " " for char in text) else ""
+
+
+def pages(shown: Shown) -> PageOf:
+    """The pages of records as one caller sees them."""
+
+    def page_of(context: str, id: int) -> str:
+        try:
+            record_type = shown.type(context)
+        except NotFound:
+            return ""
+        return shown.address(f"/profiles/{record_type.uri}/{id}") if record_type.has_url and id else ""
+
+    return page_of
 
 
 def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:

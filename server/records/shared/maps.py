@@ -1,0 +1,64 @@
+"""Expands that answer `{id: dictionary}` for records found through a column or a table between."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import peewee
+
+from server.records.parts import Record, Shown
+from server.store.statements import in_list, slot
+from server.store.tables import Table
+
+Pairs = list[tuple[int, int]]
+
+
+def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
+    """The (own id, other id) pairs of a table between for many records, in order. One statement."""
+    columns = peewee.Table(table.name, table.names)
+    mine, others = getattr(columns, own), getattr(columns, other)
+
+    def build() -> Any:
+        query = columns.select(mine, others).where(in_list(mine, slot(0))).order_by(mine, others)
+        for place, name in enumerate(only, start=1):
+            query = query.where(getattr(columns, name) == slot(place))
+        return query
+
+    key = ("pairs", table.name, own, other, *only)
+    return [(row[0], row[1]) for row in shown.tx.rows(key, build, (_ids(records), *only.values()))]
+
+
+def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record]) -> Pairs:
+    """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
+    others = peewee.Table(table, ("id", column))
+    pointer = getattr(others, column)
+    return [
+        (row[0], row[1])
+        for row in shown.tx.rows(
+            ("pairs behind", table, column),
+            lambda: others.select(pointer, others.id).where(in_list(pointer, slot(0))).order_by(pointer, others.id),
+            (_ids(records),),
+        )
+    ]
+
+
+def by_id(shown: Shown, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
+    """The dictionaries of the readable records among these. One statement for the type."""
+    found = shown.records(uri, ids)
+    shown_records = shown.dictionaries(uri, found, expand)
+    return {record["id"]: dictionary for record, dictionary in zip(found, shown_records, strict=True)}
+
+
+def as_map(
+    name: str, records: Sequence[Record], pairs: Iterable[tuple[int, int]], others: dict[int, dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """{own id: {name: {other id: dictionary}}}, the answer of an expand's loader."""
+    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    for own, other in pairs:
+        if other in others:
+            found[own][str(other)] = others[other]
+    return {own: {name: each} for own, each in found.items()}
+
+
+def _ids(records: Sequence[Record]) -> str:
+    return json.dumps([record["id"] for record in records])

@@ -1,0 +1,16 @@
+"""Addresses that groups and buckets send mail from."""
+
+from server.errors import Invalid
+from server.records.parts import Writing
+
+
+def check_sender(writing: Writing, address_id: int) -> None:
+    """Mail can be sent from this address: it has a mail transport. 0 is none. Raises Invalid."""
+    if not address_id:
+        return
+    address = writing.record("address", address_id)
+    if address is None or not address["mail_transport_id"]:
+        raise Invalid(
+            f"reply_address_id: address {address_id} has no mail transport; give it one in mail_transport_id first",
+            field="reply_address_id",
+        )
