@@ -90,7 +90,7 @@ def finish_setup(ctx: Context, code: str, fields: dict[str, Any]) -> int:
         put(tx, SETUP_KEY, "")
         group = writing.find("group", is_default=1)
         if group is not None:
-            writing.update("group", group["id"], {"members": {"manager": str(id)}})
+            writing.update("group", group["id"], {"members": {id: "manager"}})
         return id
 
     return ctx.service.store.write(write)

@@ -9,7 +9,7 @@ from typing import Any
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, linking
+from server.desk import activity, linking, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -20,6 +20,7 @@ from server.search.compile import Scope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse
 from server.search.select import search
+from server.settings import BY_NAME
 from server.store import blobs, fulltext
 from server.store.transaction import Transaction
 
@@ -132,7 +133,9 @@ class Writer:
         self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))
 
     def setting(self, name: str) -> Any:
-        return getattr(self.ctx.service.settings, name)
+        if name in BY_NAME:
+            return getattr(self.ctx.service.settings, name)
+        return service_settings.get(self.tx, name)
 
     def texts_changed(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)

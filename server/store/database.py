@@ -69,6 +69,7 @@ class Store:
     def _open(self, can_write: bool) -> apsw.Connection:
         if not can_write and not self.path.exists():
             raise Damaged(f"there is no database at {self.path}")
+        is_old = self.path.exists() and self.path.stat().st_size > 0
         try:
             connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_PREPARED)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -81,6 +82,8 @@ class Store:
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             if can_write:
+                if not is_old:  # into the file itself, before the log takes the changes: the header tells whose it is
+                    connection.execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=FULL").fetchall()
                 connection.execute("PRAGMA journal_size_limit=67108864").fetchall()

@@ -45,6 +45,7 @@ def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Tex
 
 def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -> None:
     """Run due migrations, then add what is missing: tables, columns, indexes, triggers, full-text indexes."""
+    store.read(_refuse_newer)
     due, is_new = store.read(_due_migrations)
     if due and not is_new:
         copy_before_migration(store)
@@ -121,6 +122,13 @@ def refuse_foreign(path: Path) -> None:
         raise Damaged(f"{path} belongs to another program; choose another data folder")
     if number > SCHEMA_NUMBER:
         raise Damaged(f"{path} was written by a newer version of this program; start that version")
+
+
+def _refuse_newer(tx: Transaction) -> None:
+    """The header may be behind the log, so SQLite is asked too."""
+    number = tx.connection.execute("PRAGMA user_version").fetchone()[0]
+    if number > SCHEMA_NUMBER:
+        raise Damaged(f"{tx.store.path} was written by a newer version of this program; start that version")
 
 
 def _due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:

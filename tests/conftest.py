@@ -1,0 +1,36 @@
+"""Fixtures for all tests: a running server with its people, shared by the tests of one process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.service import Api, Server, people
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with an empty database, for the tests of this process."""
+    started = Server(tmp_path_factory.mktemp("service") / "data")
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def nora(server: Server) -> Api:
+    """The administrator's client, after the set-up page; milo, olga and dora are there too."""
+    client = server.set_up()
+    people(client)
+    return client
+
+
+@pytest.fixture
+def api(nora: Api) -> Api:
+    """The client of nora, the administrator; `api.as_("milo")` is another's."""
+    return nora
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """An empty data folder."""
+    return tmp_path / "data"

@@ -1,0 +1,207 @@
+"""A real server for tests: started as its user would, in a folder of its own, spoken to over HTTP."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import requests
+
+ROOT = Path(__file__).resolve().parent.parent
+PASSWORD = "correct horse battery"
+
+
+def command(*arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any):
+    """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
+    return subprocess.run(
+        [sys.executable, "-m", "server", *arguments, "--data", str(data)],
+        input=stdin, capture_output=True, cwd=ROOT, env={**os.environ, **(env or {})}, timeout=120, **options,
+    )  # fmt: skip
+
+
+class Server:
+    """`helpdesk serve` on a free port. `url` is where it listens, `setup_link` what it printed on a first start."""
+
+    def __init__(self, data: Path, *flags: str, env: Mapping[str, str] | None = None) -> None:
+        self.data = data
+        self.log = (data.parent / f"{data.name}.log").open("ab")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "server", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
+            stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**os.environ, **(env or {})},
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().decode()
+        match = re.match(r"listening on (http://\S+)$", line)
+        if not match:
+            self.process.wait(30)
+            raise RuntimeError(f"the server did not start: {line!r} {Path(self.log.name).read_text()[-2000:]}")
+        self.url = match[1]
+        self.lines = [self.process.stdout.readline().decode()]
+        self.setup_link = ""
+        if not self._has_administrator():
+            self.lines.append(self.process.stdout.readline().decode())
+            self.setup_link = self.lines[-1].split()[2]
+
+    def _has_administrator(self) -> bool:
+        return "set-up link" not in requests.get(self.url + "/", timeout=30).text
+
+    def stop(self) -> int:
+        """SIGTERM; answers the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(30)
+        self.log.close()
+        return code
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        self.process.wait(30)
+        self.log.close()
+
+    def set_up(self) -> "Api":
+        """Make nora the administrator behind the set-up link; answers her client."""
+        form = {
+            "first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "UTC",
+            "password": PASSWORD, "password_again": PASSWORD,
+        }  # fmt: skip
+        answer = requests.post(self.setup_link, data=form, timeout=60)
+        assert answer.status_code == 200 and "ready" in answer.text, answer.text
+        made = command("token", "create", "--worker", "nora@desk.example", "--expires", "1 day", data=self.data)
+        assert made.returncode == 0, made.stderr
+        return Api(self.url, made.stdout.decode().strip())
+
+
+class Reply:
+    """An answer: status, headers, JSON body by key."""
+
+    def __init__(self, response: requests.Response) -> None:
+        self.response = response
+        self.status = response.status_code
+        self.headers = response.headers
+        self.content = response.content
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found = self.response.json()
+        assert isinstance(found, dict)
+        return found
+
+    def __getitem__(self, key: str) -> Any:
+        return self.json[key]
+
+    def ok(self) -> "Reply":
+        """Itself, when it is a success."""
+        assert self.status == 200, (self.status, self.response.text)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Reply({self.status}, {self.response.text[:500]})"
+
+
+class Api:
+    """A client with one worker's token. `people` are clients of others by name."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url
+        self.token = token
+        self.session = requests.Session()
+        self.session.headers["Authorization"] = f"Bearer {token}"
+        self.people: dict[str, Api] = {}
+        self.ids: dict[str, int] = {}
+
+    def as_(self, name: str) -> "Api":
+        return self.people[name]
+
+    def call(self, method: str, path: str, **options: Any) -> Reply:
+        return Reply(self.session.request(method, self.url + path, timeout=60, **options))
+
+    def get(self, path: str, **params: Any) -> Reply:
+        return self.call("GET", path, params=params)
+
+    def post(self, path: str, **form: Any) -> Reply:
+        return self.call("POST", path, data=form)
+
+    def put(self, path: str, **form: Any) -> Reply:
+        return self.call("PUT", path, data=form)
+
+    def patch(self, path: str, **form: Any) -> Reply:
+        return self.call("PATCH", path, data=form)
+
+    def delete(self, path: str) -> Reply:
+        return self.call("DELETE", path)
+
+    # -- the records API, in short
+
+    def create(self, uri: str, /, expand: str = "", **fields: Any) -> Reply:
+        return self.call("POST", f"/rest/records/{uri}/create.json", data=sent(fields, expand=expand))
+
+    def update(self, uri: str, id: int, /, expand: str = "", **fields: Any) -> Reply:
+        return self.call("PUT", f"/rest/records/{uri}/{id}.json", data=sent(fields, expand=expand))
+
+    def upsert(self, uri: str, query: str, /, expand: str = "", **fields: Any) -> Reply:
+        return self.call("PATCH", f"/rest/records/{uri}/upsert.json", data=sent(fields, query=query, expand=expand))
+
+    def record(self, uri: str, id: int, expand: str = "") -> Reply:
+        return self.get(f"/rest/records/{uri}/{id}.json", **({"expand": expand} if expand else {}))
+
+    def search(self, uri: str, q: str = "", **params: Any) -> Reply:
+        subtotals = params.pop("subtotals", None)
+        listed = {"subtotals[]": subtotals} if subtotals else {}
+        return self.get(f"/rest/records/{uri}/search.json", q=q, **params, **listed)
+
+    def found(self, uri: str, q: str) -> list[int]:
+        """The ids that a search finds, in order."""
+        return [each["id"] for each in self.search(uri, q, limit=500).ok()["results"]]
+
+    def remove(self, uri: str, id: int) -> Reply:
+        return self.delete(f"/rest/records/{uri}/{id}.json")
+
+    def parse(self, raw: bytes | str) -> Reply:
+        return self.call("POST", "/rest/parser/parse.json", data={"message": raw})
+
+    def compose(self, **values: Any) -> Reply:
+        return self.post("/rest/tickets/compose.json", **values)
+
+    def reply(self, **values: Any) -> Reply:
+        return self.post("/rest/tickets/reply.json", **values)
+
+
+def sent(fields: dict[str, Any], **more: Any) -> list[tuple[str, Any]]:
+    """Fields as a form sends them: lists repeated with [], maps with [key]."""
+    pairs = [(name, value) for name, value in more.items() if value != ""]
+    for name, value in fields.items():
+        if isinstance(value, list):
+            pairs += [(f"fields[{name}][]", item) for item in value]
+        elif isinstance(value, dict):
+            pairs += [(f"fields[{name}][{key}]", item) for key, item in value.items()]
+        else:
+            pairs.append((f"fields[{name}]", value))
+    return pairs
+
+
+def people(nora: Api) -> None:
+    """The named people of the tests: nora administers; milo is a member of Support; olga is in no group; dora is
+    disabled. `private` is a group of nora's alone."""
+    support = nora.search("group", "default:yes").ok()["results"][0]["id"]
+    nora.ids["support"] = support
+    private = nora.create("group", name="Management", is_private=1).ok()["id"]
+    nora.ids["private"] = private
+    for name in ("milo", "olga", "dora"):
+        made = nora.create(
+            "worker", first_name=name.capitalize(), last_name="Test", email=f"{name}@desk.example",
+            language="en_US", timezone="UTC", at_mention_name=name,
+        ).ok()  # fmt: skip
+        nora.ids[name] = made["id"]
+        token = nora.post("/rest/oauth/tokens/create.json", worker_id=made["id"], expires="1 day").ok()
+        nora.people[name] = Api(nora.url, token["access_token"])
+    nora.update("group", support, members={"member": str(nora.ids["milo"])}).ok()
+    nora.update("worker", nora.ids["dora"], is_disabled=1).ok()
+    nora.people["nora"] = nora
+    nora.ids["nora"] = nora.get("/rest/workers/me.json").ok()["id"]
+    for each in nora.people.values():
+        each.people, each.ids = nora.people, nora.ids
