@@ -89,7 +89,7 @@ class Search:
         terms = []
         for name, descending in self.order:
             expression = self._filter(name).order(self.scope)
-            terms.append(expression.desc() if descending else expression.asc())
+            terms.append(peewee.Desc(expression) if descending else peewee.Asc(expression))
         return [*terms, self.record_type.column("id").asc()]
 
 
