@@ -93,7 +93,7 @@ def bearer(request: Request) -> str:
             raise NotAuthenticated("send a token: Authorization: Bearer <access token>")
         raise NotAuthenticated("the Authorization header is malformed", reason="invalid_request")
     token = token.strip()
-    if not token or any(not "!" <= char <= "~" for char in token):
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise NotAuthenticated("the Authorization header is malformed", reason="invalid_request")
     return token
 

@@ -7,6 +7,7 @@ everything else runs on a worker thread. Not for what endpoints do: that is web/
 import asyncio
 import email.utils
 import ipaddress
+import itertools
 import secrets
 import time
 from collections.abc import Callable
@@ -43,6 +44,10 @@ SECURITY_HEADERS = {
 }
 
 
+_PROCESS = secrets.token_hex(3)  # with a count behind it: a random number for each request costs as much as a read
+_COUNT = itertools.count(0x1000)
+
+
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address."""
 
@@ -54,7 +59,7 @@ class Request:
         self.headers = headers
         self.body = b""
         self.client = client
-        self.id = secrets.token_hex(6)
+        self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()
 
 
