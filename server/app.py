@@ -37,6 +37,7 @@ from server.web.server import Front, Site
 
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
+STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
 LOG = log.get("app")
 
 SiteMaker = Callable[[Service], dict[str, Site]]
@@ -160,7 +161,9 @@ async def _serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running]
         stop = asyncio.Event()
         _stop_on_signals(stop)
         ready(running)
+        watch = asyncio.create_task(_watch_stalls())
         await stop.wait()
+        watch.cancel()
         await _stop(running)
     finally:
         service.store.close()
@@ -187,6 +190,17 @@ def _start(
     scheduler.start()
     url = f"http://{_shown_host(settings.host)}:{settings.port}"
     return Running(service, front, http, scheduler, scripts, url)
+
+
+async def _watch_stalls() -> None:
+    """Log when something held the event loop: every request waits then."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + STALL_CHECK_SECONDS
+        await asyncio.sleep(STALL_CHECK_SECONDS)
+        late = loop.time() - due
+        if late > STALL_SECONDS:
+            LOG.warning("loop.stalled", seconds=round(late, 2))
 
 
 async def _stop(running: Running) -> None:

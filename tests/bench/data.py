@@ -4,6 +4,7 @@ What a ticket says is decided here (`sample`), from its number alone, so that tw
 into the database is `load_tickets`, the only function here that knows the product.
 """
 
+import hashlib
 import random
 import shutil
 from collections.abc import Iterator
@@ -12,6 +13,13 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
+from server import app
+from server.context import Service
+from server.records.shared.tables import REQUESTER
+from server.settings import load
+from server.store import fulltext
+from server.store.tables import Table
+from server.store.transaction import Transaction
 from tests.bench.process import ROOT
 
 FOLDER = ROOT / ".work" / "bench"
@@ -21,6 +29,8 @@ VOCABULARY = 3000
 MESSAGE_BYTES = 1000
 BYTES_A_WORD = 7  # with the blank
 SENDERS = 500
+FIRST_CREATED = 1_780_000_000  # Unix seconds; each ticket is a minute younger than the one before
+TICKETS_A_BATCH = 1000
 OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
 
 
@@ -41,7 +51,70 @@ def load_tickets(data_folder: Path, count: int) -> None:
     To be called in a process that has no server on the folder. In batches: a transaction for each ticket would take
     minutes at 100,000.
     """
-    raise SystemExit("tests/bench/data.py: load_tickets waits for server.app; nothing can be measured yet")
+    service = app.open_service(load({"data": str(data_folder)}, {}))
+    try:
+        loader = _Loader(service)
+        batch: list[Sample] = []
+        for each in samples(count):
+            batch.append(each)
+            if len(batch) == TICKETS_A_BATCH:
+                service.store.write(lambda tx, batch=tuple(batch): loader.write(tx, batch))
+                batch.clear()
+        service.store.write(lambda tx: loader.write(tx, tuple(batch)))
+    finally:
+        service.store.close()
+
+
+class _Loader:
+    """Writes rows as the service would, without its hooks: what they would work out is known here."""
+
+    def __init__(self, service: Service) -> None:
+        registry = service.registry
+        self.tickets, self.messages = registry.type("ticket"), registry.type("message")
+        self.addresses = registry.type("address")
+        self.group, self.bucket = service.store.read(self._place)
+        self.senders: dict[str, int] = {}
+
+    def _place(self, tx: Transaction) -> tuple[int, int]:
+        return tx.find(Table("group", []))[0][0], tx.find(Table("bucket", []))[0][0]
+
+    def write(self, tx: Transaction, batch: tuple[Sample, ...]) -> None:
+        for each in batch:
+            self._ticket(tx, each)
+
+    def _ticket(self, tx: Transaction, sample: Sample) -> None:
+        created = FIRST_CREATED + sample.number * 60
+        sender = self._sender(tx, sample.sender)
+        ticket = tx.insert(self.tickets.table, {
+            "subject": sample.subject, "mask": f"BNC-{sample.number:05}-{sample.number % 900 + 100}",
+            "group_id": self.group, "bucket_id": self.bucket, "status_id": sample.status, "importance": 50,
+            "created": created, "updated": created + 600, "last_opened_at": created,
+            "num_messages": len(sample.messages), "num_messages_in": len(sample.messages), "num_messages_out": 0,
+            "first_wrote_address_id": sender, "last_wrote_address_id": sender,
+        })  # fmt: skip
+        ids = [self._message(tx, sample, place, ticket, sender, created) for place in range(len(sample.messages))]
+        tx.update(self.tickets.table, ticket, {"initial_message_id": ids[0], "latest_message_id": ids[-1]})
+        tx.add(REQUESTER, {"ticket_id": ticket, "address_id": sender})
+
+    def _message(self, tx: Transaction, sample: Sample, place: int, ticket: int, sender: int, created: int) -> int:
+        message_id = f"<{sample.number}.{place}@example.com>"
+        content = sample.messages[place]
+        id = tx.insert(self.messages.table, {
+            "ticket_id": ticket, "sender_id": sender, "created": created + place * 60, "content": content,
+            "headers": f"Message-Id: {message_id}\nFrom: {sample.sender}\nSubject: {sample.subject}",
+            "message_id": message_id, "storage_size": len(content),
+            "hash_header_message_id": hashlib.sha1(message_id.encode()).hexdigest(), "token": f"{sample.number}-{place}",
+        })  # fmt: skip
+        assert self.messages.text is not None
+        fulltext.index(tx, self.messages.text, id, {"content": content, "header_from": sample.sender})
+        return id
+
+    def _sender(self, tx: Transaction, email: str) -> int:
+        if email not in self.senders:
+            self.senders[email] = tx.insert(self.addresses.table, {
+                "email": email, "host": email.partition("@")[2], "created_at": FIRST_CREATED, "updated": FIRST_CREATED,
+            })  # fmt: skip
+        return self.senders[email]
 
 
 def copy_of(count: int, *, fresh: bool = False) -> Path:

@@ -26,16 +26,14 @@ def download(call: Call) -> Answer:
         "Content-Security-Policy": SANDBOX,
     }
     span = _span(call.headers.get("Range", ""), file.size)
-    if span is None:
+    if span is not None and span[0] >= span[1]:
         headers["Content-Range"] = f"bytes */{file.size}"
         return Answer(status=416, headers=headers)
-    start, end = span
-    status = 200
-    if call.headers.get("Range") and (start, end) != (0, file.size) or _is_whole_range(call, file.size):
-        status = 206
+    start, end = span or (0, file.size)
+    if span is not None:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
     return Answer(
-        status=status, headers=headers, content_type=file.safe_type, length=end - start,
+        status=200 if span is None else 206, headers=headers, content_type=file.safe_type, length=end - start,
         pieces=lambda: files.pieces(call.ctx, file, start, end),
     )
 
@@ -73,20 +71,14 @@ def disposition(name: str) -> str:
 
 
 def _span(header: str, size: int) -> tuple[int, int] | None:
-    """[start, end) of one byte range; the whole for none or what is not understood; None for one past the end."""
+    """[start, end) of one byte range, empty for one past the end; None for none, several, or what is not understood."""
     match = _RANGE.match(header.strip())
     if not match or match[1] == match[2] == "":
-        return 0, size
+        return None
     if match[1] == "":
-        count = int(match[2])
-        return None if count == 0 else (max(size - count, 0), size)
+        return max(size - int(match[2]), 0), size
     start = int(match[1])
     end = min(int(match[2]) + 1, size) if match[2] else size
-    if start >= size:
+    if match[2] and int(match[2]) < start:
         return None
-    return (start, end) if start < end else (0, size)
-
-
-def _is_whole_range(call: Call, size: int) -> bool:
-    match = _RANGE.match(call.headers.get("Range", "").strip())
-    return bool(match) and size > 0 and match is not None and (match[1] != "" or match[2] != "")
+    return start, end
