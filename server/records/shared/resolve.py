@@ -1,0 +1,77 @@
+"""Records by what people write instead of an id: an organization's name, a mail address, a worker's name.
+
+For hooks, inside a write. An organization or address that is not there is made."""
+
+from typing import Any
+
+import peewee
+
+from server.errors import Invalid
+from server.mail import addresses
+from server.records.parts import Writing
+from server.store.dialect import fold
+from server.store.statements import slot
+
+MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more would hold up the one writer
+
+
+def org_named(writing: Writing, name: str) -> int:
+    """The organization with exactly this name, case aside; made when there is none. 0 for a blank name.
+
+    Source: Records, Create."""
+    if not name.strip():
+        return 0
+    known = writing.find("org", name=name)
+    return int(known["id"]) if known else writing.create("org", {"name": name})
+
+
+def address_of(writing: Writing, email: str, field: str) -> int:
+    """The record of a mail address; made when there is none, 0 for a blank one. Raises Invalid naming `field`."""
+    address = email.strip().lower()
+    if not address:
+        return 0
+    known = writing.find("address", email=address)
+    if known:
+        return int(known["id"])
+    if not addresses.valid(address):
+        raise Invalid(f"{field}: '{email[:80]}' is not a mail address, such as ana@example.com", field=field)
+    return writing.create("address", {"email": address})
+
+
+def worker_named(writing: Writing, name: str, field: str) -> int:
+    """The one worker with this full name or mail address, case aside; 0 for blank. Raises Invalid for none or several."""
+    wanted = " ".join(name.split())
+    if not wanted:
+        return 0
+    worker, address = peewee.Table("worker", alias="named"), peewee.Table("address", alias="its_address")
+
+    def build() -> Any:
+        full_name = peewee.NodeList((worker.c.first_name, peewee.SQL("|| ' ' ||"), worker.c.last_name), parens=True)
+        matches = (peewee.fn.fold(peewee.fn.TRIM(full_name)) == slot(0)) | (address.c.email == slot(1))
+        return (
+            worker.select(worker.c.id)
+            .join(address, peewee.JOIN.LEFT_OUTER, on=(address.c.id == worker.c.email_id))
+            .where(matches)
+            .limit(2)
+        )
+
+    rows = writing.tx.rows(("worker by name",), build, (fold(wanted), wanted.lower()))
+    if len(rows) != 1:
+        reason = "names no worker" if not rows else f"names several workers; send {field}_id"
+        raise Invalid(f"{field}: '{name[:80]}' {reason}", field=field)
+    return int(rows[0][0])
+
+
+def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
+    """Index the texts of records again whose `column` holds `id`, the newest first, when that record's name changed."""
+    table = peewee.Table(uri, alias="renamed")
+    rows = writing.tx.rows(
+        ("renamed", uri, column),
+        lambda: table.select(table.c.id)
+        .where(getattr(table.c, column) == slot(0))
+        .order_by(table.c.id.desc())
+        .limit(MAX_REINDEXED),
+        (id,),
+    )
+    for (record_id,) in rows:
+        writing.texts_changed(uri, record_id)
