@@ -138,10 +138,11 @@ class Store:
         local = self._local
         local.deadline = time.monotonic() + self.read_seconds
         local.steps_left = steps
+        tx = Transaction(self, connection, self.statements, False)
         try:
             connection.execute("BEGIN")
             try:
-                return work(Transaction(self, connection, self.statements, False))
+                return work(tx)
             finally:
                 if connection.in_transaction:
                     connection.execute("COMMIT")
@@ -153,6 +154,7 @@ class Store:
             raise as_helpdesk_error(error) from error
         finally:
             local.deadline = local.steps_left = None
+            self.count_queries(tx.statements)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` on the writer and answer once it is on disk. It may be run twice: see writer.py."""
@@ -163,6 +165,16 @@ class Store:
     def submit(self, work: Write, done: Callable[[Pending], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""
         self._writer.submit(work, done)
+
+    def count_queries(self, number: int) -> None:
+        """Add statements to what was run for the calling thread."""
+        self._local.queries = getattr(self._local, "queries", 0) + number
+
+    def take_queries(self) -> int:
+        """How many statements the calling thread's reads and writes ran since it last asked."""
+        number = getattr(self._local, "queries", 0)
+        self._local.queries = 0
+        return number
 
     @property
     def writes_waiting(self) -> int:

@@ -27,7 +27,7 @@ IDLE_CHECKPOINT_SECONDS = 2.0
 class Pending:
     """A write that waits for its turn. `done` is called once, on the writer's thread, when `error` or `result` is set."""
 
-    __slots__ = ("write", "done", "result", "error", "callbacks")
+    __slots__ = ("write", "done", "result", "error", "callbacks", "statements")
 
     def __init__(self, write: Write, done: Callable[["Pending"], None]) -> None:
         self.write = write
@@ -35,6 +35,7 @@ class Pending:
         self.result: Any = None
         self.error: BaseException | None = None
         self.callbacks: list[Callable[[], None]] = []
+        self.statements = 0
 
 
 class Writer:
@@ -87,6 +88,7 @@ class Writer:
 
         self.submit(write, done)
         ready.acquire()
+        self._store.count_queries(box[0].statements)
         if box[0].error is not None:
             raise box[0].error
         return box[0].result
@@ -172,6 +174,7 @@ class Writer:
             return False
         finally:
             self._store.stop_clock()
+            pending.statements += transaction.statements
         pending.callbacks = transaction.take_callbacks()
         return True
 

@@ -51,7 +51,7 @@ _COUNT = itertools.count(0x1000)
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address."""
 
-    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started")
+    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started", "queries")
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str) -> None:
         self.method = line.method
@@ -61,6 +61,7 @@ class Request:
         self.client = client
         self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()
+        self.queries = 0  # statements run for it
 
 
 Handler = Callable[[Request, int | None], Answer]
@@ -170,7 +171,7 @@ class Exchange(HTTPMessageDelegate):
                 raise NotFound(f"there is nothing at {request.path[:200]}")
             if front.steps and site.inline(request):
                 try:
-                    self._send(site.answer(request, front.steps))
+                    self._send(self._counted(site, front.steps))
                     return
                 except OutOfSteps:
                     pass
@@ -200,11 +201,20 @@ class Exchange(HTTPMessageDelegate):
     def _answer(self, site: Site) -> Answer:
         """On a worker thread: never raises."""
         try:
-            return site.answer(self.request, None)
+            return self._counted(site, None)
         except HelpdeskError as error:
             return self._failure(error)
         except Exception as error:
             return self._bug(error)
+
+    def _counted(self, site: Site, steps: int | None) -> Answer:
+        """The site's answer; the statements run for it go into the log line."""
+        store = self.front.service.store
+        store.take_queries()
+        try:
+            return site.answer(self.request, steps)
+        finally:
+            self.request.queries += store.take_queries()
 
     def _finished(self, answer: Answer) -> None:
         self.front.waiting -= 1
@@ -305,6 +315,7 @@ class Exchange(HTTPMessageDelegate):
                 path=log.mask_path(request.path),
                 status=status,
                 bytes=length,
+                queries=request.queries,
                 ms=round((time.perf_counter() - request.started) * 1000, 1),
             )
 
