@@ -1,59 +1,249 @@
-"""DOC"""
+"""Attachments: files that hang on messages, comments and other records.
 
+Their bytes are kept once whatever the number of files that hold them (store/blobs.py). Handing them out is not done
+here."""
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_to_bytes
+
+import peewee
+
+from server.errors import Invalid, TooLarge
+from server.fields.base import Intake, as_text
 from server.fields.number import Uint
 from server.fields.structure import References
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Expand, Key, RecordType, Subtotals
+from server.records.base import (
+    Access,
+    Change,
+    Expand,
+    Key,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared.collections import ids_text, listed
+from server.records.shared.forms import read_form
+from server.records.shared.tables import ATTACHED
+from server.search.ast import Text as Value
+from server.search.conditions import At, Condition, negated
+from server.search.filters.base import Filter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.links import TypeFilter
+from server.search.filters.links import ANY, NONE, context_named
 from server.search.filters.number import BytesFilter, NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Own
+from server.search.filters.ways import Through, Way
+from server.store import blobs
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+MAX_SHOWN = 250  # records that a file hangs on, in the form without a number
+COPIED = "application/vnd.svc.uri"  # the content names a resource to copy
+STORAGE = "svc.storage.database"
+WORKER = "svc.contexts.worker"
+FILE_BUNDLE = "svc.contexts.file_bundle"
+
+
+class FileContent(Text):
+    """The bytes of a file: plain text as UTF-8, or a data URI. Stored as bytes elsewhere, never shown."""
+
+    def read(self, raw: Any, intake: Intake) -> Any:
+        return raw if isinstance(raw, bytes) else self.decode(as_text(raw))
+
+    def decode(self, text: str) -> bytes:
+        """The bytes of what was sent. Raises Invalid for a data URI that cannot be read."""
+        if text[:5].lower() != "data:":
+            return text.encode("utf-8", "replace")
+        head, comma, body = text.partition(",")
+        if not comma:
+            raise self.bad("begins like a data URI; write data:<type>;base64,<bytes>")
+        if not head.lower().endswith(";base64"):
+            return unquote_to_bytes(body)
+        try:
+            return base64.b64decode("".join(body.split()), validate=True)
+        except (binascii.Error, ValueError):
+            raise self.bad("is not base64 behind the comma of the data URI") from None
+
+
+class AttachedFilter(Filter):
+    """Attached to at least one record of these types; any, none."""
+
+    type = "links"
+    splits_commas = True
+
+    def one(self, text: Value, scope: "Scope") -> Condition:
+        word = text.value.strip().lower()
+        if word in ANY:
+            return self._attached(None)
+        if word in NONE:
+            return negated(self._attached(None))
+        return self._attached(context_named(word, scope))
+
+    def way_to(self, context: str) -> Way:
+        """How records of a context lead to their files, for `on.<type>:`."""
+        return Through("attached", "attachment_id", "record_id", (("context", context),))
+
+    def _attached(self, context: str | None) -> Condition:
+        attached, own = peewee.Table("attached", alias="hung"), peewee.Column(self.table.sql, "id")
+
+        def build(at: At) -> Any:
+            query = attached.select(attached.c.attachment_id)
+            return own.in_(query if context is None else query.where(attached.c.context == at(0)))
+
+        return Condition(("hung", context is None), () if context is None else (context,), build)
+
+
+def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    """`on`: what the files hang on, as far as the caller may read it."""
+    form = read_form(text)
+    table: Any = ATTACHED.sql
+    rows = shown.tx.rows(
+        ("what files hang on",),
+        lambda: table.select(table.attachment_id, table.context, table.record_id)
+        .where(in_list(table.attachment_id, slot(0)))
+        .order_by(table.attachment_id, table.context, table.record_id),
+        (ids_text(records),),
+    )
+    wanted = shown.type(form.type).context if form.type else ""
+    most = MAX_SHOWN if form.plain else form.many
+    found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
+    for own, context, id in rows:
+        if wanted in ("", context) and len(found[own]) < most:
+            found[own].append((context, id))
+    return {own: {"on": each} for own, each in listed(shown, found, form).items()}
 
 
 class Attachment(RecordType):
-    """DOC"""
+    """A file: its name, type and bytes, and the records it hangs on. Source: Records, attachment."""
 
     uri, context = "attachment", "svc.contexts.attachment"
     aliases = ("attachments", "file", "files")
     label_names = ("Attachment", "Attachments")
-    features = frozenset(("comments", "custom_fields", "links", "search",))
-    access = Access(
-        read="any worker",
-        create="priv",
-        update="admin",
-        delete="admin",
-    )
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="attached", create=("privilege",), update=("admins",), delete=("admins",))
     fields = {
-        "attach": References("Array of record references to attach to; a `-` prefix detaches."),
-        "content": Text("File body: plain text, or base64 as a data URI for binary.", 4294967295, shown=False),
-        "mime_type": Text("MIME type. With `application/vnd.svc.uri`, `content` is the URI of an automation resource to copy.", default="application/octet-stream"),
+        "attach": References("Records to attach the file to, as `<type>:<id>`; a leading `-` detaches."),
+        "content": FileContent(
+            "The bytes: plain text, or base64 as a data URI. At most as large as the setting `max_attachment_bytes`.",
+            4294967295, stored=False,
+        ),
+        "mime_type": Text("MIME type.", default="application/octet-stream"),
         "name": Text("File name; also the label.", required=True),
         "size": Uint("Bytes stored; kept by the service.", immutable=True),
-        "storage_extension": Text("Storage back end; kept by the service.", immutable=True),
-        "storage_key": Text("Storage key; kept by the service.", immutable=True),
-        "updated": Timestamp("Last change; set to now on every write unless the caller sends it.", auto="now", auto_update="now"),
-    }
+        "storage_extension": Text("Where the bytes are stored; kept by the service.", immutable=True),
+        "storage_key": Text("What they are stored as; kept by the service.", immutable=True),
+        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+    }  # fmt: skip
+    columns = (
+        Column("blob_id"),
+        Column("storage_sha1hash", "TEXT"),
+        Column("uploader_id"),  # the worker who sent it, who may read it while it hangs on nothing
+    )
+    indexes = (
+        Index(("name",), "files by name"),
+        Index(("updated",), "the newest files"),
+        Index(("uploader_id",), "files that a worker has sent and may read", where="uploader_id > 0"),
+        Index(("storage_sha1hash",), "the same bytes again"),
+    )
     keys = (
-        Key("storage_sha1hash", "text", "SHA-1 of the content."),
-        Key("url_download", "url", "Download address in the web interface (the API path is /rest/attachments/<id>/download.json)."),
-    )
+        Key("storage_sha1hash", "text", "SHA-1 of the content.", column="storage_sha1hash"),
+        Key("url_download", "url", "Download address in the console; that of the API is "
+            "`/rest/attachments/<id>/download.json`.",
+            lambda record, shown: shown.address(f"/files/{record['id']}/{quote(record['name'], safe='')}")),
+    )  # fmt: skip
     expands = (
-        Expand("on", "records", "Records it is attached to, array of {_context, id}; `on.<uri>` limits to a type, `on:<key>` loads a key on each.", LOADER),
-    )
+        Expand(
+            "on", "records", "Records it is attached to, as {_context, id}; `on.<type>` those of one type, `on:<key>` "
+            "with a key of each.", _load_on,
+        ),
+    )  # fmt: skip
     filters = (
-        AllWords("Bare words match `name`.", "name", "prefix"),
-        DeepFilter("bundle", "In a matching file bundle.", "file_bundle", Own()),
+        AllWords("Bare words match the beginning of `name`.", "name", "prefix"),
+        DeepFilter(
+            "bundle", "In a matching file bundle.", "file_bundle",
+            Through("attached", "attachment_id", "record_id", (("context", FILE_BUNDLE),)),
+        ),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("mimetype", "MIME type.", "mime_type", "exact"),
         TextFilter("name", "File name.", "name", "exact"),
-        TypeFilter("on", "Attached to records of these types; any/none as values.", "on"),
+        AttachedFilter("on", "Attached to records of these types; any or none."),
         BytesFilter("size", "Takes size units: >200kb, 1MB, 1KB...2KB.", "size"),
-        TextFilter("storage.extension", "Storage back end.", "storage_extension", "exact"),
+        TextFilter("storage.extension", "Where the bytes are stored.", "storage_extension", "exact"),
         DateFilter("updated", "Last change.", "updated"),
-    )
-    subtotals = Subtotals(
-        search=("fieldset", "links", "mimetype", "name", "storage.extension"),
-    )
+    )  # fmt: skip
+    subtotals = Subtotals(search=("fieldset", "links", "mimetype", "name", "storage.extension"))
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Decoding a large file would hold up the one writer."""
+        content = fields.get("content")
+        if not isinstance(content, str):
+            return fields
+        field = self.fields["content"]
+        assert isinstance(field, FileContent)
+        return fields | {"content": field.decode(content)}
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Whoever attaches or detaches a file must be able to change what it hangs on."""
+        for _, context, id in change.extras.get("attach", ()):
+            writing.require("update", context, id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """The bytes are put where they are kept; size, hash and uploader follow."""
+        new = change.new
+        if str(new.get("mime_type", "")).strip().lower() == COPIED:
+            raise Invalid(f"mime_type: {COPIED} needs automation resources, which are not installed", field="mime_type")
+        content = change.extras.pop("content", None)
+        if content is None and change.is_create and not new.get("blob_id"):
+            content = b""
+        if content is not None:
+            new["blob_id"] = _keep(writing, content)
+            if change.was("blob_id"):
+                blobs.forget(writing.tx, change.was("blob_id"))
+        if "blob_id" in new:
+            blob = writing.tx.get(blobs.BLOB, new["blob_id"])
+            if blob is None:
+                raise Invalid("content: its bytes are not there", field="content")
+            place = blobs.BLOB.position
+            new |= {"size": blob[place["size"]], "storage_sha1hash": blob[place["sha1"]]}
+            new |= {"storage_extension": STORAGE, "storage_key": str(new["blob_id"])}
+        if change.is_create and "uploader_id" not in new and change.sent and writing.actor.context == WORKER:
+            new["uploader_id"] = writing.actor.id
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        for adds, context, id in change.extras.get("attach", ()):
+            row = {"attachment_id": change.id, "context": context, "record_id": id}
+            if adds:
+                writing.tx.add(ATTACHED, row)
+            else:
+                writing.tx.delete(ATTACHED, **row)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        tx, id = writing.tx, record["id"]
+        tx.delete(ATTACHED, attachment_id=id)
+        if record["blob_id"]:
+            blobs.forget(tx, record["blob_id"])
+        message: Any = peewee.Table("message", ("html_attachment_id",))
+        # As text, so that the partial index is found to fit.
+        tx.run(
+            ("forget html part",),
+            lambda: message.update({message.html_attachment_id: 0}).where(
+                message.html_attachment_id == slot(0), peewee.SQL('"html_attachment_id" > 0')
+            ),
+            (id,),
+        )
+
+
+def _keep(writing: Writing, content: bytes) -> int:
+    most = writing.setting("max_attachment_bytes")
+    if len(content) > most:
+        raise TooLarge(f"content: a file may have at most {most} bytes, this has {len(content)}", limit=most)
+    return blobs.keep(writing.tx, content)

@@ -1,10 +1,29 @@
-"""DOC"""
+"""Comments: what workers write on records for one another, and who is told of it."""
 
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Event, Expand, Nested, RecordType, Subtotals
+from server.records.base import (
+    Access,
+    Change,
+    Event,
+    Expand,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared.comment_text import COMMENT_TEXT
+from server.records.shared.mentions import mentioned
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.flag import FlagFilter
@@ -12,54 +31,150 @@ from server.search.filters.fulltext import WordsFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.ways import Through
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+CONTEXT = "svc.contexts.comment"
+WORKER = "svc.contexts.worker"
+MAX_LABEL_CHARS = 128
+APP_NAME = "Helpdesk"
+_SPACES = re.compile(r"\s+")
+
+
+def _load_url(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`record_url`: the page of the commented record, at the comment; absent where that may not be read."""
+    found: dict[int, dict[str, Any]] = {}
+    for context in {record["target__context"] for record in records}:
+        own = [record for record in records if record["target__context"] == context]
+        record_type = shown.type(context)
+        targets = {each["id"]: each for each in shown.records(context, {record["target_id"] for record in own})}
+        for record in own:
+            target = targets.get(record["target_id"])
+            if target is not None:
+                url = f"{shown.url(record_type, target)}#comment{record['id']}"
+                found[record["id"]] = {"record_url": url}
+    return found
 
 
 class Comment(RecordType):
-    """DOC"""
+    """A comment on a record, by a worker or the service. Source: Records, comment."""
 
-    uri, context = "comment", "svc.contexts.comment"
+    uri, context = "comment", CONTEXT
     aliases = ("comments", "note", "notes")
     label_names = ("Comment", "Comments")
-    features = frozenset(("attachments", "custom_fields", "links", "search",))
+    features = frozenset(("attachments", "custom_fields", "links", "search"))
     access = Access(
-        read="any worker",
-        create="priv + may own as the given author",
-        update="its author with the update privilege, or admin",
-        delete="priv + its author with the update privilege, or admin",
+        read="target",
+        create=("privilege", "author"),
+        update=("privilege", "author"),
+        delete=("privilege", "author"),
     )
     fields = {
-        "author__context": ContextName("Record type of the author; worker when absent (ours; the reference requires it).", auto="derived", shown=False),
-        "author_id": Id("Id of the author; the caller when absent (ours; the reference requires it). Only admins may write as somebody else.", auto="derived", target_from="author__context", shown=False),
-        "comment": Text("Text. @mentions notify workers.", 16777215, required=True),
+        "author__context": ContextName("Record type of the author; worker when omitted.", auto="derived", shown=False),
+        "author_id": Id(
+            "Id of the author; the caller when omitted. Only administrators write as somebody else.",
+            auto="derived", target_from="author__context", shown=False,
+        ),
+        "comment": Text("Text. Workers who are named with @ are told.", 16777215, required=True),
         "created": Timestamp("When it was written; now when omitted.", auto="now"),
         "is_markdown": Bit("1: the text is Markdown."),
         "is_pinned": Bit("1: shown first."),
         "target__context": ContextName("Record type commented on.", required=True, shown=False),
-        "target_id": Id("Id of the record commented on.", required=True, target_from="target__context", shown=False),
-    }
+        "target_id": Id(
+            "Id of the record commented on.", required=True, target_from="target__context", shown=False
+        ),
+    }  # fmt: skip
+    indexes = (
+        Index(("target__context", "target_id"), "the comments on a record, the newest last"),
+        Index(("author__context", "author_id"), "what a worker has commented on"),
+        Index(("created",), "comments in order of time"),
+    )
+    text = COMMENT_TEXT
     nested = (
         Nested("author", "*", "Author."),
         Nested("target", "*", "Record commented on."),
     )
-    expands = (
-        Expand("record_url", "url", "Web address of the comment on its target.", LOADER),
-    )
+    keys = (Key("record_url", "url", "Web address of the comment on its target.", on_expand=True),)
+    expands = (Expand("record_url", "url", "Web address of the comment on its target.", _load_url),)
     filters = (
-        WordsFilter("text", "Full text over the comment.", INDEX, default=True),
-        DeepFilter("attachments", "Has a matching attachment.", "attachment", Through("attached", "record_id", "attachment_id", (("context", "svc.contexts.comment"),))),
-        TypeFilter("author", "Author is of these record types.", "author"),
-        WordsFilter("comment", "Text of the comment.", INDEX),
-        DateFilter("created", "When the record was made.", "created"),
+        WordsFilter("text", "Words of the comment.", COMMENT_TEXT, default=True),
+        DeepFilter(
+            "attachments", "Has a matching attachment.", "attachment",
+            Through("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
+        ),
+        TypeFilter("author", "The author is of these record types.", "author"),
+        WordsFilter("comment", "Words of the comment.", COMMENT_TEXT),
+        DateFilter("created", "When it was written.", "created"),
         NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isMarkdown", "1: the text is Markdown.", "is_markdown"),
-        FlagFilter("isPinned", "1: shown first.", "is_pinned"),
-        TypeFilter("on", "Target is of these record types.", "on"),
-    )
-    subtotals = Subtotals(
-        search=("author", "fieldset", "links", "on"),
-        virtual=("author", "on"),
-    )
-    events = (
-        Event("comment.create", "created through an actor (records API); the target of the entry is the commented record"),
-    )
+        FlagFilter("isMarkdown", "The text is Markdown.", "is_markdown"),
+        FlagFilter("isPinned", "Shown first.", "is_pinned"),
+        TypeFilter("on", "Commented on are records of these types.", "target"),
+    )  # fmt: skip
+    subtotals = Subtotals(search=("author", "fieldset", "links", "on"), virtual=("author", "on"))
+    events = (Event("comment.create", "written; the entry's target is the commented record"),)
     has_url = False
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Commenting takes that one may read the record."""
+        context, id = change.value("target__context"), change.value("target_id")
+        if context and id and (change.changes("target__context") or change.changes("target_id")):
+            writing.require("read", context, id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """The author is the caller unless told otherwise."""
+        new = change.new
+        if change.is_create and not new.get("author__context") and not new.get("author_id"):
+            new["author__context"], new["author_id"] = writing.actor.context, writing.actor.id
+        elif change.is_create and not new.get("author__context"):
+            new["author__context"] = WORKER
+        elif change.is_create and not new.get("author_id") and new["author__context"] == writing.actor.context:
+            new["author_id"] = writing.actor.id
+        context, id = change.value("author__context"), change.value("author_id")
+        is_named = "author_id" in new or "author__context" in new
+        if is_named and self.registry.find(context) is not None and writing.record(context, id) is None:
+            raise Invalid(f"author_id: there is no {context.rpartition('.')[2]} {id}", field="author_id")
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """An entry on the commented record; those named in the text are told as well."""
+        if not change.is_create:
+            return
+        context, id = change.value("target__context"), change.value("target_id")
+        target_type = self.registry.type(context)
+        writing.log(
+            "comment.create", context, id,
+            {"object": target_type.label_names[0].lower(), "target": writing.label(target_type.uri, id)},
+            mentioned(writing, change.value("comment"), target_type.uri, id),
+        )  # fmt: skip
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"comment": record["comment"]}
+
+    def label(self, record: Record) -> str:
+        return _short(record["comment"])
+
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+        """`<author>: <beginning of the text>`, one statement for each kind of author."""
+        authors: dict[tuple[str, int], str] = {}
+        for context in {record["author__context"] for record in records}:
+            record_type = self.registry.find(context)
+            if record_type is None:
+                continue
+            ids = {record["author_id"] for record in records if record["author__context"] == context}
+            for row in shown.tx.get_many(record_type.table, ids):
+                authors[context, row[0]] = record_type.label(record_type.record(row))
+        return {
+            record["id"]: _short(
+                f"{authors.get((record['author__context'], record['author_id']), APP_NAME)}: {record['comment']}"
+            )
+            for record in records
+        }
+
+
+def _short(text: str) -> str:
+    line = _SPACES.sub(" ", text[: 4 * MAX_LABEL_CHARS]).strip()
+    return line if len(line) <= MAX_LABEL_CHARS else line[:MAX_LABEL_CHARS].rstrip() + "..."

@@ -39,7 +39,7 @@ def address_of(writing: Writing, email: str, field: str) -> int:
 
 
 def worker_named(writing: Writing, name: str, field: str) -> int:
-    """The one worker with this full name or mail address, case aside; 0 for blank. Raises Invalid for none or several."""
+    """The one worker with this full name or mail address, in any case; 0 for blank. Raises Invalid when not one."""
     wanted = " ".join(name.split())
     if not wanted:
         return 0

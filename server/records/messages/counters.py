@@ -1,0 +1,89 @@
+"""What a ticket keeps of its messages: how many there are, the first, the first reply, the newest, and the writers."""
+
+from typing import Any
+
+import peewee
+
+from server.records.parts import Change, Record, Writing
+from server.store.statements import slot
+
+WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
+
+
+def add(change: Change, writing: Writing) -> None:
+    """Count a new message on its ticket, whose last activity is now. Source: Records, message; Mail, Effects."""
+    ticket = writing.record("ticket", change.value("ticket_id"))
+    if ticket is None:
+        return
+    is_outgoing = change.value("is_outgoing")
+    values: dict[str, Any] = {
+        "num_messages": ticket["num_messages"] + 1,
+        "num_messages_in": ticket["num_messages_in"] + (not is_outgoing),
+        "num_messages_out": ticket["num_messages_out"] + bool(is_outgoing),
+        "latest_message_id": change.id,
+        "last_wrote_address_id": change.value("sender_id"),
+        "updated": writing.now,
+    }
+    if not ticket["initial_message_id"]:
+        values |= {"initial_message_id": change.id, "first_wrote_address_id": change.value("sender_id")}
+    elif is_outgoing and change.value("worker_id") and not ticket["initial_response_message_id"]:
+        values |= _response(ticket, change.id, change.value("created"))
+    writing.set("ticket", ticket["id"], values)
+
+
+def recount(writing: Writing, ticket_id: int) -> None:
+    """Work everything out again from the messages there are; after one was removed, moved or changed."""
+    ticket = writing.record("ticket", ticket_id)
+    if ticket is None:
+        return
+    message = peewee.Table("message", alias="counted")
+    rows = writing.tx.rows(
+        ("message counters",),
+        lambda: message.select(
+            peewee.fn.COUNT(message.c.id), peewee.fn.SUM(message.c.is_outgoing),
+            peewee.fn.MIN(message.c.id), peewee.fn.MAX(message.c.id),
+        ).where(message.c.ticket_id == slot(0)),
+        (ticket_id,),
+    )  # fmt: skip
+    count, outgoing, first, latest = (value or 0 for value in rows[0])
+    reply = _first_reply(writing, ticket_id, first)
+    writing.set("ticket", ticket_id, {
+        "num_messages": count,
+        "num_messages_in": count - outgoing,
+        "num_messages_out": outgoing,
+        "initial_message_id": first,
+        "latest_message_id": latest,
+        "first_wrote_address_id": _sender(writing, first),
+        "last_wrote_address_id": _sender(writing, latest),
+        "initial_response_message_id": 0,
+        "elapsed_response_first": 0,
+    } | (_response(ticket, *reply) if reply else {}))
+
+
+def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:
+    return {
+        "initial_response_message_id": id,
+        "elapsed_response_first": max(created - ticket["created"], 0),
+    }
+
+
+def _first_reply(writing: Writing, ticket_id: int, first: int) -> tuple[int, int] | None:
+    """(id, created) of the first message that a worker sent in answer: a composed one begins the ticket."""
+    message = peewee.Table("message", alias="replied")
+    row = writing.tx.row(
+        ("first reply",),
+        lambda: message.select(message.c.id, message.c.created)
+        .where(
+            message.c.ticket_id == slot(0), message.c.id != slot(1), message.c.is_outgoing == 1,
+            message.c.worker_id != 0,
+        )
+        .order_by(message.c.id)
+        .limit(1),
+        (ticket_id, first),
+    )  # fmt: skip
+    return (row[0], row[1]) if row else None
+
+
+def _sender(writing: Writing, message_id: int) -> int:
+    message = writing.record("message", message_id)
+    return int(message["sender_id"]) if message else 0

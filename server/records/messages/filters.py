@@ -1,0 +1,81 @@
+"""The full-text index of messages, and filters that only messages have."""
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.search.ast import Items, Term, Text
+from server.search.conditions import NEVER, Condition, equals, one_of
+from server.search.filters.base import Filter, is_null
+from server.search.filters.number import ChooserFilter
+from server.search.filters.text import TextFilter, text_condition
+from server.search.values import integer, is_wildcard
+from server.store.fulltext import Text as TextIndex
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+MESSAGE_TEXT = TextIndex(
+    "message_text", ("content", "header_from", "header_to", "header_cc", "header_delivered_to")
+)
+
+
+def id_hash(message_id: str) -> str:
+    """The lookup value of a Message-Id with its angle brackets, "" for none. Source: Mail, Headers and ids.
+
+    >>> id_hash("<a@b>")[:8], id_hash("")
+    ('1ebb9b43', '')
+    """
+    return hashlib.sha1(message_id.encode(), usedforsecurity=False).hexdigest() if message_id else ""
+
+
+class MessageIdFilter(TextFilter):
+    """`<id>` is compared as the id, letter for letter; a value without angle brackets as the hash of one.
+
+    With wildcards the id or the hash is looked through."""
+
+    def __init__(self, name: str, note: str) -> None:
+        super().__init__(name, note, "hash_header_message_id", "exact", sortable=False)
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        value = text.value.strip()
+        if not value.startswith("<"):
+            return text_condition(self.column, text, "exact")
+        if is_wildcard(value):
+            return text_condition(peewee.Column(self.table.sql, "message_id"), text, "exact")
+        return equals(self.column, id_hash(value))
+
+    item = one
+
+
+class TicketColumnFilter(ChooserFilter):
+    """A column of the message's ticket."""
+
+    def __init__(self, name: str, note: str, ticket_column: str, target: str) -> None:
+        super().__init__(name, note, "", target=target, sortable=False)
+        self.ticket = peewee.Table("ticket", alias="its_ticket")
+        self.ticket_column = peewee.Column(self.ticket, ticket_column)
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        value = term.value
+        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+            return self._behind(one_of(self.ticket_column, [integer(item.value) for item in value.items]))
+        return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        if is_null(text):
+            return NEVER  # every message has a ticket, and every ticket a group
+        return self._behind(self.number_condition(self.ticket_column, text))
+
+    def order(self, scope: "Scope") -> Any:
+        own = peewee.Column(self.table.sql, "ticket_id")
+        return self.ticket.select(self.ticket_column).where(self.ticket.c.id == own)
+
+    def _behind(self, inner: Condition) -> Condition:
+        ticket, own = self.ticket, peewee.Column(self.table.sql, "ticket_id")
+
+        def build(at: Any) -> Any:
+            return own.in_(ticket.select(ticket.c.id).where(inner.build(at)))
+
+        return Condition(("its ticket", inner.key), inner.values, build)

@@ -1,0 +1,54 @@
+"""The stored header block of a message, read again: its fields, its ids, its texts for the index."""
+
+from server.mail import addresses, headers
+
+BLOCK_BYTES = 1024 * 1024
+_ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to", "x-envelope-to")
+
+
+def head(block: str) -> headers.Head:
+    """The fields of a stored block, one header a line or folded."""
+    return headers.split(block.encode("utf-8", "replace"), block_bytes=BLOCK_BYTES)
+
+
+def as_map(block: str) -> dict[str, str]:
+    """{lower-case name: decoded value}. Fields that occur several times are joined: addresses with comma and space,
+    others with line ends.
+
+    >>> as_map("To: a@x\\nTo: b@x\\nSubject: =?utf-8?q?Caf=C3=A9?=")
+    {'to': 'a@x, b@x', 'subject': 'Café'}
+    """
+    found: dict[str, str] = {}
+    for name, value in head(block).fields:
+        name, value = name.lower(), headers.header_value(value)
+        joint = ", " if name in _ADDRESS_FIELDS else "\n"
+        found[name] = found[name] + joint + value if name in found else value
+    return found
+
+
+def own_id(fields: headers.Head) -> str:
+    """The Message-Id with angle brackets, "" when there is none."""
+    return headers.own_id(fields.first("message-id")) or ""
+
+
+def answered_id(fields: headers.Head) -> str:
+    """The id of the message that it answers: the first of In-Reply-To, else the last of References; "" for none."""
+    answered = headers.ids_in(fields.first("in-reply-to"))
+    references = headers.ids_in(" ".join(fields.all("references")))
+    return next(iter([*answered[:1], *references[-1:]]), "")
+
+
+def emails(fields: headers.Head, name: str) -> list[str]:
+    """The addresses of every field of this lower-case name, in lower case, none twice."""
+    listed = addresses.parse_list(", ".join(fields.all(name)))
+    return list(dict.fromkeys(each.address.lower() for each in listed))
+
+
+def index_texts(block: str) -> dict[str, str]:
+    """The parts of the full-text index that are made of headers."""
+    fields = head(block)
+    names = {
+        "header_from": ("from",), "header_to": ("to",), "header_cc": ("cc",),
+        "header_delivered_to": ("delivered-to", "x-envelope-to", "envelope-to"),
+    }  # fmt: skip
+    return {part: " ".join(map(headers.header_value, fields.all(*wanted))) for part, wanted in names.items()}

@@ -1,0 +1,197 @@
+"""What a ticket shows on request: its requesters, its messages, and the signature a reply would have."""
+
+import re
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import peewee
+
+from server.markup import markdown_to_html
+from server.records.parts import Expand, Record, Shown
+from server.records.shared.collections import ids_text
+from server.records.shared.points import PLACEHOLDER
+from server.records.shared.tables import REQUESTER
+from server.store.statements import in_list, slot
+
+MAX_MESSAGES = 250  # shown of each ticket, the newest ones
+WORKER = "svc.contexts.worker"
+_TEXTS = (str, int, float)
+
+Loaded = dict[int, dict[str, Any]]
+
+
+def requesters(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`requesters`: {address id: {id, email, name, contact_id, org_id}}."""
+    return {own: {"requesters": each} for own, each in _requesters(shown, records).items()}
+
+
+def requester_emails(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`requester_emails`: the addresses with comma and space between; `requesters` comes along."""
+    return {
+        own: {"requesters": each, "requester_emails": ", ".join(one["email"] for one in each.values())}
+        for own, each in _requesters(shown, records).items()
+    }
+
+
+def participants(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`participants`: dictionaries of the addresses with their contacts."""
+    rows = _requester_rows(shown, records)
+    addresses = shown.records("address", {row[1] for row in rows})
+    by_id = {
+        record["id"]: dictionary
+        for record, dictionary in zip(
+            addresses, shown.dictionaries("address", addresses, "_label,contact_"), strict=True
+        )
+    }
+    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    for row in rows:
+        if row[1] in by_id:
+            found[row[0]].append(by_id[row[1]])
+    return {own: {"participants": each} for own, each in found.items()}
+
+
+def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
+    message = peewee.Table("message", alias="listed")
+    rows = shown.tx.rows(
+        ("messages of many",),
+        lambda: message.select(message.c.ticket_id, message.c.id)
+        .where(in_list(message.c.ticket_id, slot(0)))
+        .order_by(message.c.id),
+        (ids_text(records),),
+    )
+    listed: dict[int, list[int]] = {record["id"]: [] for record in records}
+    for ticket_id, id in rows:
+        listed[ticket_id].append(id)
+    newest = {own: ids[-MAX_MESSAGES:] for own, ids in listed.items()}
+    found = shown.records("message", [id for ids in newest.values() for id in ids])
+    by_id = {
+        record["id"]: dictionary
+        for record, dictionary in zip(found, shown.dictionaries("message", found), strict=True)
+    }
+    return {own: {"_messages": {str(id): by_id[id] for id in ids if id in by_id}} for own, ids in newest.items()}
+
+
+def latest_activity(name: str, is_outgoing: int) -> Any:
+    """The loader of `name`: when the newest message in one direction was written, 0 for none."""
+
+    def load(shown: Shown, records: list[Record], form: str) -> Loaded:
+        message = peewee.Table("message", alias="latest")
+        rows = shown.tx.rows(
+            ("latest activity",),
+            lambda: message.select(message.c.ticket_id, peewee.fn.MAX(message.c.created))
+            .where(in_list(message.c.ticket_id, slot(0)), message.c.is_outgoing == slot(1))
+            .group_by(message.c.ticket_id),
+            (ids_text(records), is_outgoing),
+        )
+        latest: dict[int, int] = dict(rows)
+        return {record["id"]: {name: latest.get(record["id"], 0)} for record in records}
+
+    return load
+
+
+def signature(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`signature`: that of the bucket, else of the group, with the calling worker's names in it; "" for none."""
+    values = _worker_values(shown)
+    return {
+        own: {"signature": fill(each["signature"], values) if each else ""}
+        for own, each in _signatures(shown, records).items()
+    }
+
+
+def signature_html(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`signature_html`: the same as HTML; made from the text where there is no HTML of its own."""
+    values = _worker_values(shown)
+    return {own: {"signature_html": _html(each, values) if each else ""}
+            for own, each in _signatures(shown, records).items()}  # fmt: skip
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """A signature with its plain placeholders filled; everything else stays as it is.
+
+    >>> fill("{{first_name}} of {{ nobody }}", {"first_name": "Ida"})
+    'Ida of '
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = values.get(match[1], "")
+        return str(found) if isinstance(found, _TEXTS) else ""
+
+    return PLACEHOLDER.sub(value, template)
+
+
+def _html(record: Record, values: Mapping[str, Any]) -> str:
+    if record["signature_html"]:
+        escaped = {name: escape(value) if isinstance(value, str) else value for name, value in values.items()}
+        return fill(record["signature_html"], escaped)
+    return markdown_to_html(fill(record["signature"], values))
+
+
+def _signatures(shown: Shown, records: list[Record]) -> dict[int, Record | None]:
+    buckets = _column_of(shown, "bucket", "reply_signature_id", {record["bucket_id"] for record in records})
+    groups = _column_of(shown, "group", "reply_signature_id", {record["group_id"] for record in records})
+    wanted = {
+        record["id"]: buckets.get(record["bucket_id"]) or groups.get(record["group_id"]) or 0 for record in records
+    }
+    by_id = {each["id"]: each for each in shown.records("email_signature", wanted.values())}
+    return {own: by_id.get(id) for own, id in wanted.items()}
+
+
+def _column_of(shown: Shown, uri: str, column: str, ids: set[int]) -> dict[int, int]:
+    table = shown.type(uri).table
+    return {row[0]: row[table.position[column]] for row in shown.tx.get_many(table, ids)}
+
+
+def _worker_values(shown: Shown) -> dict[str, Any]:
+    if shown.actor.context != WORKER:
+        return {}
+    workers = shown.records("worker", [shown.actor.id])
+    return {name: value for each in shown.dictionaries("worker", workers) for name, value in each.items()}
+
+
+def _requesters(shown: Shown, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
+    found: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
+    for ticket_id, id, email, contact_id, org_id, first_name, last_name in _requester_rows(shown, records):
+        found[ticket_id][str(id)] = {
+            "id": id,
+            "email": email,
+            "name": f"{first_name or ''} {last_name or ''}".strip(),
+            "contact_id": contact_id,
+            "org_id": org_id,
+        }
+    return found
+
+
+def _requester_rows(shown: Shown, records: list[Record]) -> list[tuple[Any, ...]]:
+    requester: Any = REQUESTER.sql
+    address, contact = peewee.Table("address", alias="who"), peewee.Table("contact", alias="person")
+    return shown.tx.rows(
+        ("requesters of many",),
+        lambda: requester.select(
+            requester.ticket_id, address.c.id, address.c.email, address.c.contact_id, address.c.org_id,
+            contact.c.first_name, contact.c.last_name,
+        )
+        .join(address, on=(address.c.id == requester.address_id))
+        .join(contact, peewee.JOIN.LEFT_OUTER, on=(contact.c.id == address.c.contact_id))
+        .where(in_list(requester.ticket_id, slot(0)))
+        .order_by(requester.ticket_id, address.c.id),
+        (ids_text(records),),
+    )  # fmt: skip
+
+
+EXPANDS = (
+    Expand("requesters", "map", "{address id: {id, email, name, contact_id, org_id}} of those who get replies.",
+           requesters),
+    Expand("requester_emails", "text", "Addresses of the requesters with comma and space between; adds `requesters`.",
+           requester_emails),
+    Expand("participants", "records", "The requesters as address dictionaries with their contacts.", participants,
+           "address"),
+    Expand("signature", "text", "Signature of the bucket or group for a reply by the calling worker.", signature),
+    Expand("signature_html", "text", "The same as HTML.", signature_html),
+    Expand("_messages", "records", f"Messages by id, of long tickets the newest {MAX_MESSAGES}.", messages, "message"),
+    Expand("latest_incoming_activity", "timestamp", "Time of the newest received message; 0 when none.",
+           latest_activity("latest_incoming_activity", 0)),
+    Expand("latest_outgoing_activity", "timestamp", "Time of the newest sent message; 0 when none.",
+           latest_activity("latest_outgoing_activity", 1)),
+)  # fmt: skip

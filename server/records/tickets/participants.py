@@ -1,0 +1,106 @@
+"""The requesters of a ticket: the addresses that get its replies, changed by ids or by addresses."""
+
+import json
+from collections.abc import Iterable, Sized
+from typing import Any
+
+import peewee
+
+from server.errors import Invalid
+from server.mail import addresses
+from server.records.parts import Change, Writing
+from server.records.shared.resolve import address_of
+from server.records.shared.tables import REQUESTER
+from server.store.statements import in_list, slot
+
+CONTEXT = "svc.contexts.ticket"
+MAX_PARTICIPANTS = 500  # changed in one request
+WANTED = "requester_changes"  # where a change keeps them between its hooks
+
+
+def read(change: Change, writing: Writing) -> None:
+    """Turn `participant_ids` and `participants` into ids to add and remove, before anything is written.
+
+    Unknown addresses are made; those that we send from, and excluded ones, are skipped, and so is what is no address.
+    Raises Invalid for ids of nothing. Source: Records, ticket; Mail, Requesters."""
+    wanted = _ids(change.extras.get("participant_ids", ""), writing)
+    wanted += [(True, id) for id in _written(change.extras.get("participants", ""), writing)]
+    if wanted:
+        change.extras[WANTED] = wanted
+
+
+def write(change: Change, writing: Writing) -> None:
+    """Add and remove them, with an entry for each one when the ticket was there before."""
+    for adds, address_id in change.extras.get(WANTED, ()):
+        changed = add(writing, change.id, [address_id]) if adds else remove(writing, change.id, address_id)
+        if changed and not change.is_create:
+            writing.log("ticket.participant.added" if adds else "ticket.participant.removed", CONTEXT, change.id, {
+                "participant": writing.label("address", address_id), "target": writing.label("ticket", change.id),
+            })
+
+
+def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[int]:
+    """Make addresses requesters of a ticket; answers those that were not before."""
+    return [
+        address_id
+        for address_id in address_ids
+        if writing.tx.add(REQUESTER, {"ticket_id": ticket_id, "address_id": address_id})
+    ]
+
+
+def remove(writing: Writing, ticket_id: int, address_id: int) -> bool:
+    """Take a requester away; tells whether there was such a one."""
+    return bool(writing.tx.delete(REQUESTER, ticket_id=ticket_id, address_id=address_id))
+
+
+def may_request(email: str, patterns: Iterable[str]) -> bool:
+    """Whether an address may become a requester: no exclude pattern covers it."""
+    return not any(addresses.matches_pattern(email, pattern) for pattern in patterns)
+
+
+def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
+    wanted = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        number = part.removeprefix("-")
+        if not (number.isascii() and number.isdigit()) or len(number) > 18:
+            raise Invalid(f"participant_ids: '{part[:50]}' is not the id of an address", field="participant_ids")
+        wanted.append((not part.startswith("-"), int(number)))
+    _limit(wanted, "participant_ids")
+    if wanted:
+        known = {id for id, _, _ in _addresses(writing, "id", [id for _, id in wanted])}
+        for adds, id in wanted:
+            if adds and id not in known:
+                raise Invalid(f"participant_ids: there is no address {id}", field="participant_ids")
+    return wanted
+
+
+def _written(text: str, writing: Writing) -> list[int]:
+    emails = list(dict.fromkeys(each.address.lower() for each in addresses.parse_list(text, MAX_PARTICIPANTS + 1)))
+    _limit(emails, "participants")
+    if not emails:
+        return []
+    patterns = writing.setting("mail_exclude_patterns")
+    known = {email.lower(): (id, is_own) for id, email, is_own in _addresses(writing, "email", emails)}
+    wanted = []
+    for email in emails:
+        id, is_own = known.get(email, (0, 0))
+        if not is_own and may_request(email, patterns):
+            wanted.append(id or address_of(writing, email, "participants"))
+    return wanted
+
+
+def _limit(wanted: Sized, field: str) -> None:
+    if len(wanted) > MAX_PARTICIPANTS:
+        raise Invalid(f"{field}: at most {MAX_PARTICIPANTS} participants in one request", field=field)
+
+
+def _addresses(writing: Writing, column: str, values: list[Any]) -> list[tuple[Any, ...]]:
+    """(id, email, id of the transport that it sends through) of the addresses that there are."""
+    address = peewee.Table("address", alias="wanted")
+    return writing.tx.rows(
+        ("addresses by", column),
+        lambda: address.select(address.c.id, address.c.email, address.c.mail_transport_id).where(
+            in_list(getattr(address.c, column), slot(0))
+        ),
+        (json.dumps(values),),
+    )

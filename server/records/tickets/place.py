@@ -1,0 +1,71 @@
+"""Where a ticket lies: its group and bucket, and whether its owner belongs there."""
+
+from server.errors import Conflict, Invalid
+from server.records.parts import Change, Writing
+from server.records.shared.tables import GROUP_MEMBER
+
+WORKER = "svc.contexts.worker"
+
+
+def resolve(change: Change, writing: Writing) -> None:
+    """Make group and bucket fit: names become ids, a bucket takes the ticket into its group, a group alone into its
+    default bucket. A new ticket of the service itself goes to the default group when it names none.
+
+    Raises Invalid for names and ids of nothing. Source: Records, ticket; Endpoints, Compose."""
+    _read_names(change, writing)
+    new = change.new
+    if new.get("bucket_id"):
+        bucket = writing.record("bucket", new["bucket_id"])
+        if bucket is None:
+            raise Invalid(f"bucket_id: there is no bucket {new['bucket_id']}", field="bucket_id")
+        new["group_id"] = bucket["group_id"]
+        return
+    if change.is_create and not new.get("group_id") and not change.sent:
+        new["group_id"] = _default_group(writing)
+    if "group_id" in new and (change.is_create or change.changes("group_id")):
+        new["bucket_id"] = default_bucket(writing, new["group_id"])
+
+
+def default_bucket(writing: Writing, group_id: int) -> int:
+    """The bucket that takes what comes to a group, 0 for a group without buckets."""
+    found = writing.find("bucket", group_id=group_id, is_default=1) or writing.find("bucket", group_id=group_id)
+    return int(found["id"]) if found else 0
+
+
+def check_owner(change: Change, writing: Writing) -> None:
+    """A worker may give a new ticket only to members of its group. Source: Endpoints, Create."""
+    if not change.is_create or "owner_id" not in change.sent or writing.actor.context != WORKER:
+        return
+    owner_id, group_id = change.value("owner_id"), change.value("group_id")
+    if owner_id and not writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=owner_id):
+        worker, group = writing.label("worker", owner_id), writing.label("group", group_id)
+        raise Invalid(
+            f"owner_id: worker {owner_id} '{worker}' is not a member of group {group_id} '{group}'; "
+            f"choose a member or another group",
+            field="owner_id",
+        )
+
+
+def _read_names(change: Change, writing: Writing) -> None:
+    new, extras = change.new, change.extras
+    if "group" in extras and "group_id" not in new:
+        group = writing.find("group", name=extras["group"])
+        if group is None:
+            raise Invalid(f"group: there is no group '{extras['group'][:80]}'", field="group")
+        new["group_id"] = group["id"]
+    if "bucket" in extras and "bucket_id" not in new:
+        if "group_id" not in new:
+            raise Invalid("bucket: send group or group_id too, since several groups have such buckets", field="bucket")
+        bucket = writing.find("bucket", group_id=new["group_id"], name=extras["bucket"])
+        if bucket is None:
+            raise Invalid(
+                f"bucket: group {new['group_id']} has no bucket '{extras['bucket'][:80]}'", field="bucket"
+            )
+        new["bucket_id"] = bucket["id"]
+
+
+def _default_group(writing: Writing) -> int:
+    group = writing.find("group", is_default=1)
+    if group is None:
+        raise Conflict("there is no default group; make one group the default first")
+    return int(group["id"])
