@@ -1,5 +1,6 @@
 """The REST API as a site: finds the endpoint of a path, who calls it, whether a scope allows it, what was sent."""
 
+import re
 import time
 from server import clock, times
 from server.access import tokens
