@@ -1,0 +1,104 @@
+"""A helpdesk without a server: registry, database file and the operations on records, for tests of record types."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from server import settings
+from server.access import actor as actors
+from server.access.actor import Actor
+from server.context import Context, Service
+from server.desk import records, service_settings
+from server.desk.dictionary import Dictionaries
+from server.records.registry import Registry, load
+from server.search.compile import Scope
+from server.search.conditions import ALWAYS
+from server.search.parser import parse
+from server.search.select import Search
+from server.search.select import search as compile_search
+from server.store.schema import open_store
+from server.store.transaction import Transaction
+
+NOW = 1_795_000_000
+BASE_URL = "https://desk.example"
+Result = TypeVar("Result")
+
+
+class Desk:
+    """One database file. What is not said otherwise is done by the service itself, at NOW, in UTC."""
+
+    def __init__(self, folder: Path, registry: Registry | None = None) -> None:
+        self.registry = registry or load()
+        tables = [*self.registry.tables(), service_settings.SERVICE_SETTING]
+        self.store = open_store(folder / "helpdesk.db", tables, self.registry.texts())
+        self.store.shared["contexts"] = self.registry.contexts()
+        loaded = settings.load({}, {}, data_folder=folder)
+        self.service = Service(self.store, self.registry, loaded, BASE_URL, "test")
+
+    def close(self) -> None:
+        self.store.close()
+
+    def context(self, worker_id: int = 0) -> Context:
+        """What an operation of this worker is done in; 0 is the service."""
+        return Context(self.service, self.actor(worker_id), NOW, ZoneInfo("UTC"))
+
+    def actor(self, worker_id: int = 0) -> Actor:
+        found = self.read(lambda tx: actors.worker(tx, worker_id)) if worker_id else actors.system()
+        assert found is not None
+        return found
+
+    def read(self, work: Callable[[Transaction], Result]) -> Result:
+        return self.store.read(work)
+
+    def create(self, uri: str, /, by: int = 0, expand: str = "", **fields: Any) -> dict[str, Any]:
+        return records.create(self.context(by), uri, fields, expand)
+
+    def update(self, uri: str, id: int, /, by: int = 0, expand: str = "", **fields: Any) -> dict[str, Any]:
+        return records.update(self.context(by), uri, id, fields, expand)
+
+    def delete(self, uri: str, id: int, by: int = 0) -> None:
+        records.delete(self.context(by), uri, id)
+
+    def record(self, uri: str, id: int, by: int = 0, expand: str = "") -> dict[str, Any]:
+        return records.retrieve(self.context(by), uri, id, expand)
+
+    def row(self, uri: str, id: int) -> dict[str, Any]:
+        """The record as it is stored."""
+        record_type = self.registry.type(uri)
+        row = self.read(lambda tx: tx.get(record_type.table, id))
+        assert row is not None
+        return record_type.record(row)
+
+    def found(self, uri: str, q: str, by: int = 0) -> list[int]:
+        """The ids that a search finds, in order."""
+        answer = records.search(self.context(by), uri, records.SearchRequest(q, limit=500))
+        return [each["id"] for each in answer["results"]]
+
+    def log(self, point: str = "") -> list[dict[str, Any]]:
+        """The activity entries, oldest first, of one point or of all."""
+        table = self.registry.type("activity_log")
+        rows = self.read(lambda tx: tx.find(table.table, **({"activity_point": point} if point else {})))
+        return [table.record(row) for row in rows]
+
+    def search(self, tx: Transaction, uri: str, q: str) -> Search:
+        """A search that sees everything, compiled."""
+        scope = Scope(self.registry, tx, 1, NOW, ZoneInfo("UTC"), lambda record_type: ALWAYS)
+        return compile_search(self.registry.type(uri), parse(q), scope)
+
+    def shown(self, tx: Transaction, worker_id: int = 0) -> Dictionaries:
+        return Dictionaries(self.context(worker_id), tx)
+
+    def worker(self, name: str, **fields: Any) -> int:
+        """A new worker's id; the first one should be an administrator, as in real life."""
+        values = {"first_name": name, "email": f"{name.lower()}@desk.example", "language": "en_US", "timezone": "UTC"}
+        return int(self.create("worker", **values | fields)["id"])
+
+    def people(self) -> dict[str, int]:
+        """nora, an administrator; milo, member of Support; olga, in no group. And the default group, as `support`."""
+        found = {"nora": self.worker("Nora", last_name="Berg", is_superuser=1)}
+        found["support"] = int(self.create("group", name="Support")["id"])
+        found["milo"] = self.worker("Milo", at_mention_name="milo")
+        found["olga"] = self.worker("Olga")
+        self.update("group", found["support"], members={"member": str(found["milo"])})
+        return found

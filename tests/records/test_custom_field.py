@@ -1,0 +1,130 @@
+"""Custom fields and fieldsets as records: what is fixed, which names are free, and what goes with them."""
+
+import pytest
+
+from server.errors import Conflict, Forbidden, Invalid
+
+FIELD = {"name": "Serial number", "uri": "serial", "type": "S", "context": "task"}
+APP = {"owner__context": "app", "owner_id": 0}
+
+
+def make(desk, **fields):
+    return desk.create("custom_field", expand="search_filter", **FIELD | fields)
+
+
+def values(desk):
+    return desk.read(lambda tx: tx.connection.execute("SELECT count(*) FROM custom_value").fetchone()[0])
+
+
+def test_a_field_says_what_it_is_and_how_it_is_searched(desk):
+    shown = make(desk)
+    assert (shown["type_label"], shown["search_filter"]) == ("Text: Single Line", "serialNumber")
+    assert (shown["context"], shown["params"]) == ("svc.contexts.task", {})
+    task = desk.create("task", title="Count", serial="AB")["id"]
+    assert desk.found("task", "serialNumber:AB") == [task]
+
+
+@pytest.mark.parametrize("fields", [{"type": "N"}, {"context": "call"}])
+def test_context_and_type_stay(desk, fields):
+    id = make(desk)["id"]
+    with pytest.raises(Invalid, match="stays"):
+        desk.update("custom_field", id, **fields)
+    desk.update("custom_field", id, type="S", context="svc.contexts.task", name="Number")
+
+
+@pytest.mark.parametrize(
+    "uri", ["123", "custom_1", "title", "status", "links", "id", "watchers", "is_completed", "with space", "Ümlaut", ""]
+)
+def test_uris_that_mean_something_else_are_refused(desk, uri):
+    with pytest.raises(Invalid, match="uri"):
+        make(desk, uri=uri)
+
+
+def test_a_uri_is_taken_once(desk):
+    make(desk)
+    with pytest.raises(Conflict, match="uri"):
+        make(desk, uri="SERIAL")
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [
+        ({"type": "D", "params": {"options": ["a", "b", "a"]}}, {"options": ["a", "b"]}),
+        ({"type": "X", "params": '{"options": "a\\nb"}'}, {"options": ["a", "b"]}),
+        ({"type": "L", "params": {"context": "org"}}, {"context": "svc.contexts.org"}),
+        ({"type": "O", "params": {"decimal_at": "2"}}, {"decimal_at": 2}),
+        ({"type": "svc.custom_field.slider"}, {"value_min": 0, "value_max": 100}),
+        ({"type": "svc.custom_field.slider", "params": {"value_min": "-5", "value_max": "5"}},
+         {"value_min": -5, "value_max": 5}),
+    ],
+)  # fmt: skip
+def test_settings_are_read_for_the_kind(desk, fields, kept):
+    assert make(desk, **fields)["params"] == kept
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "D"},
+        {"type": "X", "params": {"options": []}},
+        {"type": "L"},
+        {"type": "L", "params": {"context": "nothing"}},
+        {"type": "O", "params": {"decimal_at": "many"}},
+        {"type": "svc.custom_field.slider", "params": {"value_min": 5, "value_max": 5}},
+        {"type": "Q"},
+        {"context": "notification"},
+        {"params": ["a"]},
+    ],
+)
+def test_bad_settings_are_refused(desk, fields):
+    with pytest.raises(Invalid):
+        make(desk, **fields)
+
+
+def test_values_go_with_their_field(desk):
+    id = make(desk)["id"]
+    task = desk.create("task", title="Count", serial="AB")["id"]
+    assert values(desk) == 1
+    desk.delete("custom_field", id)
+    assert values(desk) == 0
+    assert desk.record("task", task, expand="custom_")["custom"] == {}
+
+
+def test_a_fieldset_takes_its_fields_and_values_along(desk):
+    fieldset = desk.create("custom_fieldset", name="Technical", context="task", **APP)["id"]
+    field = make(desk, custom_fieldset_id=fieldset)
+    assert field["search_filter"] == "technical.serialNumber"
+    task = desk.create("task", title="Count", serial="AB")["id"]
+    assert desk.found("task", "fieldset:(name:Technical)") == [task]
+    shown = desk.record("custom_fieldset", fieldset, expand="custom_fields")["custom_fields"]
+    assert [each["uri"] for each in shown] == ["serial"]
+    with pytest.raises(Invalid, match="context"):
+        desk.update("custom_fieldset", fieldset, context="call")
+    desk.delete("custom_fieldset", fieldset)
+    assert values(desk) == 0
+    assert desk.found("custom_field", "") == desk.found("task", "fieldset:(name:Technical)") == []
+
+
+def test_a_field_is_of_its_fieldsets_type(desk):
+    fieldset = desk.create("custom_fieldset", name="Technical", context="call", **APP)["id"]
+    with pytest.raises(Invalid, match="context"):
+        make(desk, custom_fieldset_id=fieldset)
+    field = make(desk)["id"]
+    with pytest.raises(Invalid, match="context"):
+        desk.update("custom_field", field, custom_fieldset_id=fieldset)
+
+
+def test_who_may_change_a_fieldset_may_change_its_fields(desk, ids):
+    milo, olga = ids["milo"], ids["olga"]
+    desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
+    own = desk.create(
+        "custom_fieldset", by=milo, name="Mine", context="task", owner__context="worker", owner_id=milo
+    )["id"]
+    field = desk.create("custom_field", by=milo, custom_fieldset_id=own, **FIELD)["id"]
+    with pytest.raises(Forbidden):
+        desk.update("custom_field", field, by=olga, name="Hers")
+    with pytest.raises(Forbidden):
+        desk.update("custom_field", field, by=milo, custom_fieldset_id=0)
+    with pytest.raises(Forbidden):
+        desk.create("custom_field", by=milo, **FIELD | {"uri": "other"})
+    desk.delete("custom_field", field, by=milo)

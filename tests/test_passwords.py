@@ -1,0 +1,54 @@
+"""Passwords as slow hashes."""
+
+import threading
+
+from server import passwords
+
+
+def test_a_hash_knows_its_password_and_no_other():
+    stored = passwords.hash("correct horse")
+    assert stored.startswith("$argon2id$") and "horse" not in stored
+    assert passwords.verify(stored, "correct horse")
+    assert not passwords.verify(stored, "Correct horse")
+    assert not passwords.verify(stored, "x" * 100_000)
+    assert stored != passwords.hash("correct horse")
+    assert not passwords.needs_rehash(stored)
+
+
+def test_what_is_no_hash_has_no_password():
+    for stored in ("", "x", "$argon2id$v=19$m=65536,t=3,p=1$x"):
+        assert not passwords.verify(stored, "") and passwords.needs_rehash(stored)
+
+
+def test_a_hash_with_weaker_parameters_is_made_again():
+    import argon2
+
+    weak = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash("correct horse")
+    assert passwords.verify(weak, "correct horse") and passwords.needs_rehash(weak)
+
+
+def test_a_hash_does_not_show_itself():
+    assert "secret" not in repr(passwords.Hashed("secret"))
+
+
+def test_four_hashings_run_at_once_at_most(monkeypatch):
+    running, most, lock, gate = [], [], threading.Lock(), threading.Event()
+
+    def slow(password):
+        with lock:
+            running.append(password)
+            most.append(len(running))
+            if len(running) == passwords.AT_ONCE:
+                gate.set()
+        gate.wait(10)
+        with lock:
+            running.remove(password)
+        return "hash"
+
+    monkeypatch.setattr(type(passwords._hasher), "hash", lambda self, password: slow(password))
+    threads = [threading.Thread(target=passwords.hash, args=(str(number),)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert max(most) == passwords.AT_ONCE
