@@ -1,0 +1,83 @@
+"""A mail made ready for storing: all that takes time and needs no database, done before the one writer is asked."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from urllib.parse import unquote, urlsplit
+
+from server.context import Service
+from server.mail import charsets, mask, parse, spam
+from server.mail.parse import Limits, Mail
+
+SUBJECT_CHARACTERS = 255
+_CID = re.compile(r"cid:([^\s\"'<>()]{1,500})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What was sent, and what follows from it alone.
+
+    subject: fit for a ticket. references: ids of mails that this one may answer, the likeliest first; bounced: the id
+    of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest first. html: pieces of
+    the HTML, and between them the places in mail.files of the images that are shown there. notes: a JSON list.
+    """
+
+    raw: bytes
+    mail: Mail
+    subject: str
+    digest: str
+    references: tuple[str, ...]
+    bounced: str | None
+    masks: tuple[str, ...]
+    words: tuple[str, ...]
+    html: tuple[str | int, ...]
+    notes: str
+
+    @property
+    def own_id(self) -> str | None:
+        """The id by which a second copy is known; one that was made here never comes twice."""
+        return None if self.mail.message_id_was_made else self.mail.message_id
+
+    def html_bytes(self, url_of_file: list[str]) -> bytes:
+        """The HTML with the addresses of its images, in the order of mail.files."""
+        text = "".join(each if isinstance(each, str) else url_of_file[each] for each in self.html)
+        return text.encode("utf-8", "replace")
+
+
+def read(service: Service, raw: bytes, now: int) -> Incoming:
+    """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else. Source: Mail, Content."""
+    settings = service.settings
+    limits = Limits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
+    mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
+    subject = charsets.fit(mail.subject)
+    return Incoming(
+        raw=raw,
+        mail=mail,
+        subject=subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
+        digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
+        references=tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
+        bounced=mail.bounce.original_message_id if mail.bounce else None,
+        masks=tuple(mask.masks_in(subject)),
+        words=tuple(sorted(spam.words(f"{subject}\n{mail.text}"))),
+        html=_pieces(mail),
+        notes=json.dumps(list(map(charsets.fit, mail.notes)), ensure_ascii=False),
+    )
+
+
+def _pieces(mail: Mail) -> tuple[str | int, ...]:
+    """The HTML cut where it shows a file of the same mail: `cid:` and the file's Content-ID."""
+    if mail.html is None:
+        return ()
+    by_id = {file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id}
+    if not by_id:
+        return (mail.html,)
+    pieces: list[str | int] = []
+    position = 0
+    for match in _CID.finditer(mail.html):
+        place = by_id.get(unquote(unescape(match[1])).lower())
+        if place is not None:
+            pieces += (mail.html[position : match.start()], place)
+            position = match.end()
+    return (*pieces, mail.html[position:])

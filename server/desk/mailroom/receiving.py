@@ -1,0 +1,116 @@
+"""What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from server.context import Context
+from server.desk import requesters
+from server.desk.mailroom import bounces, routing, storing, threading
+from server.desk.mailroom import incoming as reading
+from server.desk.mailroom import sender as senders
+from server.desk.mailroom.incoming import Incoming
+from server.desk.mailroom.sender import Addresses
+from server.desk.mailroom.threading import Known, Thread
+from server.desk.writing import Writer
+from server.errors import Rejected
+from server.records.base import Record
+from server.store.transaction import Transaction
+
+TICKET = "svc.contexts.ticket"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
+    ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none."""
+
+    ticket_id: int
+    mask: str
+    message_id: int
+    is_new_ticket: bool
+    outcome: Literal["stored", "duplicate", "ignored"]
+
+
+def receive(ctx: Context, raw: bytes) -> Received:
+    """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
+
+    Nobody is asked whether the caller may: the endpoint does. What cannot be understood of the mail is kept and noted
+    on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a usable sender,
+    for a banned one, and for a new ticket when no group takes it. Source: Mail, Inbound; Endpoints, Parser."""
+    incoming = reading.read(ctx.service, raw, ctx.now)
+    if incoming.mail.sender is None:
+        raise Rejected("the mail names no sender; give it a From header with an address", field="message")
+    return ctx.service.store.write(lambda tx: _take(ctx, tx, incoming, incoming.mail.sender or ""))
+
+
+def _take(ctx: Context, tx: Transaction, incoming: Incoming, email: str) -> Received:
+    writing = Writer(ctx, tx)
+    thread = threading.find(writing, incoming)
+    known = senders.known_addresses(writing, incoming.mail)
+    if _is_own_mail(ctx, incoming, thread, known):
+        return _ignored(writing, thread)
+    senders.refuse_banned(known.get(email))
+    copy = _copy_from(thread, known.get(email))
+    ticket = threading.survivor(writing, copy.ticket_id) if copy else None
+    if copy and ticket:
+        return Received(ticket["id"], ticket["mask"], copy.id, False, "duplicate")
+    sender = senders.address_of_sender(writing, known, email)
+    return _store(senders.as_author(writing, sender), incoming, thread, sender, known)
+
+
+def _store(writing: Writer, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> Received:
+    is_stranger = False
+    ticket = thread.ticket
+    if ticket is None:
+        ticket = _new_ticket(writing, incoming, sender, known)
+    else:
+        is_stranger = _reply(writing, incoming, thread, sender, known)
+    message_id = storing.message(writing, incoming, ticket["id"], sender, is_stranger=is_stranger)
+    label = writing.registry.type("ticket").label(ticket)
+    writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
+    return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
+
+
+def _new_ticket(writing: Writer, incoming: Incoming, sender: Record, known: Addresses) -> Record:
+    recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
+    place = routing.place_of(writing, recipient_ids)
+    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
+    wanted = senders.first_requesters(writing, incoming, sender, known)
+    requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
+    return ticket
+
+
+def _reply(writing: Writer, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> bool:
+    """Open the ticket again; tells whether the sender is a stranger to it."""
+    assert thread.ticket is not None
+    storing.reopen(writing, thread.ticket)
+    bounce = incoming.mail.bounce
+    if bounce is not None and bounces.is_ours(writing, bounce, thread, known):
+        bounces.mark_failed(writing, bounce, known)
+        return False
+    return senders.is_stranger(writing, thread.ticket, sender)
+
+
+def _is_own_mail(ctx: Context, incoming: Incoming, thread: Thread, known: Addresses) -> bool:
+    """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of ours.
+
+    Source: Special mail, Loops."""
+    mail = incoming.mail
+    if mail.loop_token == ctx.service.installation and mail.auto_submitted:
+        return True
+    writer = known.get(mail.from_address or "")
+    is_own = writer is not None and writer["mail_transport_id"] != 0
+    return is_own and any(copy.is_outgoing for copy in thread.copies)
+
+
+def _ignored(writing: Writer, thread: Thread) -> Received:
+    copy = next(iter(thread.copies), None)
+    ticket = (threading.survivor(writing, copy.ticket_id) if copy else None) or thread.ticket
+    if ticket is None:
+        return Received(0, "", 0, False, "ignored")
+    return Received(ticket["id"], ticket["mask"], copy.id if copy else ticket["latest_message_id"], False, "ignored")
+
+
+def _copy_from(thread: Thread, sender: Record | None) -> Known | None:
+    """The message that is the same mail: the same id, from the same sender."""
+    return next((copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]), None)

@@ -1,0 +1,43 @@
+"""The group and bucket of a new ticket. Source: Mail, Routing."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from server.desk.writing import Writer
+from server.errors import Rejected
+from server.store.statements import in_list, slot
+
+MAX_RECIPIENTS = 50  # whose addresses are compared with those that groups and buckets send from
+
+
+def place_of(writing: Writer, recipient_ids: Sequence[int]) -> dict[str, int]:
+    """Where a mail to these addresses goes, as values of a ticket: bucket_id, or group_id for its default bucket.
+
+    The bucket, else the group, that sends from one of the addresses; else the default group.
+    Raises Rejected when there is none."""
+    wanted = recipient_ids[:MAX_RECIPIENTS]
+    for uri in ("bucket", "group"):
+        found = _sending_from(writing, uri, wanted)
+        if found:
+            return {f"{uri}_id": found}
+    group = writing.find("group", is_default=1)
+    if group is None:
+        raise Rejected("no group takes this mail; make one group the default group, then send the mail again")
+    return {"group_id": group["id"]}
+
+
+def _sending_from(writing: Writer, uri: str, address_ids: Sequence[int]) -> int:
+    """The bucket or group that sends from the first of the addresses that any sends from, 0 for none."""
+    if not address_ids:
+        return 0
+    table: Any = writing.registry.type(uri).table.sql
+    rows = writing.tx.rows(
+        ("sending from", uri),
+        lambda: table.select(table.reply_address_id, table.id)
+        .where(in_list(table.reply_address_id, slot(0)))
+        .order_by(table.id.desc()),
+        (json.dumps(list(address_ids)),),
+    )
+    senders: dict[int, int] = dict(rows)  # type: ignore[arg-type]
+    return next((senders[id] for id in address_ids if id in senders), 0)

@@ -1,0 +1,165 @@
+"""A database for tests of incoming mail: without a server, with the same first records as a real one."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from server.access.actor import system
+from server.context import Context, Service
+from server.desk import first_start, mailroom, service_settings, spam
+from server.desk.mailroom import Received
+from server.desk.writing import Writer
+from server.records.base import Record
+from server.records.registry import Registry
+from server.records.registry import load as load_types
+from server.records.shared.tables import ATTACHED, REQUESTER
+from server.settings import load
+from server.store import blobs, schema
+from server.store.tables import Table
+from server.store.transaction import Transaction
+
+NOW = 1_795_000_000  # 2026-11-18
+
+
+def mail(body: str | bytes = "The pump leaks.\n", **headers: str) -> bytes:
+    """A mail of these headers, `_` in their names for `-`; "" leaves one out. Ann writes to the desk unless told."""
+    known = {"From": "Ann Kite <ann@kite.example>", "To": "help@desk.example", "Subject": "Boat"}
+    named = known | {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\n" for name, value in named.items() if value)
+    return f"{head}\n".encode() + (body.encode() if isinstance(body, str) else body)
+
+
+def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
+    """A mail of parts, each with its own header lines, a blank line and a body."""
+    body = "".join(f"--b0\n{part}\n" for part in parts) + "--b0--\n"
+    return mail(body, MIME_Version="1.0", Content_Type=f"multipart/{kind}; boundary=b0", **headers)
+
+
+def tables(registry: Registry) -> list[Table]:
+    return [*registry.tables(), service_settings.SERVICE_SETTING, *spam.TABLES]
+
+
+class Desk:
+    """One open database. `now` is the second at which mail comes in."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        registry = load_types()
+        folder.mkdir(exist_ok=True)
+        store = schema.open_store(folder / "test.db", tables(registry), registry.texts())
+        store.shared["contexts"] = registry.contexts()
+        chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
+        self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32)
+        self.now = NOW
+        first_start.prepare(self.ctx)
+
+    def set(self, **settings: Any) -> None:
+        self.service = replace(self.service, settings=self.service.settings.replace(**settings))
+
+    def close(self) -> None:
+        self.service.store.close()
+
+    @property
+    def ctx(self) -> Context:
+        return Context(self.service, system(), self.now, UTC)
+
+    def receive(self, raw: bytes) -> Received:
+        return mailroom.receive(self.ctx, raw)
+
+    def write(self, work: Callable[[Writer], Any]) -> Any:
+        return self.service.store.write(lambda tx: work(Writer(self.ctx, tx)))
+
+    def read(self, work: Callable[[Transaction], Any]) -> Any:
+        return self.service.store.read(work)
+
+    def create(self, uri: str, **values: Any) -> int:
+        return int(self.write(lambda writing: writing.create(uri, values)))
+
+    def update(self, uri: str, id: int, **values: Any) -> None:
+        self.write(lambda writing: writing.update(uri, id, values))
+
+    def change(self, uri: str, id: int, **values: Any) -> None:
+        """As update, but nothing follows from it."""
+        self.write(lambda writing: writing.set(uri, id, values))
+
+    def all(self, uri: str, **equals: Any) -> list[Record]:
+        """The records whose columns equal these values, in order."""
+        record_type = self.service.registry.type(uri)
+        return [record_type.record(row) for row in self.read(lambda tx: tx.find(record_type.table, **equals))]
+
+    def one(self, uri: str, **equals: Any) -> Record:
+        [record] = self.all(uri, **equals)
+        return record
+
+    def ticket(self, received: Received) -> Record:
+        return self.one("ticket", id=received.ticket_id)
+
+    def message(self, received: Received) -> Record:
+        return self.one("message", id=received.message_id)
+
+    def sender(self, received: Received) -> str:
+        return str(self.one("address", id=self.message(received)["sender_id"])["email"])
+
+    def requesters(self, ticket_id: int) -> list[str]:
+        rows = self.read(lambda tx: tx.find(REQUESTER, ticket_id=ticket_id))
+        return sorted(self.one("address", id=row[1])["email"] for row in rows)
+
+    def files(self, received: Received) -> dict[str, bytes]:
+        """{name: bytes} of the files of a message, in order."""
+        context = "svc.contexts.message"
+        rows = self.read(lambda tx: tx.find(ATTACHED, context=context, record_id=received.message_id))
+        files = [self.one("attachment", id=row[0]) for row in rows]
+        return {file["name"]: self.blob(file["blob_id"]) for file in files}
+
+    def html(self, received: Received) -> str:
+        id = self.one("attachment", id=self.message(received)["html_attachment_id"])["blob_id"]
+        return self.blob(id).decode()
+
+    def blob(self, id: int) -> bytes:
+        return bytes(self.read(lambda tx: blobs.read(tx, id)))
+
+    def raw(self, received: Received) -> bytes:
+        return self.blob(self.message(received)["raw_blob_id"])
+
+    def notes(self, received: Received) -> list[str]:
+        found = json.loads(self.message(received)["notes"])
+        assert isinstance(found, list)
+        return found
+
+    def activity(self, ticket_id: int) -> list[str]:
+        """The points of the entries on a ticket, in order."""
+        entries = self.all("activity_log", target__context="svc.contexts.ticket", target_id=ticket_id)
+        return [entry["activity_point"] for entry in entries]
+
+    def counts(self) -> dict[str, int]:
+        """How many rows every table has."""
+        names = [table.name for table in tables(self.service.registry)]
+        return {
+            name: self.read(lambda tx, name=name: tx.connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0])
+            for name in names
+        }
+
+    def transport(self) -> int:
+        return self.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
+
+    def own_address(self, email: str) -> int:
+        """An address that the desk sends from."""
+        return self.create("address", email=email, mail_transport_id=self.transport())
+
+    def worker(self, email: str) -> int:
+        address = self.create("address", email=email)
+        name = email.partition("@")[0]
+        id = self.create("worker", first_name=name, email_id=address, language="en_US", timezone="UTC")
+        self.change("address", address, worker_id=id)
+        return id
+
+    def sent(self, ticket_id: int, message_id: str, **headers: str) -> int:
+        """A message that the desk sent, as the outbox stores it."""
+        known = self.all("address", email="help@desk.example")
+        sender = known[0]["id"] if known else self.own_address("help@desk.example")
+        lines = "\n".join(f"{name}: {value}" for name, value in {"Message-Id": message_id, **headers}.items())
+        return self.create(
+            "message", ticket_id=ticket_id, sender_id=sender, is_outgoing=1, content="Shut the valve.", headers=lines
+        )

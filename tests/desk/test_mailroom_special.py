@@ -1,0 +1,206 @@
+"""Bounces, loops, mail from addresses of ours, damaged mail. Source: Mail, sections 4.8, 5 and 9; Security, Mail in."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.desk import mailroom
+from server.desk.mailroom import Received
+from server.errors import HelpdeskError
+from server.mail.bounce import INSTALLATION_HEADER
+from server.records.tickets import status
+from tests.desk.mailroom import Desk, mail, multipart
+
+BO = "bo@oak.example"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = Desk(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def boat(desk: Desk) -> Received:
+    """Ann's ticket, closed, with an answer <out@desk.example> that went to her and, as a copy, to Bo."""
+    received = desk.receive(mail(Message_Id="<a@kite.example>"))
+    desk.sent(received.ticket_id, "<out@desk.example>", To="ann@kite.example", Cc=f"Bo <{BO}>")
+    desk.update("ticket", received.ticket_id, status_id=status.CLOSED)
+    return received
+
+
+def bounce(failed: str, original: str = "<out@desk.example>", code: str = "5.1.1", **headers: str) -> bytes:
+    """What a mail server sends back."""
+    headers = {"From": "MAILER-DAEMON@mx.example", "Subject": "Undelivered mail", **headers}
+    return multipart(
+        "Content-Type: text/plain\n\nIt did not work.",
+        f"Content-Type: message/delivery-status\n\nReporting-MTA: dns; mx.example\n\n"
+        f"Final-Recipient: rfc822; {failed}\nAction: failed\nStatus: {code}\n",
+        f"Content-Type: message/rfc822\n\nFrom: help@desk.example\nMessage-Id: {original}\n\nShut the valve.",
+        kind="report; report-type=delivery-status", **headers,
+    )  # fmt: skip
+
+
+def is_defunct(desk: Desk, email: str) -> bool:
+    return bool(desk.one("address", email=email)["is_defunct"])
+
+
+# -- bounces -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk, boat: Received) -> None:
+    received = desk.receive(bounce("ann@kite.example"))
+    assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
+    assert desk.ticket(boat)["status_id"] == status.OPEN
+    assert is_defunct(desk, "ann@kite.example")
+    assert desk.requesters(boat.ticket_id) == ["ann@kite.example"]
+    assert desk.message(received)["is_stranger"] == 0
+    assert not any(name.startswith("delivery_status") for name in desk.files(received))
+
+
+def test_a_bounce_marks_whoever_else_the_mail_went_to(desk: Desk, boat: Received) -> None:
+    desk.create("address", email=BO)
+    desk.receive(bounce(BO))
+    assert is_defunct(desk, BO)
+
+
+def test_a_delay_is_kept_and_marks_nobody(desk: Desk, boat: Received) -> None:
+    received = desk.receive(bounce("ann@kite.example", code="4.4.7"))
+    assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "ann@kite.example")
+    assert any(name.startswith("delivery_status") for name in desk.files(received))
+
+
+def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Received) -> None:
+    desk.create("address", email="cy@kite.example")
+    received = desk.receive(bounce("cy@kite.example"))
+    assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "cy@kite.example")
+    assert desk.message(received)["is_stranger"] == 1
+
+
+@pytest.mark.parametrize("original", ["<a@kite.example>", "<no@such>"])
+def test_a_bounce_of_mail_that_is_not_ours_marks_nobody(desk: Desk, boat: Received, original: str) -> None:
+    received = desk.receive(bounce("ann@kite.example", original))
+    assert received.is_new_ticket and not is_defunct(desk, "ann@kite.example")
+
+
+def test_a_bounce_marks_no_address_of_ours(desk: Desk, boat: Received) -> None:
+    desk.sent(boat.ticket_id, "<out2@desk.example>", To="sales@desk.example")
+    desk.own_address("sales@desk.example")
+    desk.receive(bounce("sales@desk.example", "<out2@desk.example>"))
+    assert not is_defunct(desk, "sales@desk.example")
+
+
+def test_the_mail_that_came_back_wins_over_the_ids_in_the_headers(desk: Desk, boat: Received) -> None:
+    desk.receive(mail(From=BO, Message_Id="<b@oak.example>"))
+    assert desk.receive(bounce("ann@kite.example", In_Reply_To="<b@oak.example>")).ticket_id == boat.ticket_id
+
+
+# -- addresses of ours, loops ------------------------------------------------------------------------------------------
+
+
+def test_mail_from_an_address_of_ours_makes_a_ticket_without_requesters(desk: Desk) -> None:
+    desk.own_address("help@desk.example")
+    received = desk.receive(mail(From="help@desk.example", Message_Id="<own@desk.example>"))
+    assert received.is_new_ticket and desk.requesters(received.ticket_id) == []
+
+
+def test_mail_that_we_sent_and_that_comes_back_is_ignored(desk: Desk, boat: Received) -> None:
+    before = desk.counts()
+    received = desk.receive(mail(From="help@desk.example", Message_Id="<out@desk.example>"))
+    [sent] = desk.all("message", is_outgoing=1)
+    assert received == Received(boat.ticket_id, boat.mask, sent["id"], False, "ignored")
+    assert desk.counts() == before and desk.ticket(boat)["status_id"] == status.CLOSED
+
+
+def test_an_automatic_mail_of_this_installation_is_ignored(desk: Desk, boat: Received) -> None:
+    token = {INSTALLATION_HEADER.replace("-", "_"): desk.service.installation, "Auto_Submitted": "auto-replied"}
+    before = desk.counts()
+    unknown = desk.receive(mail(**token))
+    known = desk.receive(mail(In_Reply_To="<a@kite.example>", **token))
+    assert desk.counts() == before
+    assert unknown == Received(0, "", 0, False, "ignored")
+    assert (known.ticket_id, known.message_id, known.outcome) == (
+        boat.ticket_id, desk.ticket(boat)["latest_message_id"], "ignored",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {INSTALLATION_HEADER: "another", "Auto-Submitted": "auto-replied"},
+        {INSTALLATION_HEADER: "OURS", "Auto-Submitted": "no"},
+        {INSTALLATION_HEADER: "OURS"},
+        {"Auto-Submitted": "auto-replied", "Precedence": "bulk", "List-Id": "<l.x>", "Return-Path": "<>"},
+    ],
+)
+def test_other_automatic_mail_is_taken(desk: Desk, headers: dict[str, str]) -> None:
+    ours = desk.service.installation
+    named = {name.replace("-", "_"): value.replace("OURS", ours) for name, value in headers.items()}
+    assert desk.receive(mail(**named)).outcome == "stored"
+
+
+# -- damaged mail ------------------------------------------------------------------------------------------------------
+
+DAMAGED = {
+    "mbox line and blank lines first": b"\n\nFrom ann Mon Jan  1 10:00:00 2026\nFrom: a@x.example\n\nhi",
+    "no blank line": b"From: a@x.example\nSubject: s\nno header here\nmore",
+    "only a header": b"From: a@x.example",
+    "mixed line ends": b"From: a@x.example\r\nSubject: s\n\r\nhi\rthere\n",
+    "raw 8-bit headers": b"From: J\xf6rg <a@x.example>\nSubject: Gr\xfc\xdfe\n\nhi",
+    "NUL everywhere": b"From: a@x.example\nSubject: a\0b\nX: \0\n\nhi\0there\0",
+    "missing closing boundary": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nhi\n--b\n"
+                                b"Content-Type: a/b; name=f\n\nx",
+    "boundary that never comes": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\nhi",
+    "wrong base64": b"From: a@x.example\nContent-Transfer-Encoding: base64\n\naGVs*bG8=====!",
+    "wrong quoted-printable": b"From: a@x.example\nContent-Transfer-Encoding: quoted-printable\n\nca=ZZf=E9=",
+    "unknown transfer encoding": b"From: a@x.example\nContent-Transfer-Encoding: x-own\n\nhi",
+    "charset of another kind": b"From: a@x.example\nContent-Type: text/plain; charset=zlib\n\nhi\xe9",
+    "lone surrogates": b"From: a@x.example\nSubject: =?utf-16?b?2AA=?=\nContent-Type: text/html\n\n"
+                       b"&#xD800;<p>\xed\xa0\x80",
+    "surrogates in utf-7": b"From: a@x.example\nContent-Type: text/plain; charset=utf-7\n\n+2AA-",
+    "surrogates in a file name": b"From: a@x.example\nContent-Type: a/b; name*=utf-16''%D8%00x\n\nhi",
+    "surrogates in ids": b"From: a@x.example\nMessage-Id: <\xed\xa0\x80@x>\nReferences: <\xff@x>\n\nhi",
+    "control characters in names": b"From: \"a\x1b[31m\" <a@x.example>\nContent-Type: a/b; name=\"../../\x07e\"\n\nhi",
+    "a thousand headers": b"From: a@x.example\n" + b"X: y\n" * 3000 + b"\nhi",
+    "a very long header": b"From: a@x.example\nSubject: " + b"x" * 300_000 + b"\n\nhi",
+    "many recipients": b"From: a@x.example\nTo: " + b", ".join(b"r%d@x.example" % n for n in range(3000)) + b"\n\nhi",
+    "many references": b"From: a@x.example\nReferences: " + b" ".join(b"<%d@x>" % n for n in range(5000)) + b"\n\nhi",
+    "many masks": b"From: a@x.example\nSubject: " + b"[#a-%d]" % 1 * 5000 + b"\n\nhi",
+    "deep parts": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b0\n\n" + b"".join(
+        b"--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n" % (n, n + 1) for n in range(200)),
+    "empty parts": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\n" * 3000,
+    "parameters without end": b"From: a@x.example\nContent-Type: text/plain; charset=\"utf-8\n\nhi",
+    "emoji": "From: \"🦊\" <a@x.example>\nSubject: 🦊\n\n🦊🦊".encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_mail_is_stored_whole(desk: Desk, name: str) -> None:
+    received = desk.receive(DAMAGED[name])
+    assert received.outcome == "stored" and desk.raw(received) == DAMAGED[name]
+    assert desk.sender(received) == "a@x.example"
+    assert "\0" not in desk.message(received)["content"] + desk.message(received)["headers"]
+    assert not re.search(r"[\r\n]", desk.ticket(received)["subject"])
+
+
+def test_what_was_repaired_is_noted(desk: Desk) -> None:
+    received = desk.receive(DAMAGED["wrong base64"])
+    assert any("base64" in note for note in desk.notes(received))
+    assert desk.notes(desk.receive(mail())) == []
+
+
+def test_a_name_that_holds_another_address_is_noted(desk: Desk) -> None:
+    received = desk.receive(mail(From='"boss@desk.example" <ann@kite.example>'))
+    assert any("another address" in note for note in desk.notes(received))
+
+
+def test_mail_cut_anywhere_is_stored_or_refused_by_rule(desk: Desk) -> None:
+    raw = bounce("ann@kite.example", Message_Id="<long@mx.example>", Cc="=?utf-8?q?=C3=A9?= <cy@kite.example>")
+    for end in range(0, len(raw), 7):
+        try:
+            mailroom.receive(desk.ctx, raw[:end])
+        except HelpdeskError as error:
+            assert error.message

@@ -1,0 +1,234 @@
+"""Which ticket a mail belongs to, and what a reply changes there. Source: Mail, sections 3, 5.4, 8 and 9."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from server.desk import requesters
+from server.desk.mailroom import Received
+from server.records.shared.tables import LINK
+from server.records.tickets import status
+from tests.desk.mailroom import NOW, Desk, mail, multipart
+
+ANN, BO = "ann@kite.example", "Bo <bo@oak.example>"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = Desk(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def boat(desk: Desk) -> Received:
+    """Ann's ticket, with the message <a@kite.example>."""
+    return desk.receive(mail(Message_Id="<a@kite.example>"))
+
+
+@pytest.fixture
+def shed(desk: Desk, boat: Received) -> Received:
+    """Bo's ticket, with the message <b@oak.example>."""
+    return desk.receive(mail(From=BO, Subject="Shed", Message_Id="<b@oak.example>"))
+
+
+# -- by ids ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "found"),
+    [
+        ({"In_Reply_To": "<b@oak.example>"}, "shed"),
+        ({"In_Reply_To": "<b@oak.example>", "Subject": "Re: [#MASK]"}, "shed"),
+        ({"In_Reply_To": "<no@such>", "References": "<a@kite.example> <b@oak.example> <zz@y>"}, "shed"),
+        ({"In_Reply_To": 'Your mail of <a@kite.example> "x"'}, "boat"),
+        ({"In_Reply_To": "<a@kite.example> <b@oak.example>"}, "boat"),
+        ({"References": "<b@oak.example>,<a@kite.example>,<q@x>"}, "boat"),
+        ({"In_Reply_To": "<A@KITE.example>"}, "boat"),
+        ({"In_Reply_To": "a@kite.example"}, "new"),
+        ({"In_Reply_To": "<no@such>"}, "new"),
+        ({"Subject": "Boat", "Thread_Topic": "Boat"}, "new"),
+    ],
+)
+def test_the_ticket_is_found_by_ids(
+    desk: Desk, boat: Received, shed: Received, headers: dict[str, str], found: str
+) -> None:
+    tickets = {"boat": boat.ticket_id, "shed": shed.ticket_id}
+    headers = {name: value.replace("MASK", boat.mask) for name, value in headers.items()}
+    received = desk.receive(mail(**headers))
+    assert received.is_new_ticket == (found == "new")
+    assert found == "new" or received.ticket_id == tickets[found]
+
+
+def test_an_id_in_the_same_case_wins_over_one_in_another(desk: Desk, boat: Received) -> None:
+    other = desk.receive(mail(From=BO, Message_Id="<A@kite.example>"))
+    assert desk.receive(mail(In_Reply_To="<A@kite.example>")).ticket_id == other.ticket_id
+    assert desk.receive(mail(In_Reply_To="<a@kite.example>")).ticket_id == boat.ticket_id
+
+
+def test_mail_that_names_itself_is_new(desk: Desk, boat: Received) -> None:
+    received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>", References="<a@kite.example>"))
+    assert received.is_new_ticket
+
+
+# -- by masks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("subject", "is_found"),
+    [
+        ("Re: [#MASK] Boat", True),
+        ("[Desk #MASK] x", True),
+        ("Boat [#mask]", True),
+        ("AW: [Foo Bar #MASK] y", True),
+        ("[#MASK ] z", True),
+        ("[ #MASK] z", True),
+        ("[a #nosuch] [b #MASK]", True),
+        ("[b #MASK] [a #nosuch]", True),
+        ("[#1 #MASK]", False),
+        ("[MASK] z", False),
+        ("#MASK z", False),
+        ("(#MASK)", False),
+        ("Ticket MASK", False),
+    ],
+)
+def test_the_ticket_is_found_by_its_mask(desk: Desk, boat: Received, subject: str, is_found: bool) -> None:
+    subject = subject.replace("MASK", boat.mask).replace("mask", boat.mask.lower())
+    received = desk.receive(mail(Subject=subject))
+    assert received.is_new_ticket != is_found
+    assert not is_found or received.ticket_id == boat.ticket_id
+
+
+def test_the_rightmost_mask_wins(desk: Desk, boat: Received, shed: Received) -> None:
+    assert desk.receive(mail(Subject=f"[#{shed.mask}] [#{boat.mask}]")).ticket_id == boat.ticket_id
+
+
+# -- merged tickets ----------------------------------------------------------------------------------------------------
+
+
+def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boat: Received, shed: Received) -> None:
+    last = desk.receive(mail(Subject="Last"))
+    desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id, status_id=status.DELETED)
+    desk.change("ticket", shed.ticket_id, merged_into=last.ticket_id, status_id=status.DELETED)
+    for headers in ({"In_Reply_To": "<a@kite.example>"}, {"Subject": f"Re: [#{boat.mask}]"}):
+        received = desk.receive(mail(**headers))
+        assert (received.ticket_id, received.mask) == (last.ticket_id, last.mask)
+    assert desk.one("ticket", id=boat.ticket_id)["status_id"] == status.DELETED
+
+
+def test_tickets_merged_in_a_circle_end_in_a_new_ticket(desk: Desk, boat: Received, shed: Received) -> None:
+    desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
+    desk.change("ticket", shed.ticket_id, merged_into=boat.ticket_id)
+    assert desk.receive(mail(Subject=f"[#{boat.mask}]", In_Reply_To="<a@kite.example>")).is_new_ticket
+
+
+def test_at_most_ten_merges_are_followed(desk: Desk) -> None:
+    chain = [desk.receive(mail(Subject=str(number))) for number in range(12)]
+    for here, there in pairwise(chain):
+        desk.change("ticket", here.ticket_id, merged_into=there.ticket_id)
+    assert desk.receive(mail(Subject=f"[#{chain[1].mask}]")).ticket_id == chain[-1].ticket_id
+    assert desk.receive(mail(Subject=f"[#{chain[0].mask}]")).is_new_ticket
+
+
+# -- what a reply does -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [status.OPEN, status.WAITING, status.CLOSED, status.DELETED])
+def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Received, before: int) -> None:
+    desk.update("ticket", boat.ticket_id, status_id=before, owner_id=0, importance=80)
+    desk.change("ticket", boat.ticket_id, reopen_date=NOW + 9999)
+    was = desk.ticket(boat)
+    desk.now += 100
+    received = desk.receive(mail("More.", Subject="Re: other words", In_Reply_To="<a@kite.example>"))
+    ticket = desk.ticket(received)
+    assert (ticket["status_id"], ticket["reopen_date"], ticket["updated"]) == (status.OPEN, 0, desk.now)
+    assert (ticket["num_messages"], ticket["num_messages_in"]) == (2, 2)
+    assert (ticket["initial_message_id"], ticket["latest_message_id"]) == (boat.message_id, received.message_id)
+    kept = ("subject", "owner_id", "group_id", "bucket_id", "importance", "created", "closed", "mask", "spam_score")
+    assert [ticket[name] for name in kept] == [was[name] for name in kept]
+    assert not received.is_new_ticket and received.mask == boat.mask
+    assert desk.message(received)["in_reply_to"] == "<a@kite.example>"
+    assert desk.activity(boat.ticket_id)[-1] == "ticket.message.inbound"
+
+
+def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Received) -> None:
+    milo, olga = desk.worker("milo@desk.example"), desk.worker("olga@desk.example")
+    desk.change("ticket", boat.ticket_id, owner_id=milo)
+    link = {"from_context": "svc.contexts.ticket", "from_id": boat.ticket_id}
+    desk.write(lambda writing: writing.tx.insert(LINK, link | {"to_context": "svc.contexts.worker", "to_id": olga}))
+    desk.receive(mail(In_Reply_To="<a@kite.example>"))
+    told = [(each["worker_id"], each["activity_point"]) for each in desk.all("notification")]
+    assert told == [(milo, "ticket.message.inbound"), (olga, "ticket.message.inbound")]
+
+
+def test_nobody_becomes_a_requester_by_replying(desk: Desk, boat: Received) -> None:
+    desk.set(mail_add_recipients=True)
+    desk.receive(mail(From=BO, Cc="cy@kite.example", In_Reply_To="<a@kite.example>"))
+    assert desk.requesters(boat.ticket_id) == [ANN]
+
+
+# -- strangers ---------------------------------------------------------------------------------------------------------
+
+
+def test_mail_of_a_stranger_is_filed_and_marked(desk: Desk, boat: Received) -> None:
+    received = desk.receive(mail(From=BO, Subject=f"[#{boat.mask}]"))
+    assert received.ticket_id == boat.ticket_id
+    assert desk.message(received)["is_stranger"] == 1
+    assert desk.requesters(boat.ticket_id) == [ANN]
+    again = desk.receive(mail(From=BO, Subject=f"[#{boat.mask}] and more"))
+    assert desk.message(again)["is_stranger"] == 1
+
+
+def test_a_requester_and_a_worker_are_no_strangers(desk: Desk, boat: Received) -> None:
+    desk.worker("milo@desk.example")
+    for sender in (ANN, "milo@desk.example"):
+        message = desk.message(desk.receive(mail(From=sender, In_Reply_To="<a@kite.example>")))
+        assert (message["is_stranger"], message["is_outgoing"]) == (0, 0)
+
+
+@pytest.mark.parametrize("header", ["To", "Cc", "Bcc"])
+def test_who_got_mail_of_the_ticket_is_no_stranger(desk: Desk, boat: Received, header: str) -> None:
+    desk.sent(boat.ticket_id, "<c@desk.example>", **{header: "x@y.example, Bo <BO@oak.example>"})
+    received = desk.receive(mail(From=BO, In_Reply_To="<c@desk.example>"))
+    assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 0)
+
+
+def test_who_wrote_before_as_a_requester_is_no_stranger_afterwards(desk: Desk, boat: Received) -> None:
+    address = desk.message(boat)["sender_id"]
+    desk.write(lambda writing: requesters.remove(writing, boat.ticket_id, [address]))
+    assert desk.message(desk.receive(mail(In_Reply_To="<a@kite.example>")))["is_stranger"] == 0
+
+
+# -- duplicates --------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_mail_twice_is_stored_once(desk: Desk) -> None:
+    raw = multipart("Content-Type: text/plain\n\nHi", "Content-Type: a/b; name=c\n\nd", Message_Id="<a@kite.example>")
+    first = desk.receive(raw)
+    desk.update("ticket", first.ticket_id, status_id=status.CLOSED)
+    before = desk.counts()
+    second = desk.receive(raw)
+    assert desk.counts() == before
+    assert second == Received(first.ticket_id, first.mask, first.message_id, False, "duplicate")
+    assert desk.ticket(first)["status_id"] == status.CLOSED
+
+
+def test_a_copy_of_a_mail_on_a_merged_ticket_is_answered_with_the_one_that_took_over(
+    desk: Desk, boat: Received, shed: Received
+) -> None:
+    desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
+    second = desk.receive(mail(Message_Id="<a@kite.example>"))
+    assert (second.outcome, second.ticket_id, second.message_id) == ("duplicate", shed.ticket_id, boat.message_id)
+
+
+def test_the_same_id_from_another_sender_is_another_mail(desk: Desk, boat: Received) -> None:
+    received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>"))
+    assert received.outcome == "stored" and received.is_new_ticket
+
+
+def test_mails_without_an_id_are_never_copies(desk: Desk) -> None:
+    first, second = desk.receive(mail()), desk.receive(mail())
+    assert first.ticket_id != second.ticket_id
+    assert desk.message(first)["raw_blob_id"] == desk.message(second)["raw_blob_id"]
