@@ -99,14 +99,10 @@ class Router:
                 if node.argument is not None and segment:
                     following.append((node.argument, {**arguments, node.argument.name: segment}))
             states = following
-        found: dict[str, Endpoint] = {}
-        chosen: dict[str, str] = {}
         for node, arguments in states:
-            for method, each in node.endpoints.items():
-                if method not in found:
-                    found[method] = each
-                    chosen = chosen or arguments
-        return found, chosen
+            if node.endpoints:
+                return node.endpoints, arguments
+        return {}, {}
 
     def _add(self, path: str, each: Endpoint) -> None:
         node = self._root
