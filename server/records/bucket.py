@@ -1,5 +1,7 @@
 """Buckets: the trays of a group that tickets lie in. Each group has one that new tickets come into."""
 
+from typing import Any
+
 import peewee
 
 from server.errors import Conflict, Forbidden
@@ -112,7 +114,7 @@ class Bucket(RecordType):
         if change.value("is_default"):
             self._make_default(writing, group_id, change.id)
         if not change.is_create and change.changes("group_id"):
-            ticket = peewee.Table("ticket", ("group_id", "bucket_id"))
+            ticket: Any = peewee.Table("ticket", ("group_id", "bucket_id"))
             writing.tx.run(
                 ("tickets of a bucket that moved",),
                 lambda: ticket.update({ticket.group_id: slot(0)}).where(ticket.bucket_id == slot(1)),
@@ -128,7 +130,7 @@ class Bucket(RecordType):
         group = writing.record("group", record["group_id"])
         if group is None:
             return  # the group took its tickets elsewhere before
-        ticket = peewee.Table("ticket", ("bucket_id",))
+        ticket: Any = peewee.Table("ticket", ("bucket_id",))
         writing.tx.run(
             ("tickets of a bucket gone",),
             lambda: ticket.update({ticket.bucket_id: slot(0)}).where(ticket.bucket_id == slot(1)),
@@ -141,7 +143,7 @@ class Bucket(RecordType):
         return writing.find("bucket", group_id=group_id, is_default=1)
 
     def _make_default(self, writing: Writing, group_id: int, id: int) -> None:
-        table = self.table.sql
+        table: Any = self.table.sql
         writing.tx.run(
             ("one default bucket",),
             lambda: table.update({table.is_default: 0}).where(

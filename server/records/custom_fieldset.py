@@ -83,7 +83,7 @@ class CustomFieldset(RecordType):
         writing.tx.delete(FIELDSET_USE, fieldset_id=record["id"])
 
     def _field_ids(self, id: int, writing: Writing) -> list[int]:
-        field = peewee.Table(FIELDS, ("id", "custom_fieldset_id"))
+        field: Any = peewee.Table(FIELDS, ("id", "custom_fieldset_id"))
         rows = writing.tx.rows(
             ("fields of a fieldset",),
             lambda: field.select(field.id).where(field.custom_fieldset_id == slot(0)),

@@ -210,7 +210,7 @@ class Group(RecordType):
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _clear_other_defaults(self, id: int, writing: Writing) -> None:
-        table = self.table.sql
+        table: Any = self.table.sql
         writing.tx.run(
             ("one default group",),
             lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
@@ -222,7 +222,7 @@ class Group(RecordType):
         default = writing.find("group", is_default=1)
         if default is None:
             raise Invalid("there is no default group that could take the tickets; make one first")
-        ticket = peewee.Table("ticket", ("group_id", "bucket_id"))
+        ticket: Any = peewee.Table("ticket", ("group_id", "bucket_id"))
         writing.tx.run(
             ("tickets of a group gone",),
             lambda: ticket.update({ticket.group_id: slot(0), ticket.bucket_id: slot(1)}).where(
@@ -232,7 +232,7 @@ class Group(RecordType):
         )
 
     def _bucket_ids(self, id: int, writing: Writing) -> list[int]:
-        bucket = peewee.Table("bucket", ("id", "group_id"))
+        bucket: Any = peewee.Table("bucket", ("id", "group_id"))
         rows = writing.tx.rows(
             ("buckets of a group",), lambda: bucket.select(bucket.id).where(bucket.group_id == slot(0)), (id,)
         )

@@ -29,7 +29,7 @@ from server.records.shared import maps, owners, rosters
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
-from server.search.ast import Bare, Subquery, Term
+from server.search.ast import Bare, Items, Subquery, Term
 from server.search.conditions import NEVER, Condition, equals
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter, date_condition, parameter_form
@@ -96,7 +96,8 @@ class CalendarFilter(DateFilter):
         if isinstance(term.value, Subquery):
             parameter_form(anything, term.value, scope)
         else:
-            for text in getattr(term.value, "items", (term.value,)):
+            texts = term.value.items if isinstance(term.value, Items) else (term.value,)
+            for text in texts:
                 date_condition(anything, text.value, scope)
         return NEVER
 
@@ -307,7 +308,7 @@ class Worker(RecordType):
         tx, id = writing.tx, record["id"]
         for table, column in REFERENCES:
             redirect(tx, table, column, id)
-        notification = peewee.Table("notification", ("worker_id",))
+        notification: Any = peewee.Table("notification", ("worker_id",))
         tx.run(
             ("notifications of a worker gone",),
             lambda: notification.delete().where(notification.worker_id == slot(0)),
@@ -349,7 +350,7 @@ class Worker(RecordType):
             raise Conflict(f"{field}: address {address_id} belongs to worker {other_id} already", field=field)
 
     def _check_another_administrator(self, writing: Writing, id: int) -> None:
-        table = self.table.sql
+        table: Any = self.table.sql
         found = writing.tx.value(
             ("another administrator",),
             lambda: table.select(table.id)
@@ -361,7 +362,7 @@ class Worker(RecordType):
             raise Conflict("this is the last administrator; make another worker one first")
 
     def _replace_addresses(self, writing: Writing, id: int, wanted: set[int]) -> None:
-        address = peewee.Table("address", ("id", "worker_id"))
+        address: Any = peewee.Table("address", ("id", "worker_id"))
         rows = writing.tx.rows(
             ("addresses of a worker",), lambda: address.select(address.id).where(address.worker_id == slot(0)), (id,)
         )

@@ -15,7 +15,7 @@ Pairs = list[tuple[int, int]]
 
 def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
     """The (own id, other id) pairs of a table between for many records, in order. One statement."""
-    columns = peewee.Table(table.name, table.names)
+    columns: Any = peewee.Table(table.name, table.names)
     mine, others = getattr(columns, own), getattr(columns, other)
 
     def build() -> Any:
@@ -30,7 +30,7 @@ def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Seq
 
 def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record]) -> Pairs:
     """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
-    others = peewee.Table(table, ("id", column))
+    others: Any = peewee.Table(table, ("id", column))
     pointer = getattr(others, column)
     return [
         (row[0], row[1])

@@ -2,7 +2,8 @@
 
 Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import peewee
 
@@ -102,14 +103,13 @@ def owned_tables(registry: "Registry") -> tuple[str, ...]:
 def forget(tx: Transaction, tables: tuple[str, ...], context: str, id: int) -> None:
     """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
     for name in tables:
-        owned = peewee.Table(name, ("owner__context", "owner_id"))
-        tx.run(
-            ("owner gone", name),
-            lambda owned=owned: owned.update({owned.owner_id: slot(0)}).where(
-                owned.owner__context == slot(1), owned.owner_id == slot(2)
-            ),
-            (0, context, id),
-        )
+        tx.run(("owner gone", name), partial(_ownerless, name), (0, context, id))
+
+
+def _ownerless(table: str) -> Any:
+    owned: Any = peewee.Table(table, ("owner__context", "owner_id"))
+    changed = owned.update({owned.owner_id: slot(0)})
+    return changed.where(owned.owner__context == slot(1), owned.owner_id == slot(2))
 
 
 def _is_new(change: Change) -> bool:

@@ -1,5 +1,7 @@
 """What pointed to a record that is gone."""
 
+from typing import Any
+
 import peewee
 
 from server.store.statements import slot
@@ -8,7 +10,7 @@ from server.store.transaction import Transaction
 
 def redirect(tx: Transaction, table: str, column: str, old: int, new: int = 0) -> int:
     """Let a column hold `new` wherever it holds `old`; answers how many rows changed. One statement, no hooks."""
-    changed = peewee.Table(table, (column,))
+    changed: Any = peewee.Table(table, (column,))
     pointer = getattr(changed, column)
     return tx.run(
         ("redirect", table, column),

@@ -82,7 +82,7 @@ def forget_role(writing: Writing, role_id: int) -> None:
 def _roles(writing: Writing) -> list[dict[str, Any]]:
     """Id and queries of every role; there are tens of them."""
     names = ("id", *ROLE_QUERIES.values())
-    table = peewee.Table("role", names)
+    table: Any = peewee.Table("role", names)
     rows = writing.tx.rows(
         ("queries of roles",), lambda: table.select(*(getattr(table, name) for name in names)).order_by(table.id)
     )

@@ -10,7 +10,7 @@ import yaml
 try:
     from yaml import CSafeLoader as SafeLoader
 except ImportError:  # a build of PyYAML without its C part
-    from yaml import SafeLoader  # type: ignore[assignment]
+    from yaml import SafeLoader
 
 from server.errors import Invalid
 
