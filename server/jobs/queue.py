@@ -39,8 +39,8 @@ JOB = Table(
         Column("failed_at"),
     ],
     [
-        Index(("due_at",), "what is due", where="failed_at = 0"),
-        Index(("unique_key",), "adding the same job once", unique=True, where="unique_key <> ''"),
+        Index(("failed_at", "due_at"), "what is due"),
+        Index(("unique_key",), "adding the same job once"),
     ],
 )  # a job that is done is deleted; one with failed_at is tried no more and stays to be looked at
 

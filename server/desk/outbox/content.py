@@ -1,0 +1,134 @@
+"""What is in a mail: the worker's text with its commands replaced, as text and as HTML, and the template around it.
+
+The HTML that is kept with a message is the one without the template. Source: Outbound, Body."""
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from server.access.actor import system
+from server.context import Context
+from server.desk.dictionary import Dictionaries
+from server.mail import commands
+from server.markup import clean_html, markdown_to_html
+from server.records.base import Record
+from server.records.shared.points import PLACEHOLDER
+from server.store.transaction import Transaction
+
+BODY = "message_body"
+WORKER_NAMES = frozenset(("first_name", "last_name", "full_name", "title", "at_mention_name", "email"))
+
+ImageUrl = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """`text` is what is kept and sent as text; `html`, without a template, None for plain mail."""
+
+    text: str
+    html: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The lines that `#signature` stands for; `html` is "" where there are none of their own."""
+
+    text: str = ""
+    html: str = ""
+
+
+def body_of(content: str, is_markdown: bool, signature: Signature, original: str | None) -> Body:
+    """The body of what a worker wrote. original: the quotation of the message answered.
+
+    Raises TooLarge for Markdown that is too long. Source: Outbound, Body."""
+    text = commands.apply(content, signature.text, original)
+    if not is_markdown:
+        return Body(text)
+    if not signature.html:
+        return Body(text, markdown_to_html(text, allow_remote_images=True))
+    # Put together from finished pieces: what was cleaned is not edited afterwards.
+    pieces, signed = [], clean_html(signature.html, allow_remote_images=True)
+    for piece in _between_signatures(content):
+        with_original = commands.apply(piece, "", original)
+        pieces.append(markdown_to_html(with_original, allow_remote_images=True) if piece.strip() else "")
+    return Body(text, signed.join(pieces))
+
+
+def in_template(template: str, body_html: str, values: "Placeholders", image_url: ImageUrl) -> str:
+    """The HTML part of a mail: the template with the body in its place, cleaned. Raises TooLarge."""
+    whole = values.fill(template, body_html) if template.strip() else body_html
+    return clean_html(whole, allow_remote_images=True, image_url=image_url)
+
+
+class Placeholders:
+    """Fills `{{placeholder}}`s inside one snapshot: keys of dictionaries as `worker_`, `group_`, `bucket_`, `ticket_`
+    and so on, a worker's names also without prefix, and plain values. Unknown ones are empty."""
+
+    def __init__(
+        self, ctx: Context, tx: Transaction, records: Mapping[str, int], plain: Mapping[str, str] | None = None
+    ) -> None:
+        # Whoever writes a template is an administrator; what it shows goes to the recipient, not to the caller.
+        self._ctx = ctx.as_actor(system(), ctx.tz)
+        self._tx = tx
+        self._records = records
+        self._plain = dict(plain or {})
+
+    def fill(self, template: str, body_html: str | None = None) -> str:
+        """The text of a template. body_html: given for HTML templates, where every other value is escaped."""
+        if "{{" not in template:
+            return template
+        names = set(PLACEHOLDER.findall(template))
+        values = self._values(names)
+        is_html = body_html is not None
+
+        def value(match: re.Match[str]) -> str:
+            if is_html and match[1] == BODY:
+                return body_html or ""
+            text = values.get(match[1], "")
+            return html.escape(text) if is_html else text
+
+        return PLACEHOLDER.sub(value, template)
+
+    def _values(self, names: set[str]) -> dict[str, str]:
+        found = {name: self._plain[name] for name in names if name in self._plain}
+        wanted: dict[str, dict[str, str]] = {}  # prefix: {key of the dictionary: name in the template}
+        for name in names - found.keys():
+            prefix, _, key = name.partition("_")
+            if name in WORKER_NAMES:
+                wanted.setdefault("worker", {})[name] = name
+            elif prefix in self._records:
+                wanted.setdefault(prefix, {})[key] = name
+        for prefix, keys in wanted.items():
+            dictionary = self._dictionary(prefix, ",".join(keys))
+            found |= {name: _text(dictionary.get(key)) for key, name in keys.items()}
+        return found
+
+    def _dictionary(self, uri: str, expand: str) -> Mapping[str, object]:
+        shown = Dictionaries(self._ctx, self._tx)
+        records = shown.records(uri, [self._records.get(uri, 0)])
+        return shown.dictionaries(uri, records, expand)[0] if records else {}
+
+
+def signature_of(record: Record | None, values: Placeholders) -> Signature:
+    """A signature record with its placeholders filled."""
+    if record is None:
+        return Signature()
+    return Signature(
+        values.fill(record["signature"]), values.fill(record["signature_html"], "") if record["signature_html"] else ""
+    )
+
+
+def _between_signatures(content: str) -> list[str]:
+    """The content cut at its signature lines."""
+    pieces: list[list[str]] = [[]]
+    for line in content.split("\n"):
+        if line.strip() in commands.SIGNATURE_LINES:
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    return ["\n".join(piece) for piece in pieces]
+
+
+def _text(value: object) -> str:
+    return str(value) if isinstance(value, (str, int, float)) else ""

@@ -1,0 +1,120 @@
+"""What the queue knows of a draft besides the draft: who sends it just now, and the mail as it was decided.
+
+Clients can change drafts, so what they may not decide (From, Message-Id, whether it was checked) stands here. The row
+goes with its draft."""
+
+import hashlib
+import json
+from typing import Any
+
+from server.desk.writing import Writer
+from server.jobs.queue import CLAIM_SECONDS, PROCESS, new_claim
+from server.records.base import Record
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+OUTGOING = Table(
+    "outgoing",
+    [
+        Column("draft_id", references="draft(id)"),
+        Column("claimed_by", "TEXT"),
+        Column("claimed_until"),
+        Column("is_parked"),
+        Column("from_address_id"),
+        Column("message_id"),
+        Column("mail", "TEXT"),
+        Column("checked", "TEXT"),
+        Column("last_error", "TEXT"),
+    ],
+    [Index(("is_parked", "from_address_id"), "mail that waits for a mail server")],
+    key=("draft_id",),
+)
+# is_parked: there is no transport for its sender. mail: JSON, see deliver.Mail; "" until ticket and message exist.
+# checked: the digest of params that were checked when a worker sent them; other params are checked again.
+
+FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
+
+
+def digest(params: dict[str, Any]) -> str:
+    """Tells whether params are still those that were checked."""
+    return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()
+
+
+def text_of(data: dict[str, Any]) -> str:
+    """As it stands in the column `mail`."""
+    return json.dumps(data, ensure_ascii=False)
+
+
+def put(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
+    """Add the row of a draft, or change it."""
+    if not tx.add(OUTGOING, {"draft_id": draft_id, **values}):
+        change(tx, draft_id, values)
+
+
+def change(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
+    """Change columns of a row."""
+    table: Any = OUTGOING.sql
+    tx.run(
+        ("outgoing", "change", *values),
+        lambda: table.update({getattr(table, name): slot(place) for place, name in enumerate(values)}).where(
+            table.draft_id == slot(len(values))
+        ),
+        (*values.values(), draft_id),
+    )
+
+
+def get(tx: Transaction, draft_id: int) -> Record | None:
+    """The row by column name, `mail` decoded ({} when there is none yet)."""
+    row = tx.first(OUTGOING, draft_id=draft_id)
+    if row is None:
+        return None
+    found = dict(zip(OUTGOING.names, row, strict=True))
+    found["mail"] = json.loads(found["mail"]) if found["mail"] else {}
+    return found
+
+
+def new_claim_values(now: int) -> dict[str, Any]:
+    """Columns of a row that is claimed from the beginning, by the thread that wrote it."""
+    return {"claimed_by": new_claim(), "claimed_until": now + CLAIM_SECONDS}
+
+
+def claim(writing: Writer, draft_id: int) -> str | None:
+    """Claim a queued draft for sending; None when it is not queued any more or somebody else has it."""
+    tx, now = writing.tx, writing.now
+    draft = writing.record("draft", draft_id)
+    if draft is None or not draft["is_queued"] or draft["queue_delivery_date"] > now:
+        return None
+    tx.add(OUTGOING, {"draft_id": draft_id})
+    name = new_claim()
+    table: Any = OUTGOING.sql
+    taken = tx.run(
+        ("outgoing", "claim"),
+        lambda: table.update({table.claimed_by: slot(0), table.claimed_until: slot(1)}).where(
+            table.draft_id == slot(2), is_free(table, 3)
+        ),
+        (name, now + CLAIM_SECONDS, draft_id, now, now + CLAIM_SECONDS),
+    )
+    return name if taken else None
+
+
+def holds(tx: Transaction, draft_id: int, name: str) -> bool:
+    """Whether the claim of this name is still good."""
+    row = tx.first(OUTGOING, draft_id=draft_id)
+    return row is not None and row[OUTGOING.position["claimed_by"]] == name
+
+
+def release_lost(tx: Transaction) -> int:
+    """Free the claims of processes that are gone; answers how many."""
+    table: Any = OUTGOING.sql
+    return tx.run(
+        ("outgoing", "release"),
+        lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
+            table.claimed_by != "", ~table.claimed_by.startswith(PROCESS)
+        ),
+    )
+
+
+def is_free(table: Any, place: int) -> Any:
+    """Not claimed, or the claim has lapsed: values `now` and `now + CLAIM_SECONDS`."""
+    return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))

@@ -1,0 +1,92 @@
+"""Merge: several tickets about one thing become one. Source: Beyond the seed, merge."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from server.context import Context
+from server.desk import requesters
+from server.desk.writing import Writer
+from server.errors import Invalid, NotFound
+from server.records.base import Record
+from server.records.messages import counters
+from server.records.shared.references import redirect
+from server.records.shared.tables import ATTACHED, LINK, REQUESTER
+from server.records.tickets.status import DELETED, OPEN
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+TICKET = "svc.contexts.ticket"
+MAX_MERGED = 100
+
+
+def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
+    """Put messages, requesters, comments, files, links and drafts of tickets onto the oldest of them; answers its id.
+
+    The others are deleted and keep pointing to it, so that their masks lead on. It is open when one of them was.
+    Raises Invalid for fewer than two, NotFound, Forbidden; then nothing is changed."""
+    ids = sorted(dict.fromkeys(ticket_ids))
+    if not 2 <= len(ids) <= MAX_MERGED:
+        raise Invalid(f"ticket_ids: name 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
+    return ctx.service.store.write(lambda tx: _merge(ctx, tx, ids))
+
+
+def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
+    writing = Writer(ctx, tx)
+    tickets = [_writable(writing, id) for id in ids]
+    kept, others = tickets[0], tickets[1:]
+    target = writing.label("ticket", kept["id"])
+    for other in others:
+        source = writing.label("ticket", other["id"])
+        _move(writing, other["id"], kept["id"])
+        writing.log("ticket.merge", TICKET, kept["id"], {"source": source, "target": target})
+    if kept["status_id"] != OPEN and any(each["status_id"] == OPEN for each in others):
+        writing.update("ticket", kept["id"], {"status_id": OPEN, "reopen_date": 0})
+    for other in others:
+        writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": kept["id"]})
+        counters.recount(writing, other["id"])
+    counters.recount(writing, kept["id"])
+    return int(kept["id"])
+
+
+def _writable(writing: Writer, id: int) -> Record:
+    ticket = writing.record("ticket", id)
+    if ticket is None:
+        raise NotFound(f"there is no ticket {id}", type="ticket", id=id)
+    tickets = writing.registry.type("ticket")
+    writing.rules.require(writing.tx, "read", tickets, ticket)
+    writing.rules.require(writing.tx, "update", tickets, ticket)
+    if ticket["merged_into"]:
+        raise Invalid(f"ticket_ids: ticket {id} was merged into {ticket['merged_into']} already", field="ticket_ids")
+    return ticket
+
+
+def _move(writing: Writer, old: int, new: int) -> None:
+    """Everything that hangs on one ticket, onto another."""
+    tx = writing.tx
+    for table in ("message", "draft"):
+        redirect(tx, table, "ticket_id", old, new)
+    redirect(tx, "ticket", "merged_into", old, new)
+    requesters.add(writing, new, requesters.ids_of(tx, old))
+    tx.delete(REQUESTER, ticket_id=old)
+    comments: Any = writing.registry.type("comment").table.sql
+    tx.run(
+        ("merge", "comments"),
+        lambda: comments.update({comments.target_id: slot(0)}).where(
+            comments.target__context == TICKET, comments.target_id == slot(1)
+        ),
+        (new, old),
+    )
+    for row in tx.find(ATTACHED, context=TICKET, record_id=old):
+        tx.add(ATTACHED, {"attachment_id": row[0], "context": TICKET, "record_id": new})
+    tx.delete(ATTACHED, context=TICKET, record_id=old)
+    _move_links(tx, old, new)
+
+
+def _move_links(tx: Transaction, old: int, new: int) -> None:
+    """Links and watchers. One between both tickets has nothing to say any more."""
+    for _, _, context, id in tx.find(LINK, from_context=TICKET, from_id=old):
+        if (context, id) != (TICKET, new):
+            tx.add(LINK, {"from_context": TICKET, "from_id": new, "to_context": context, "to_id": id})
+            tx.add(LINK, {"from_context": context, "from_id": id, "to_context": TICKET, "to_id": new})
+        tx.delete(LINK, from_context=context, from_id=id, to_context=TICKET, to_id=old)
+    tx.delete(LINK, from_context=TICKET, from_id=old)

@@ -1,0 +1,267 @@
+"""What compose and reply are asked for: form values read into plain requests, every parameter checked by itself.
+
+Whether an id exists, and who may, is asked where the database is (compose.py, reply.py). The same requests are made
+from the params of a draft, for mail that waits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from server import times
+from server.context import Context
+from server.errors import AdminOnly, Invalid, Required
+from server.fields.base import as_text
+from server.mail.addresses import Address, parse_list
+from server.mail.compose import MAX_RECIPIENTS
+
+MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
+MAX_ID = 2**63 - 1
+MARKDOWN = "markdown"
+FORMATS = {
+    "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
+}  # fmt: skip
+FALSE = frozenset(("", "0", "false", "no", "off"))
+
+Addresses = tuple[Address, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailRequest:
+    """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
+    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `has_to`: something was given."""
+
+    content: str
+    subject: str = ""
+    is_markdown: bool = False
+    to: Addresses = ()
+    has_to: bool = False
+    cc: Addresses = ()
+    bcc: Addresses = ()
+    group_id: int = 0
+    bucket_id: int = 0
+    owner_id: int | None = None
+    status: int | None = None
+    reopen_at: int = 0
+    send_at: int = 0
+    html_template_id: int = 0
+    file_ids: tuple[int, ...] = ()
+    custom: dict[str, Any] = field(default_factory=dict)
+    dont_send: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeRequest(MailRequest):
+    """`org_id` None: that of the first recipient."""
+
+    org_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyRequest(MailRequest):
+    """`worker_id`: who it is sent as. `is_applied`: status and the like were applied when it was scheduled."""
+
+    message_id: int
+    worker_id: int = 0
+    dont_keep_copy: bool = False
+    is_forward: bool = False
+    is_broadcast: bool = False
+    is_autoreply: bool = False
+    is_applied: bool = False
+
+
+def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
+    """The request of a compose form. Raises Required or Invalid naming the parameter. Source: Tickets, Compose."""
+    form = Form(values)
+    subject = _subject(form.text("subject", required=True))
+    content = _content(form)
+    group_id = form.id("group_id", required=True) or 0
+    common = _common(ctx, form)
+    if not common["dont_send"] and not common["to"]:
+        if common["has_to"]:
+            raise Invalid("to: holds no valid mail address; write name@host, several with commas", field="to")
+        raise Required("to is required, unless dont_send is 1", field="to")
+    return ComposeRequest(
+        subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common
+    )  # fmt: skip
+
+
+def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
+    """The request of a reply form. Raises Required, Invalid, AdminOnly. Source: Tickets, Reply."""
+    form = Form(values)
+    content = _content(form)
+    message_id = form.id("message_id", required=True) or 0
+    common = _common(ctx, form)
+    request = ReplyRequest(
+        subject=_subject(form.text("subject")),
+        content=content,
+        message_id=message_id,
+        group_id=form.id("group_id") or 0,
+        worker_id=_sender_worker(ctx, form),
+        dont_keep_copy=form.flag("dont_keep_copy"),
+        is_forward=form.flag("is_forward"),
+        is_broadcast=form.flag("is_broadcast"),
+        is_autoreply=form.flag("is_autoreply"),
+        **common,
+    )
+    if request.dont_send and request.dont_keep_copy:
+        raise Invalid("dont_keep_copy: with dont_send=1 nothing is left; send one of both", field="dont_keep_copy")
+    if not request.to and not request.dont_send:
+        if request.has_to:
+            raise Invalid("to: holds no valid mail address; write name@host, several with commas", field="to")
+        if request.is_forward:
+            raise Required("to is required to forward a message", field="to")
+    return request
+
+
+class Form:
+    """Form values by name, read with errors that name the parameter. A missing one and null are the same."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def text(self, name: str, required: bool = False) -> str:
+        """The text; Required when it must be there and is blank."""
+        value = self._values.get(name)
+        if isinstance(value, (list, tuple, dict)):
+            raise Invalid(f"{name}: takes one value, not a list", field=name)
+        text = as_text(value)
+        if required and not text.strip():
+            raise Required(f"{name} is required", field=name)
+        return text
+
+    def id(self, name: str, required: bool = False) -> int | None:
+        """A record id, 0 for none; None when missing or blank."""
+        text = self.text(name, required).strip()
+        return _id(name, text) if text else None
+
+    def ids(self, name: str) -> tuple[int, ...]:
+        """The ids of `name[]`, each once; one plain value is a list of one."""
+        value = self._values.get(name)
+        if isinstance(value, dict):
+            raise Invalid(f"{name}: must be a list; write {name}[]=<id>", field=name)
+        items = value if isinstance(value, (list, tuple)) else [value]
+        texts = [as_text(item).strip() for item in items if not isinstance(item, (list, dict))]
+        return tuple(dict.fromkeys(_id(name, text) for text in texts if text))
+
+    def flag(self, name: str) -> bool:
+        """Yes or no; anything but nothing, 0, false, no and off is yes."""
+        return self.text(name).strip().lower() not in FALSE
+
+    def time(self, name: str, ctx: Context) -> int:
+        """The Unix second of a time text in the caller's zone, 0 for none."""
+        try:
+            return times.instant(self.text(name), ctx.now, ctx.tz)
+        except Invalid as error:
+            raise Invalid(f"{name}: {error.message}", field=name) from error
+
+    def addresses(self, name: str, most: int) -> Addresses:
+        """The valid addresses of a list, none twice, at most one more than `most`."""
+        text = self.text(name)
+        _one_line(name, text)
+        found: dict[str, Address] = {}
+        for each in parse_list(text, most + 1):
+            found.setdefault(each.address.lower(), each)
+        return tuple(found.values())
+
+    def custom(self) -> dict[str, Any]:
+        """What names custom fields."""
+        return {name: value for name, value in self._values.items() if name.startswith("custom_")}
+
+
+def recipients_within(ctx: Context, to: Addresses, cc: Addresses, bcc: Addresses) -> None:
+    """Raises Invalid for more recipients than one mail may have."""
+    most = max_recipients(ctx)
+    for name, several in (("to", to), ("cc", cc), ("bcc", bcc)):
+        if len(several) > most:
+            raise Invalid(f"{name}: a mail goes to at most {most} recipients; leave some out", field=name)
+    if len(to) + len(cc) + len(bcc) > most:
+        raise Invalid(f"to, cc and bcc: a mail goes to at most {most} recipients; leave some out", field="to")
+
+
+def max_recipients(ctx: Context) -> int:
+    """Of to, cc and bcc together."""
+    return min(int(ctx.service.settings.mail_max_recipients), MAX_RECIPIENTS)
+
+
+def _common(ctx: Context, form: Form) -> dict[str, Any]:
+    most = max_recipients(ctx)
+    to, cc, bcc = (form.addresses(name, most) for name in ("to", "cc", "bcc"))
+    recipients_within(ctx, to, cc, bcc)
+    taken = {each.address.lower() for each in to}
+    cc = tuple(each for each in cc if each.address.lower() not in taken)
+    taken |= {each.address.lower() for each in cc}
+    status, reopen_at, send_at = _status(form), form.time("reopen_at", ctx), form.time("send_at", ctx)
+    return {
+        "is_markdown": _is_markdown(form),
+        "to": to,
+        "has_to": bool(form.text("to").strip()),
+        "cc": cc,
+        "bcc": tuple(each for each in bcc if each.address.lower() not in taken),
+        "bucket_id": form.id("bucket_id") or 0,
+        "owner_id": form.id("owner_id"),
+        "status": status,
+        "reopen_at": reopen_at if status in (1, 2) else 0,
+        "send_at": send_at if send_at > ctx.now else 0,
+        "html_template_id": form.id("html_template_id") or 0,
+        "file_ids": _files(form),
+        "custom": form.custom(),
+        "dont_send": form.flag("dont_send"),
+    }
+
+
+def _subject(text: str) -> str:
+    subject = text.strip()
+    _one_line("subject", subject)
+    if len(subject) > MAX_SUBJECT:
+        raise Invalid(f"subject: at most {MAX_SUBJECT} characters, this has {len(subject)}", field="subject")
+    return subject
+
+
+def _one_line(name: str, text: str) -> None:
+    if any(char in text.strip() for char in "\r\n\0"):
+        raise Invalid(f"{name}: must be one line; remove line breaks and NUL characters", field=name)
+
+
+def _content(form: Form) -> str:
+    content = form.text("content", required=True).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    if len(content) > MAX_CONTENT:
+        raise Invalid(f"content: at most {MAX_CONTENT} characters, this has {len(content)}", field="content")
+    return content
+
+
+def _is_markdown(form: Form) -> bool:
+    name = form.text("content_format").strip().lower()
+    if name not in FORMATS:
+        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown, or nothing for plain text",
+                      field="content_format")  # fmt: skip
+    return FORMATS[name] == MARKDOWN
+
+
+def _status(form: Form) -> int | None:
+    text = form.text("status").strip()
+    if not text:
+        return None
+    if text not in ("0", "1", "2", "3"):
+        raise Invalid(f"status: '{text[:50]}' is not 0 (open), 1 (waiting), 2 (closed) or 3 (deleted)", field="status")
+    return int(text)
+
+
+def _files(form: Form) -> tuple[int, ...]:
+    ids = form.ids("file_id")
+    if len(ids) > MAX_FILES:
+        raise Invalid(f"file_id: at most {MAX_FILES} files", field="file_id")
+    return ids
+
+
+def _sender_worker(ctx: Context, form: Form) -> int:
+    own = ctx.actor.worker_id
+    worker_id = form.id("worker_id") or own
+    if worker_id != own and not ctx.actor.is_admin:
+        raise AdminOnly("worker_id: only administrators may reply as another worker", field="worker_id")
+    return worker_id
+
+
+def _id(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+        raise Invalid(f"{name}: '{text[:50]}' is not the id of a record; digits only", field=name)
+    return int(text)

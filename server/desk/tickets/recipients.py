@@ -1,0 +1,78 @@
+"""Who a reply goes to: those asked for, else the requesters without those who must not get it. Source: Outbound,
+Recipients; is_autoreply."""
+
+import re
+
+from server.desk import requesters
+from server.desk.outbox.sender import default_sender
+from server.desk.tickets.letter import Recipients
+from server.desk.tickets.parameters import ReplyRequest
+from server.desk.writing import Writer
+from server.errors import Required
+from server.mail.addresses import Address
+from server.mail.headers import Head
+from server.records.base import Record
+
+NOBODY = re.compile(r"(?:mailer-daemon|postmaster)@", re.IGNORECASE)
+NO_REPLY = re.compile(r"(?:no-?reply|mailer-daemon|postmaster)@", re.IGNORECASE)
+ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once in this time
+MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
+
+
+def recipients_of(reading: Writer, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
+    """Raises Required when a mail would go to nobody. Automatic answers to automatic mail go to nobody, and that is
+    no error: the message is kept as not sent."""
+    if request.to:
+        return Recipients(request.to, request.cc, request.bcc)
+    to: list[Address] = []
+    notes: list[str] = []
+    sender_id = default_sender(reading.tx)
+    for id in requesters.ids_of(reading.tx, ticket["id"]):
+        address = reading.record("address", id)
+        if address is None or address["mail_transport_id"] or id == sender_id or NOBODY.match(address["email"]):
+            continue
+        if address["is_defunct"]:
+            notes.append(f"not sent to {address['email']}: mail to it came back")
+            continue
+        to.append(Address("", address["email"]))
+    if not to and not request.dont_send:
+        reason = f"; {'; '.join(notes)}" if notes else ""
+        raise Required(f"to is required: the ticket has no requester that mail can be sent to{reason}", field="to")
+    if request.is_autoreply:
+        to = [each for each in to if _may_answer(reading, each.address, ticket, answered)]
+        if not to:
+            return Recipients((), notes=(*notes, "not sent: nobody is answered automatically here"))
+    return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
+
+
+def is_automatic(answered: Head) -> bool:
+    """Whether a mail was written by a program: answering it automatically could go on for ever.
+
+    Source: Outbound, is_autoreply; RFC 3834."""
+    submitted = answered.first("auto-submitted").partition(";")[0].strip().lower()
+    precedence = answered.first("precedence").strip().lower()
+    return (
+        submitted not in ("", "no")
+        or precedence in ("bulk", "list", "junk")
+        or answered.has("list-id")
+        or answered.first("return-path").replace(" ", "") == "<>"
+        or "multipart/report" in answered.first("content-type").lower()
+    )
+
+
+def _may_answer(reading: Writer, email: str, ticket: Record, answered: Head) -> bool:
+    if is_automatic(answered) or NO_REPLY.match(email):
+        return False
+    return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
+
+
+def _was_answered(reading: Writer, email: str, ticket: Record) -> bool:
+    """Whether the address had an automatic answer on this ticket already. Answers made by automations only."""
+    message = reading.registry.type("message")
+    rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]
+    for row in rows:
+        kept = message.record(row)
+        is_recent = kept["created"] > reading.now - ONE_ANSWER_SECONDS
+        if is_recent and not kept["is_not_sent"] and email.lower() in requesters.recipients_in(kept["headers"]):
+            return True
+    return False
