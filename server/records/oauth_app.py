@@ -32,7 +32,8 @@ class OAuthApp(RecordType):
             "uses the token generator.", 65535, required=True, exact=True,
         ),
         "client_id": Text(
-            "Public identifier; 32 random lower-case letters and digits when omitted.", unique=True, auto="generated"
+            "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it as it is.",
+            unique=True, auto="generated", blank_ok=True,
         ),
         "client_secret": Text(
             "Secret; 64 random lower-case letters and digits when omitted. Blank on a change makes a new one. Never "
@@ -70,8 +71,8 @@ class OAuthApp(RecordType):
             new["scopes"] = scopes.DEFAULT
         elif "scopes" in new:
             scopes.parse(new["scopes"])
-        if change.is_create and not new.get("client_id"):
-            new["client_id"] = random_text(ID_CHARS)
+        if not new.get("client_id"):
+            new["client_id"] = change.was("client_id") or random_text(ID_CHARS)
         self._secret(change)
 
     def _secret(self, change: Change) -> None:

@@ -34,6 +34,12 @@ def test_a_secret_that_was_sent_is_hashed_and_not_told(desk):
         desk.create("oauth_app", client_id="STOCK", **APP)
 
 
+def test_a_blank_client_id_is_made_once_and_stays(desk):
+    shown = desk.create("oauth_app", client_id="", **APP)
+    assert len(shown["client_id"]) == 32
+    assert desk.update("oauth_app", shown["id"], client_id="")["client_id"] == shown["client_id"]
+
+
 def test_a_new_secret_leaves_the_one_before_valid(desk):
     first = desk.create("oauth_app", **APP)
     assert "client_secret" not in desk.update("oauth_app", first["id"], name="Stocks")
