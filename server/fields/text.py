@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from server import times
+from server.errors import Invalid
 from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
 from server.store.tables import Column
@@ -112,7 +113,10 @@ def _language(field: Text, text: str) -> str:
 
 
 def _timezone(field: Text, text: str) -> str:
-    times.zone(text)
+    try:
+        times.zone(text)
+    except Invalid as error:
+        raise field.bad(error.message) from error
     return text
 
 
