@@ -39,7 +39,7 @@ class Structure(Field):
                 value = json.loads(text)
             except (ValueError, RecursionError):
                 raise self.bad("is not a map; send name[key]=value or JSON") from None
-        if self.is_list and isinstance(value, dict):
+        if self.is_list and not isinstance(value, list):
             raise self.bad("takes a list")
         if not self.is_list and not isinstance(value, (dict, list)):
             raise self.bad("takes a map")
