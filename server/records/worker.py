@@ -272,7 +272,8 @@ class Worker(RecordType):
         return {"names": f"{full_name(record)} {record['at_mention_name']}"}
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        password = as_text(fields.get("password"))
+        sent = fields.get("password")
+        password = "" if isinstance(sent, (list, dict)) else as_text(sent)
         if not passwords.MIN_CHARS <= len(password) <= passwords.MAX_CHARS:
             return fields  # the field tells what is wrong with it
         return fields | {"password": passwords.Hashed(passwords.hash(password))}
