@@ -124,7 +124,7 @@ def _body(request: Request) -> Tree:
 
 def _below(path: str) -> str | None:
     """The part of a path that endpoints are named by; None when it has not our form."""
-    rest = path[len(PREFIX) :]
+    rest = path[len(PREFIX) :].replace("%20", " ")  # some names of record types hold spaces; nothing else is escaped
     if rest.endswith("/") and not rest.endswith("//"):
         rest = rest[:-1]
     if not rest.endswith(ENDING) or "%" in rest or "\x00" in rest:
