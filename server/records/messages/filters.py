@@ -25,7 +25,7 @@ def id_hash(message_id: str) -> str:
     """The lookup value of a Message-Id with its angle brackets, "" for none. Source: Mail, Headers and ids.
 
     >>> id_hash("<a@b>")[:8], id_hash("")
-    ('1ebb9b43', '')
+    ('81da381b', '')
     """
     return hashlib.sha1(message_id.encode(), usedforsecurity=False).hexdigest() if message_id else ""
 

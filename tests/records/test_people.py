@@ -1,0 +1,113 @@
+"""Addresses, contacts and organizations: how they belong together, and that words of one find the others."""
+
+import pytest
+
+from server.errors import AdminOnly, Conflict, Forbidden, Invalid, Required
+
+
+@pytest.fixture
+def everyone(desk, ids):
+    desk.create("role", name="Everyone", privs_mode="all", member_query_worker="isDisabled:no")
+    return ids
+
+
+def test_an_address_is_kept_in_lower_case_with_its_domain(desk):
+    shown = desk.create("address", email="Ana@KITE.example", host="nonsense")
+    assert shown["email"] == shown["address"] == "ana@kite.example" and shown["host"] == "kite.example"
+    assert shown["is_contact"] is False and "_label" not in shown
+    assert desk.update("address", shown["id"], email="ana@lark.example")["host"] == "lark.example"
+    assert desk.found("address", "lark") == [shown["id"]] and desk.found("address", "kite") == []
+
+
+@pytest.mark.parametrize(
+    ("email", "error"),
+    [("ana", Invalid), ("", Required), ("a@x.example, b@x.example", Invalid), ("ANA@x.example", Conflict)],
+)
+def test_what_is_no_new_address(desk, email, error):
+    desk.create("address", email="ana@x.example")
+    with pytest.raises(error):
+        desk.create("address", email=email)
+
+
+def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(desk):
+    contact = desk.create("contact", first_name="Ana", org="Kite")["id"]
+    org = desk.row("contact", contact)["org_id"]
+    assert desk.create("address", email="a@x.example", contact_id=contact)["org_id"] == org
+    assert desk.create("address", email="b@x.example", contact_id=contact, org_id=0)["org_id"] == 0
+    lark = desk.create("address", email="c@x.example", contact_id=contact, org="Lark")
+    assert lark["org_id"] not in (0, org)
+    assert desk.update("address", lark["id"], org="")["org_id"] == 0
+
+
+def test_addresses_of_workers_and_of_ours_are_the_administrators(desk, everyone):
+    made = desk.create("address", email="a@x.example")["id"]
+    assert desk.update("address", made, by=everyone["milo"], is_banned=1)["is_banned"] == 1
+    with pytest.raises(AdminOnly):
+        desk.update("address", made, by=everyone["milo"], worker_id=everyone["nora"])
+    assert desk.update("address", made, by=everyone["nora"], worker_id=everyone["olga"])["worker_id"]
+
+
+def test_nobody_deletes_an_address(desk, everyone):
+    made = desk.create("address", email="a@x.example")["id"]
+    with pytest.raises(Forbidden):
+        desk.delete("address", made, by=everyone["nora"])
+
+
+def test_a_contact_gets_its_address(desk):
+    shown = desk.create("contact", first_name="Ana", last_name="Kite", email="Ana@Kite.example", expand="email_,emails")
+    address = shown["email_id"]
+    assert shown["name"] == shown["_label"] == "Ana Kite"
+    assert shown["email_contact_id"] == shown["id"] and shown["emails"] == {str(address): "ana@kite.example"}
+    assert desk.record("address", address, expand="_label")["_label"] == "Ana Kite <ana@kite.example>"
+    names = desk.record("address", address, expand="full_name")
+    assert (names["first_name"], names["last_name"], names["full_name"]) == ("Ana", "Kite", "Ana Kite")
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_an_address_is_the_main_one_of_one_contact_only(desk, by_id):
+    address = desk.create("address", email="ana@kite.example")["id"]
+    desk.create("contact", first_name="Ana", email_id=address)
+    fields = {"email_id": address} if by_id else {"email": "ana@kite.example"}
+    with pytest.raises(Conflict):
+        desk.create("contact", first_name="Bob", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"first_name": ""}, Required), ({"dob": "1980-13-01"}, Invalid), ({"gender": "X"}, Invalid),
+        ({"timezone": "Mars/Base"}, Invalid), ({"language": "klingon"}, Invalid), ({"updated_at": 5}, Invalid),
+    ],
+)  # fmt: skip
+def test_what_a_contact_cannot_be_made_of(desk, fields, error):
+    with pytest.raises(error):
+        desk.create("contact", **{"first_name": "Ana"} | fields)
+
+
+def test_words_of_one_find_the_others_after_a_change(desk):
+    contact = desk.create("contact", first_name="Ana", email="ana@kite.example", org="Kite")["id"]
+    row = desk.row("contact", contact)
+    desk.update("contact", contact, last_name="Lindqvist")
+    desk.update("org", row["org_id"], name="Ostrava Tiles")
+    desk.update("address", row["email_id"], email="ana@ostrava.example")
+    assert desk.found("address", "lindqvist") == desk.found("address", "tiles") == [row["email_id"]]
+    assert desk.found("contact", "tiles") == desk.found("contact", "ana@ostrava.example") == [contact]
+    assert desk.found("contact", "ana@kite.example") == []
+
+
+def test_what_pointed_to_a_deleted_record_points_nowhere(desk, ids):
+    contact = desk.create("contact", first_name="Ana", email="ana@kite.example", org="Kite")["id"]
+    row = desk.row("contact", contact)
+    ticket = desk.create("ticket", subject="Pump", group_id=ids["support"], org_id=row["org_id"])["id"]
+    desk.delete("org", row["org_id"])
+    assert desk.row("contact", contact)["org_id"] == desk.row("ticket", ticket)["org_id"] == 0
+    assert desk.row("address", row["email_id"])["org_id"] == 0
+    desk.delete("contact", contact)
+    assert desk.row("address", row["email_id"])["contact_id"] == 0
+
+
+def test_two_organizations_may_have_one_name(desk):
+    first, second = (desk.create("org", name="Kite")["id"] for _ in range(2))
+    assert desk.found("org", "kite") == [first, second]
+    with pytest.raises(Invalid):
+        desk.create("org", name="Kite", website="ftp://kite.example")
