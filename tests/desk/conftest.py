@@ -1,0 +1,199 @@
+"""Fixtures for tests of the desk: a database with its first records and people, and a mail server to send by."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from server.access import actor
+from server.app import all_tables
+from server.context import Context, Service
+from server.desk import first_start, records, requesters, tickets
+from server.desk.service_settings import get, put
+from server.desk.writing import Writer
+from server.jobs.scheduler import Scheduler
+from server.records.base import Record
+from server.records.registry import Registry
+from server.records.registry import load as load_types
+from server.records.shared.tables import REQUESTER
+from server.settings import load
+from server.store import schema
+from server.store.transaction import Transaction
+from tests.smtp_server import SmtpServer
+
+NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
+BASE_URL = "https://desk.example"
+
+
+class Post:
+    """A helpdesk without a server. nora administers, milo is a member of Support, olga of no group; `now` can be moved.
+    What is not said otherwise is done by nora."""
+
+    def __init__(self, folder: Path, registry: Registry) -> None:
+        store = schema.open_store(folder / "helpdesk.db", all_tables(registry), registry.texts())
+        store.shared["contexts"] = registry.contexts()
+        settings = load({}, {}, folder).replace(base_url=BASE_URL)
+        self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
+        self.now = NOW
+        self.pool = ThreadPoolExecutor(2)
+        first_start.prepare(self.context())
+        self.support = self.all("group")[0]["id"]
+        self.inbox = self.all("bucket", group_id=self.support)[0]["id"]
+        self.nora = self.worker("Nora", "Berg", is_superuser=1)
+        self.milo = self.worker("Milo", "Test")
+        self.olga = self.worker("Olga", "Test")
+        records.update(self.context(), "group", self.support, {"members": {"member": str(self.milo)}})
+        self.sender = int(self.read(lambda tx: get(tx, "default_sender_id")))
+
+    def close(self) -> None:
+        self.pool.shutdown()
+        self.service.store.close()
+
+    # -- what the service does
+
+    def compose(self, by: int = 0, **values: Any) -> tuple[str, int]:
+        known = {"group_id": self.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
+        uri, id = tickets.compose(self.context(by or self.nora), known | values)
+        return uri, id
+
+    def ticket_id(self, by: int = 0, **values: Any) -> int:
+        """A new ticket; nothing is mailed unless asked for."""
+        uri, id = self.compose(by, **{"dont_send": "1"} | values)
+        assert uri == "ticket"
+        return id
+
+    def reply(self, message_id: int, by: int = 0, **values: Any) -> int:
+        known = {"message_id": message_id, "content": "On its way."}
+        uri, id = tickets.reply(self.context(by or self.nora), known | values)
+        assert uri == "ticket"
+        return id
+
+    def received(self, ticket_id: int, sender: str = "ann@kite.example", **headers: str) -> int:
+        """A message that came in on a ticket."""
+        named = {"From": sender, "Message-ID": f"<m{ticket_id}@kite.example>"} | headers
+        lines = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in named.items())
+        address = self.address(sender)
+        return self.write(lambda writing: writing.create("message", {
+            "ticket_id": ticket_id, "sender_id": address, "content": "It leaks.\n\nAnn", "headers": lines,
+        }))  # fmt: skip
+
+    def add_requester(self, ticket_id: int, email: str) -> int:
+        """Make an address a requester; answers its id."""
+        address = self.address(email.lower())
+        self.write(lambda writing: requesters.add(writing, ticket_id, [address], is_new_ticket=True))
+        return address
+
+    def run_due(self, seconds: int = 0) -> None:
+        """What the scheduler does `seconds` from now."""
+        self.now += seconds
+        self.scheduler().run_due(self.now)
+
+    def scheduler(self) -> Scheduler:
+        return Scheduler(self.service, self.pool)
+
+    # -- what is there
+
+    def context(self, worker_id: int = 0) -> Context:
+        found = self.read(lambda tx: actor.worker(tx, worker_id)) if worker_id else actor.system()
+        assert found is not None
+        return Context(self.service, found, self.now, ZoneInfo(found.timezone))
+
+    def read(self, work: Callable[[Transaction], Any]) -> Any:
+        return self.service.store.read(work)
+
+    def write(self, work: Callable[[Writer], Any]) -> Any:
+        return self.service.store.write(lambda tx: work(Writer(self.context(), tx)))
+
+    def create(self, uri: str, **values: Any) -> int:
+        return int(self.write(lambda writing: writing.create(uri, values)))
+
+    def update(self, uri: str, id: int, **values: Any) -> None:
+        self.write(lambda writing: writing.update(uri, id, values))
+
+    def all(self, uri: str, **equals: Any) -> list[Record]:
+        record_type = self.service.registry.type(uri)
+        return [record_type.record(row) for row in self.read(lambda tx: tx.find(record_type.table, **equals))]
+
+    def one(self, uri: str, **equals: Any) -> Record:
+        [record] = self.all(uri, **equals)
+        return record
+
+    def ticket(self, id: int) -> Record:
+        return self.one("ticket", id=id)
+
+    def message(self, ticket_id: int) -> Record:
+        """The newest message of a ticket."""
+        return self.all("message", ticket_id=ticket_id)[-1]
+
+    def shown(self, uri: str, id: int, by: int = 0) -> dict[str, Any]:
+        return records.retrieve(self.context(by or self.nora), uri, id)
+
+    def requesters(self, ticket_id: int) -> list[str]:
+        rows = self.read(lambda tx: tx.find(REQUESTER, ticket_id=ticket_id))
+        return sorted(self.one("address", id=row[1])["email"] for row in rows)
+
+    def activity(self, ticket_id: int) -> list[str]:
+        found = self.all("activity_log", target__context="svc.contexts.ticket", target_id=ticket_id)
+        return [entry["activity_point"] for entry in found]
+
+    def comments(self, uri: str, id: int) -> list[str]:
+        context = self.service.registry.type(uri).context
+        return [each["comment"] for each in self.all("comment", target__context=context, target_id=id)]
+
+    def address(self, email: str) -> int:
+        known = self.all("address", email=email)
+        return int(known[0]["id"]) if known else self.create("address", email=email)
+
+    def worker(self, first: str, last: str, **values: Any) -> int:
+        email = self.create("address", email=f"{first.lower()}@desk.example")
+        return self.create(
+            "worker", first_name=first, last_name=last, email_id=email, language="en_US", timezone="UTC", **values
+        )
+
+    def set(self, **settings: Any) -> None:
+        self.service = replace(self.service, settings=self.service.settings.replace(**settings))
+
+    def put_setting(self, name: str, value: Any) -> None:
+        self.write(lambda writing: put(writing.tx, name, value))
+
+    # -- mail servers
+
+    def smtp(self, host: str, port: int) -> int:
+        """Mail of the default sender leaves by this server."""
+        params = {"host": host, "port": str(port), "timeout": "5"}
+        id = self.create("mail_transport", name="Relay", extension_id="core.mail.transport.smtp", params=params)
+        self.update("address", self.sender, mail_transport_id=id)
+        return id
+
+
+@pytest.fixture(scope="session")
+def types() -> Registry:
+    return load_types()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, types: Registry) -> Iterator[Post]:
+    """A helpdesk without a mail server."""
+    opened = Post(tmp_path, types)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def smtp(desk: Post) -> Iterator[SmtpServer]:
+    """A mail server that the desk sends by."""
+    with SmtpServer() as server:
+        desk.smtp(server.host, server.port)
+        yield server
+
+
+@pytest.fixture
+def down(desk: Post) -> int:
+    """A mail server that does not answer: nothing listens on its port. Answers the transport's id."""
+    with SmtpServer() as server:
+        port = server.port
+    return desk.smtp("127.0.0.1", port)
