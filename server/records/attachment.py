@@ -151,7 +151,7 @@ class Attachment(RecordType):
     indexes = (
         Index(("name",), "files by name"),
         Index(("updated",), "the newest files"),
-        Index(("uploader_id",), "files that a worker has sent and may read", where="uploader_id > 0"),
+        Index(("uploader_id",), "files that a worker has sent and may read"),
         Index(("storage_sha1hash",), "the same bytes again"),
     )
     keys = (

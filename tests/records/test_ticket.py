@@ -226,6 +226,23 @@ def test_only_members_change_a_ticket_and_a_private_one_is_hidden(desk, ids, tic
         assert desk.found(uri, f"ticket.id:{ticket}", by=ids["olga"]) == []
 
 
+# -- found by jobs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("where", "index"),
+    [
+        ("status_id IN (1, 2) AND reopen_date > 0 AND reopen_date <= ?", "ticket_by_status_id_reopen_date"),
+        ("status_id = 3 AND deleted_at BETWEEN 1 AND ?", "ticket_by_status_id_deleted_at"),
+        ('merged_into = ? AND "merged_into" > 0', "ticket_by_merged_into"),
+    ],
+)
+def test_what_is_due_is_found_by_an_index_of_its_own(desk, where, index):
+    plan = "EXPLAIN QUERY PLAN SELECT id FROM ticket WHERE "
+    found = desk.read(lambda tx: tx.connection.execute(plan + where, (5,)).fetchall())
+    assert index in found[0][3]
+
+
 # -- deleted and purged ------------------------------------------------------------------------------------------------
 
 
