@@ -13,6 +13,7 @@ import requests
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
+MOVED = "import sys; from server import __main__ as p, clock; clock.forward({}); sys.exit(p.main(sys.argv[1:]))"
 
 
 def command(*arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any):
@@ -26,11 +27,15 @@ def command(*arguments: str, data: Path, stdin: bytes | None = None, env: Mappin
 class Server:
     """`helpdesk serve` on a free port. `url` is where it listens, `setup_link` what it printed on a first start."""
 
-    def __init__(self, data: Path, *flags: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int | None = None
+    ) -> None:
+        """seconds_off: how far its clock is off from that of the machine."""
         self.data = data
         self.log = (data.parent / f"{data.name}.log").open("ab")
+        program = ["-m", "server"] if seconds_off is None else ["-c", MOVED.format(seconds_off)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "server", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
+            [sys.executable, *program, "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
             stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**os.environ, **(env or {})},
         )  # fmt: skip
         assert self.process.stdout is not None

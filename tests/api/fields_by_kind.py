@@ -1,0 +1,173 @@
+"""Values to send for each kind of field: one that fits, with what is shown for it, and ones that do not."""
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+from server.fields.base import Field
+from server.records.base import RecordType
+from tests.api.minimal import made, number
+from tests.service import Api
+
+KITE = "Kite \N{KITE} & Söhne"
+
+
+def png(width: int, height: int) -> bytes:
+    """A white picture of this size."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\x00" + b"\xff" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def data_uri(content: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(content).decode()
+
+
+# (type, field): what to send and what is shown; a function gets the client.
+FITTING: dict[tuple[str, str], Any] = {
+    ("activity_log", "activity_point"): ("custom.other", "custom.other"),
+    ("activity_log", "actor_id"): ("0", 0),
+    ("activity_log", "target_id"): lambda api: twice(made(api, "org")),
+    ("activity_log", "actor__context"): ("app", None),
+    ("activity_log", "target__context"): ("org", None),
+    ("address", "email"): lambda api: both(f"Post{number()}@Kite.Example", str.lower),
+    ("asset", "owner_id"): ("0", 0),
+    ("asset", "owner__context"): ("app", None),
+    ("bucket", "is_default"): ("0", 0),
+    ("bucket", "reply_address_id"): ("0", 0),
+    ("comment", "author__context"): ("worker", None),
+    ("comment", "author_id"): lambda api: twice(api.ids["milo"]),
+    ("comment", "target__context"): ("org", None),
+    ("comment", "target_id"): lambda api: twice(made(api, "org")),
+    ("contact", "email"): lambda api: (f"c{number()}@kite.example", None),
+    ("contact", "email_id"): lambda api: twice(made(api, "address")),
+    ("custom_field", "context"): ("call", "svc.contexts.call"),
+    ("custom_field", "custom_fieldset_id"): lambda api: twice(made(api, "custom_fieldset")),
+    ("custom_field", "type"): ("S", "S"),
+    ("custom_field", "uri"): lambda api: both(f"kite_{number()}", str),
+    ("custom_fieldset", "context"): ("call", "svc.contexts.call"),
+    ("draft", "type"): ("mail.compose", "mail.compose"),
+    ("group", "is_default"): ("0", 0),
+    ("group", "members"): lambda api: ({"member": str(api.ids["milo"])}, None),
+    ("group", "reply_address_id"): lambda api: twice(
+        made(api, "address", mail_transport_id=made(api, "mail_transport"))
+    ),
+    ("mail_transport", "extension_id"): ("core.mail.transport.null", "core.mail.transport.null"),
+    ("message", "hash_header_message_id"): ("0123abc", None),
+    ("message", "headers"): ("Subject: Kite", None),
+    ("message", "ticket_mask"): lambda api: (api.record("ticket", made(api, "ticket"))["mask"], None),
+    ("message", "sender"): lambda api: (f"s{number()}@kite.example", None),
+    ("message", "worker"): ("Milo Test", None),
+    ("notification", "target__context"): ("org", None),
+    ("notification", "target_id"): lambda api: {"target__context": "org", "target_id": made(api, "org")},
+    ("oauth_app", "client_id"): lambda api: both(f"kite-{number()}", str),
+    ("oauth_app", "scopes"): ('"api": {label: All, endpoints: ["*"]}', '"api": {label: All, endpoints: ["*"]}'),
+    ("role", "privs"): (["contexts.svc.contexts.task.update"], None),
+    ("ticket", "bucket"): lambda api: {"group": "Support", "bucket": "Inbox"},
+    ("ticket", "group"): ("support", None),
+    ("ticket", "mask"): lambda api: both(f"KIT-{number():05}-ABC", str),
+    ("ticket", "participants"): ("ana@kite.example, ole@kite.example", None),
+    ("ticket", "participant_ids"): lambda api: (f"{made(api, 'address')},{made(api, 'address')}", None),
+    ("ticket", "owner_id"): lambda api: twice(api.ids["milo"]),
+    ("worker", "at_mention_name"): lambda api: both(f"kite{number()}", str),
+    ("worker", "calendar_id"): ("0", 0),
+    ("worker", "email"): lambda api: (f"w{number()}@desk.example", None),
+    ("worker", "email_id"): lambda api: twice(made(api, "address")),
+    ("worker", "email_ids"): lambda api: ([made(api, "address")], None),
+    ("worker", "password"): ("correct horse", None),
+    ("worker", "timeout_idle_secs"): ("90", 90),
+    ("email_signature", "owner_id"): ("0", 0),
+    ("html_template", "owner_id"): ("0", 0),
+    ("custom_fieldset", "owner_id"): ("0", 0),
+    ("email_signature", "owner__context"): ("app", None),
+    ("html_template", "owner__context"): ("app", None),
+    ("custom_fieldset", "owner__context"): ("app", None),
+}
+# Kinds of records that do not exist yet, so that only 0 fits.
+ABSENT = {"gpg_private_key", "calendar"}
+
+
+def twice(id: int) -> tuple[int, int]:
+    return id, id
+
+
+def both(sent: str, change: Any) -> tuple[str, str]:
+    return sent, change(sent)
+
+
+def fitting(record_type: RecordType, field: Field, api: Api) -> tuple[dict[str, Any], Any]:
+    """Fields to send, and what is shown for this one; None for what is shown elsewhere."""
+    known = FITTING.get((record_type.uri, field.name))
+    found = known(api) if callable(known) else known
+    if isinstance(found, dict):
+        return found, None
+    sent, shown = found if found is not None else by_kind(field, api)
+    return {field.name: sent}, shown
+
+
+def by_kind(field: Field, api: Api) -> tuple[Any, Any]:
+    kind, limits = field.type, field.describe()
+    if kind == "text":
+        return _text(limits)
+    if kind == "id":
+        target = limits["target"]
+        return ("0", 0) if target in ABSENT else twice(made(api, target))
+    return {
+        "url": ("https://kite.example/a?b=1", "https://kite.example/a?b=1"),
+        "bit": ("yes", 1),
+        "uint": ("1", 1),
+        "number": ("1", 1),
+        "float": ("0.25", 0.25),
+        "timestamp": ("2024-05-15 10:00", 1715767200),
+        "time": ("2024-05-15 10:00", 1715767200),
+        "image": (data_uri(png(60, 50)), None),
+        "links": ([f"org:{made(api, 'org')}"], None),
+        "fieldsets": ("", None),
+        "object": ({"message": "Kite"}, {"message": "Kite"}),
+    }[kind]  # type: ignore[return-value]
+
+
+def _text(limits: dict[str, Any]) -> tuple[str, str]:
+    if "allowed" in limits:
+        return limits["allowed"][-1], limits["allowed"][-1]
+    plain = {"language": "nb_NO", "timezone": "Asia/Tokyo", "date": "1980-12-31", "email": "x@kite.example"}
+    value = plain.get(limits.get("format", ""), KITE[: limits["max_length"]])
+    return value, value
+
+
+def wrong(field: Field) -> list[Any]:
+    """Values that do not fit, each of which must be refused with the field's name."""
+    limits = field.describe()
+    listed: list[Any] = {
+        "text": ["x" * (limits.get("max_length", 0) + 1)] if limits.get("max_length", 10**9) < 70_000 else [],
+        "url": ["ftp://kite.example/", "kite.example", "https://", "http://a b/", "https://k.example/" + "x" * 300],
+        "id": ["999999999", "abc", "-1", "1.5", "\u0661", "9" * 25, "svc:nosuch:1"],
+        "bit": ["maybe", "2", ""],
+        "uint": ["-1", "abc", "1.5", "9" * 20, "", "\u0661"],
+        "number": ["abc", "1.5", "9" * 30, ""],
+        "float": ["much", "nan", "inf", "1_0"],
+        "timestamp": ["soonish", "2024-13-45", "9" * 30],
+        "time": ["soonish", "9" * 30],
+        "context": ["nosuch"],
+        "image": ["abc", "data:image/png;base64,AAAA", "data:image/png;base64,!!", data_uri(png(49, 50)),
+                  data_uri(png(50, 501)), "data:image/gif;base64,R0lG"],
+        "links": ["org:1", ["nosuch:1"], ["org:999999999"], ["org"], ["org:x"], ["org:1:2"]],
+        "id_list": ["abc", ["999999999"], ["x"]],
+        "object": ["{", "1", "plain"],
+        "fieldsets": ["x", "999999999"],
+        "by custom field": [],
+    }[field.type]  # fmt: skip
+    if field.type == "id" and not limits.get("zero_ok"):
+        listed = [*listed, "0"]
+    if field.type in ("text", "bit", "uint", "number", "id", "timestamp", "url"):
+        listed = [*listed, ["a", "list"]]
+    if "allowed" in limits:
+        listed = [*listed, "zzz"]
+    if limits.get("format") in ("language", "timezone", "date", "email"):
+        listed = [*listed, "no such thing"]
+    return listed

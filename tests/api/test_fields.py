@@ -1,0 +1,149 @@
+"""Every writable field of every record type through HTTP: what fits is kept and shown, what does not is refused."""
+
+from typing import Any
+
+import pytest
+
+from server.fields.base import Field
+from server.fields.word import Word
+from server.records.base import RecordType
+from tests.api import fields_by_kind as values
+from tests.api.minimal import MINIMAL, made
+from tests.api.test_records import REGISTRY, TYPES, key_of
+from tests.service import Api
+
+WRITABLE = [
+    pytest.param(each, field, id=f"{each.uri}.{name}")
+    for each in REGISTRY
+    for name, field in each.fields.items()
+    if not field.immutable and "<" not in name
+]
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, int]:
+    """One record of each type, made when it is first asked for."""
+    return {}
+
+
+def one(records: dict[str, int], uri: str, api: Api) -> int:
+    if uri not in records:
+        records[uri] = made(api, uri)
+    return records[uri]
+
+
+@pytest.mark.parametrize(("record_type", "field"), WRITABLE)
+def test_a_value_that_fits_is_kept_and_shown(
+    record_type: RecordType, field: Field, records: dict[str, int], api: Api
+) -> None:
+    sent, shown = values.fitting(record_type, field, api)
+    id = one(records, record_type.uri, api)
+    answer = api.update(record_type.uri, id, **sent).ok()
+    key = key_of(record_type, field)
+    if key and shown is not None:
+        assert answer[key] == shown
+        assert api.record(record_type.uri, id)[key] == shown
+
+
+@pytest.mark.parametrize(("record_type", "field"), WRITABLE)
+def test_a_value_that_does_not_fit_is_refused_by_name(
+    record_type: RecordType, field: Field, records: dict[str, int], api: Api
+) -> None:
+    id = one(records, record_type.uri, api)
+    before = api.record(record_type.uri, id).ok().json
+    for value in values.wrong(field):
+        answer = api.update(record_type.uri, id, **{field.name: value})
+        assert answer.status == 422, (value, answer)
+        assert answer["errors"][0]["field"].startswith(field.name), (value, answer)
+    assert api.record(record_type.uri, id).ok().json == before
+
+
+def limited(field: Field) -> bool:
+    return field.type == "text" and not isinstance(field, Word) and field.describe()["max_length"] < 70_000
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_a_text_that_is_too_long_is_told_the_limit(record_type: RecordType, api: Api) -> None:
+    fields = MINIMAL[record_type.uri](api)
+    for name, field in record_type.fields.items():
+        if not field.immutable and limited(field):
+            limit = field.describe()["max_length"]
+            answer = api.create(record_type.uri, **fields | {name: "x" * (limit + 1)})
+            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), (name, answer)
+            assert answer["message"].startswith(f"{name}: at most {limit} characters"), answer
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_blank_is_0_for_optional_ids_and_times(record_type: RecordType, records: dict[str, int], api: Api) -> None:
+    for name, field in record_type.fields.items():
+        is_optional_id = field.type == "id" and field.describe()["zero_ok"] and not field.required
+        if field.immutable or not (is_optional_id or field.type == "timestamp") or (record_type.uri, name) in OWNED:
+            continue
+        answer = api.update(record_type.uri, one(records, record_type.uri, api), **{name: ""}).ok()
+        key = key_of(record_type, field)
+        assert not key or answer[key] == 0
+
+
+OWNED = {("draft", "worker_id")}  # required by its type
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("1715767200", 1715767200), ("2024-05-15T10:00:00Z", 1715767200), ("15 May 2024 10:00", 1715767200),
+        ("2024-05-15 10:00:00 +0200", 1715760000), ("0", 0), ("", 0), (1715767200, 1715767200),
+    ],
+)  # fmt: skip
+def test_times_are_seconds_or_words(sent: Any, shown: int, api: Api) -> None:
+    assert api.create("task", title="Inventory", due=sent).ok()["due"] == shown
+
+
+def test_times_in_words_are_read_in_the_callers_zone(api: Api) -> None:
+    api.update("worker", api.ids["milo"], timezone="America/New_York").ok()
+    try:
+        assert api.as_("milo").create("task", title="Inventory", due="2024-05-15 06:00").ok()["due"] == 1715767200
+    finally:
+        api.update("worker", api.ids["milo"], timezone="UTC").ok()
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"), [("1", 1), ("0", 0), ("true", 1), ("false", 0), ("YES", 1), ("No", 0), (True, 1), (False, 0)]
+)
+def test_bits_are_numbers_or_words(sent: Any, shown: int, api: Api) -> None:
+    answer = api.call("POST", "/rest/records/call/create.json", json={"fields": {"subject": "Keys", "is_closed": sent}})
+    assert answer.ok()["is_closed"] == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["\N{PARTY POPPER}\N{FAMILY}", "e\u0301", "\u202eabc", "  kept  ", "a\r\nb", "%_\\*'\""]
+)
+def test_text_is_kept_as_it_is_sent(text: str, api: Api) -> None:
+    for uri, name in (("org", "name"), ("task", "title"), ("comment", "comment"), ("asset", "name")):
+        assert api.create(uri, **MINIMAL[uri](api) | {name: text}).ok()[name] == text
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\x00"])
+def test_nul_is_refused(text: str, api: Api) -> None:
+    answer = api.create("org", name=text)
+    assert (answer.status, answer["errors"][0]["field"]) == (422, "name")
+
+
+def test_limits_count_characters_not_bytes(api: Api) -> None:
+    assert api.create("org", name="\N{KITE}" * 255).ok()["name"] == "\N{KITE}" * 255
+    assert api.create("org", name="\N{KITE}" * 256).status == 422
+
+
+def test_references_in_words_name_records(api: Api) -> None:
+    """`svc:<type>:<id or unique name>` stands for an id."""
+    ticket = api.create(
+        "ticket", subject="Pump", group_id=f"svc:group:{api.ids['support']}", owner_id="svc:worker:milo"
+    )
+    assert (ticket.ok()["group_id"], ticket["owner_id"]) == (api.ids["support"], api.ids["milo"])
+    for wrong in ("svc:worker:nobody", "svc:org:1", "svc:worker:", "svc:worker:0", "svc:"):
+        assert api.update("ticket", ticket["id"], owner_id=wrong).status == 422, wrong
+
+
+def test_a_picture_is_shown_by_address_and_taken_away(api: Api) -> None:
+    first = api.create("org", name="Kite", image=values.data_uri(values.png(50, 500))).ok()
+    gone = api.update("org", first["id"], image="data:null").ok()
+    assert first["_image_url"] != gone["_image_url"] and gone["_image_url"].endswith("?v=0")

@@ -1,0 +1,209 @@
+"""Every record type of the registry through HTTP: created with what it requires, read, found, changed, deleted."""
+
+from typing import Any
+
+import pytest
+
+from server.fields.base import Field
+from server.records.base import RecordType
+from server.records.registry import load
+from tests.api.minimal import MINIMAL, made, number
+from tests.service import Api
+
+REGISTRY = load()
+TYPES = [pytest.param(each, id=each.uri) for each in REGISTRY]
+
+
+def key_of(record_type: RecordType, field: Field) -> str:
+    """The key that shows a field, "" for one that is never shown."""
+    if field.shown:
+        return field.key
+    return next((f"{each.prefix}_id" for each in record_type.nested if each.id_column == field.name and each.stub), "")
+
+
+def test_every_type_has_a_row_of_required_fields() -> None:
+    assert sorted(MINIMAL) == REGISTRY.uris()
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_what_is_created_with_required_fields_only_is_read_and_found(record_type: RecordType, api: Api) -> None:
+    uri = record_type.uri
+    made = api.create(uri, **MINIMAL[uri](api)).ok()
+    id = made["id"]
+    assert made.headers["Location"] == f"/rest/records/{uri}/{id}.json"
+    assert (made["_context"], made["_type"]) == (record_type.context, uri)
+    assert ("_label" in made.json) is (not record_type.label_on_expand)
+    once = {"client_secret"} if uri == "oauth_app" else set()
+    for path in (uri, record_type.context, record_type.label_names[1].lower(), *record_type.aliases):
+        again = api.record(path, id).ok()
+        assert again.json == {key: value for key, value in made.json.items() if key not in once}, path
+    assert api.search(uri, f"id:{id}").ok()["results"] == [
+        {key: value for key, value in again.json.items() if not key.startswith("__") or key.count("_") > 4}
+    ]
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_ids_numbers_and_times_are_json_numbers(record_type: RecordType, api: Api) -> None:
+    record = api.record(record_type.uri, made(api, record_type.uri)).ok().json
+    kinds = {key["key"]: key["type"] for key in record_type.describe()["keys"]}
+    for key, value in record.items():
+        kind = kinds.get(key, "")
+        if kind in ("id", "number", "bit", "timestamp", "seconds", "bytes", "minutes"):
+            assert type(value) is int, (key, value)
+        elif kind in ("text", "context", "url"):
+            assert isinstance(value, str), (key, value)
+        elif kind == "boolean":
+            assert type(value) is bool, (key, value)
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_a_required_field_must_be_there_and_not_empty(record_type: RecordType, api: Api) -> None:
+    fields = MINIMAL[record_type.uri](api)
+    id = made(api, record_type.uri)
+    for name, field in record_type.fields.items():
+        names = {name, *field.alternatives}
+        if not field.required or not names & set(fields):
+            continue
+        without = {key: value for key, value in fields.items() if key not in names}
+        sent = without or {"id": "1"}
+        answer = api.create(record_type.uri, **(without or {next(iter(names - set(fields)), name): ""}))
+        assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, sent, answer)
+        assert answer["errors"][0]["field"] in names
+        blank_ok = getattr(field, "blank_ok", False) or (field.type == "id" and getattr(field, "zero_ok", False))
+        if name in fields and not blank_ok:
+            answer = api.update(record_type.uri, id, **{name: ""})
+            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, answer)
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_an_unknown_field_names_the_nearest_one(record_type: RecordType, api: Api) -> None:
+    known = next(name for name, field in record_type.fields.items() if not field.immutable and len(name) > 2)
+    wrong = known[:-1] + "x"
+    for answer in (
+        api.create(record_type.uri, **MINIMAL[record_type.uri](api) | {wrong: "1"}),
+        api.update(record_type.uri, made(api, record_type.uri), **{wrong: "1"}),
+    ):
+        assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID")
+        assert f"'{wrong}' is not a field of {record_type.uri}; did you mean '" in answer["message"]
+        assert answer["errors"][0]["field"] == wrong
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_names_that_are_no_fields_are_refused(record_type: RecordType, api: Api) -> None:
+    fields = MINIMAL[record_type.uri](api)
+    for name in ("_context", "_type", "__class__", "blob_id", "table", "custom_<id>", "custom_999999", ""):
+        answer = api.create(record_type.uri, **fields | {name: "1"})
+        assert answer.status == 422, (name, answer)
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_what_the_service_keeps_cannot_be_sent(record_type: RecordType, api: Api) -> None:
+    id = made(api, record_type.uri)
+    kept = ["id", *(name for name, field in record_type.fields.items() if field.immutable)]
+    for name in kept:
+        for answer in (
+            api.create(record_type.uri, **MINIMAL[record_type.uri](api) | {name: "1"}),
+            api.update(record_type.uri, id, **{name: "1"}),
+        ):
+            assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), name
+            assert answer["errors"][0]["field"] == name
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_an_update_without_fields_answers_the_record(record_type: RecordType, api: Api) -> None:
+    id = made(api, record_type.uri)
+    before, after = api.record(record_type.uri, id).ok().json, api.update(record_type.uri, id).ok().json
+    times = {"updated", "updated_at"}
+    assert {key: value for key, value in after.items() if key not in times} == {
+        key: value for key, value in before.items() if key not in times
+    }
+
+
+def test_a_unique_value_that_is_taken_is_a_conflict(api: Api) -> None:
+    for record_type in REGISTRY:
+        for name, field in record_type.fields.items():
+            if not field.unique:
+                continue
+            value = TAKEN[record_type.uri, name](api)
+            first = api.create(record_type.uri, **MINIMAL[record_type.uri](api) | value).ok()["id"]
+            second = api.create(record_type.uri, **MINIMAL[record_type.uri](api) | value)
+            assert (second.status, second["__error"]) == (409, "ERROR_CONFLICT"), (record_type.uri, name, second)
+            other = made(api, record_type.uri)
+            shouted = {key: each.upper() if isinstance(each, str) else each for key, each in value.items()}
+            assert api.update(record_type.uri, other, **shouted).status == 409, (record_type.uri, name)
+            api.update(record_type.uri, first, **value).ok()
+
+
+TAKEN: dict[tuple[str, str], Any] = {
+    ("address", "email"): lambda api: {"email": f"taken{number()}@kite.example"},
+    ("contact", "email_id"): lambda api: {"email_id": made(api, "address")},
+    ("custom_field", "uri"): lambda api: {"uri": f"taken_{number()}"},
+    ("oauth_app", "client_id"): lambda api: {"client_id": f"taken-{number()}"},
+    ("ticket", "mask"): lambda api: {"mask": f"TAK-{number():05}-EN"},
+    ("worker", "at_mention_name"): lambda api: {"at_mention_name": f"taken{number()}"},
+    ("worker", "email_id"): lambda api: {"email": f"taken{number()}@desk.example"},
+}
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_a_deleted_record_is_gone(record_type: RecordType, api: Api) -> None:
+    uri = record_type.uri
+    id = made(api, uri)
+    if uri == "bucket":
+        made(api, uri)
+    answer = api.remove(uri, id)
+    if uri == "address":
+        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+        api.record(uri, id).ok()
+        return
+    assert sorted(answer.ok().json) == ["__build", "__status", "__version"]
+    if uri == "ticket":
+        assert api.record(uri, id).ok()["status"] == "deleted"
+        return
+    for again in (api.record(uri, id), api.remove(uri, id), api.update(uri, id)):
+        assert (again.status, again["__error"]) == (404, "ERROR_NOT_FOUND")
+    assert api.found(uri, f"id:{id}") == []
+
+
+def test_what_the_service_needs_cannot_be_deleted(api: Api) -> None:
+    default_group, default_bucket = api.found("group", "default:yes")[0], api.record("group", api.ids["support"])
+    bucket = api.record("group", api.ids["support"], "default_bucket_").ok()["default_bucket_id"]
+    for uri, id in (("group", default_group), ("bucket", bucket), ("worker", api.ids["nora"])):
+        answer = api.remove(uri, id)
+        assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT"), uri
+    assert default_bucket.status == 200
+    answer = api.update("worker", api.ids["nora"], is_superuser=0)
+    assert answer.status == 409
+
+
+def test_references_to_a_deleted_record_become_0(api: Api) -> None:
+    org = made(api, "org")
+    ticket = made(api, "ticket", org_id=org)
+    address = made(api, "address", org_id=org)
+    contact = made(api, "contact", org_id=org)
+    api.remove("org", org).ok()
+    for uri, id in (("ticket", ticket), ("address", address), ("contact", contact)):
+        assert api.record(uri, id).ok()["org_id"] == 0
+
+
+def test_tickets_of_a_deleted_group_come_to_the_default_group(api: Api) -> None:
+    group = made(api, "group")
+    ticket = made(api, "ticket", group_id=group)
+    api.remove("group", group).ok()
+    assert api.record("ticket", ticket).ok()["group_id"] == api.found("group", "default:yes")[0]
+
+
+@pytest.mark.parametrize("record_type", TYPES)
+def test_meta_has_labels_and_kinds_of_the_keys_two_levels_deep(record_type: RecordType, api: Api) -> None:
+    id = made(api, record_type.uri)
+    path = f"/rest/records/{record_type.uri}"
+    for answer in (
+        api.get(f"{path}/{id}.json", show_meta=1),
+        api.put(f"{path}/{id}.json", show_meta=1),
+        api.get(f"{path}/search.json", q=f"id:{id}", show_meta=1),
+    ):
+        meta = answer.ok()["_meta"]
+        assert sorted(meta) == ["labels", "types"] and sorted(meta["labels"]) == sorted(meta["types"])
+        plain = {key["key"] for key in record_type.describe()["keys"] if key["type"] != "record"}
+        assert plain <= set(meta["labels"])
+    assert "_meta" not in api.get(f"{path}/{id}.json", show_meta=0).ok().json
