@@ -1,0 +1,356 @@
+"""The queue of mail: scheduled, cut short, refused, without a mail server, changed by clients; nothing twice or lost."""
+
+import threading
+from email import message_from_bytes
+from email.policy import default
+from typing import Any
+
+import pytest
+
+from server.desk import records, tickets
+from server.desk.outbox import rows
+from server.desk.outbox.deliver import deliver
+from server.desk.outbox.due import send_draft
+from server.desk.tickets.compose import prepare, save
+from server.desk.tickets.parameters import compose_request
+from server.desk.writing import Writer
+from server.errors import Invalid
+from server.jobs.queue import CLAIM_SECONDS
+from tests.desk.conftest import NOW, Post
+from tests.smtp_server import SmtpServer
+
+HOUR, RETRY = 3600, 300
+DRAFT = "svc.contexts.mail.draft"
+
+
+def cut_short(desk: Post, **values: Any) -> tuple[int, int, str]:
+    """A compose whose process ends between the commit and sending: ids of ticket and draft, and the claim."""
+    form = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello"} | values
+    ctx = desk.context(desk.nora)
+    prepared = prepare(ctx, compose_request(ctx, form), desk.nora)
+    return desk.service.store.write(lambda tx: save(Writer(ctx, tx), prepared))
+
+
+# -- scheduled ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_scheduled_compose_is_a_draft_until_it_is_due(desk: Post, smtp: SmtpServer) -> None:
+    uri, id = desk.compose(send_at="+1 hour", status="1", reopen_at="+1 day", owner_id=str(desk.milo))
+    assert uri == "draft"
+    shown = desk.shown("draft", id)
+    assert (shown["type"], shown["params"]["send_at"], shown["to"]) == ("mail.compose", NOW + HOUR, "ann@kite.example")
+    assert shown["params"]["ticket_reopen"] == NOW + 86400
+    desk.run_due(HOUR - 1)
+    assert desk.all("ticket") == [] and smtp.messages == []
+    desk.run_due(1)
+    [ticket] = desk.all("ticket")
+    message = desk.message(ticket["id"])
+    assert smtp.take()[1] == ("ann@kite.example",)
+    assert (ticket["status_id"], ticket["reopen_date"], ticket["owner_id"]) == (1, NOW + 86400, desk.milo)
+    assert (ticket["created"], message["worker_id"]) == (NOW + HOUR, desk.nora)
+    assert desk.all("draft") == [] and desk.all("comment") == []
+    desk.run_due(HOUR)
+    assert len(smtp.messages) == 1 and len(desk.all("ticket")) == 1
+
+
+@pytest.mark.parametrize("send_at", ["", "0", "-1 hour", str(NOW - 5), str(NOW)])
+def test_what_lies_in_the_past_is_sent_at_once(desk: Post, smtp: SmtpServer, send_at: str) -> None:
+    assert desk.compose(send_at=send_at)[0] == "ticket"
+    assert len(smtp.messages) == 1
+
+
+@pytest.mark.parametrize("send_at", [str(NOW + 60), f"@{NOW + 60}", "+1 minute"])
+def test_digits_are_a_time_too(desk: Post, send_at: str) -> None:
+    _, id = desk.compose(send_at=send_at)
+    assert desk.one("draft", id=id)["queue_delivery_date"] == NOW + 60
+
+
+def test_a_scheduled_reply_changes_the_ticket_now_and_its_status_only_once(desk: Post, smtp: SmtpServer) -> None:
+    ticket = desk.ticket_id()
+    answered = desk.received(ticket)
+    desk.reply(answered, send_at="+1 hour", status="2", to="zed@kite.example", owner_id=str(desk.milo), subject="Oars")
+    found = desk.ticket(ticket)
+    assert (found["status_id"], found["owner_id"], found["subject"]) == (2, desk.milo, "Oars")
+    assert desk.requesters(ticket) == ["ann@kite.example", "zed@kite.example"] and found["num_messages"] == 2
+    desk.update("ticket", ticket, status_id=0, owner_id=0)  # the customer wrote in between
+    desk.run_due(HOUR)
+    assert smtp.take()[1] == ("zed@kite.example",)
+    found = desk.ticket(ticket)
+    assert (found["status_id"], found["owner_id"], found["num_messages"]) == (0, 0, 3)
+    kept = desk.message(ticket)
+    assert (kept["worker_id"], kept["response_time"]) == (desk.nora, HOUR)
+    assert found["initial_response_message_id"] == kept["id"]
+
+
+def test_a_date_in_a_custom_field_is_worked_out_when_the_request_comes(desk: Post, smtp: SmtpServer) -> None:
+    fields = {"name": "Due", "context": "ticket", "type": "E", "uri": "due"}
+    due = records.create(desk.context(), "custom_field", fields)["id"]
+    desk.compose(send_at="+1 hour", **{f"custom_{due}": "+1 day"})
+    desk.run_due(HOUR)
+    [ticket] = desk.all("ticket")
+    assert records.retrieve(desk.context(), "ticket", ticket["id"], "custom_")["custom"] == {str(due): NOW + 86400}
+
+
+@pytest.mark.parametrize("change", [{"is_queued": 0}, None])
+def test_a_draft_taken_out_of_the_queue_is_not_sent(
+    desk: Post, smtp: SmtpServer, change: dict[str, Any] | None
+) -> None:
+    _, id = desk.compose(send_at="+1 hour")
+    if change is None:
+        records.delete(desk.context(desk.nora), "draft", id)
+    else:
+        records.update(desk.context(desk.nora), "draft", id, change)
+    desk.run_due(2 * HOUR)
+    assert smtp.messages == [] and desk.all("ticket") == []
+
+
+def test_the_date_of_the_draft_alone_decides(desk: Post, smtp: SmtpServer) -> None:
+    _, id = desk.compose(send_at="+1 hour")
+    records.update(desk.context(desk.nora), "draft", id, {"queue_delivery_date": NOW + 2 * HOUR})
+    desk.run_due(HOUR)
+    assert smtp.messages == []
+    desk.run_due(HOUR)
+    assert len(smtp.messages) == 1
+
+
+def test_mail_that_was_checked_goes_out_though_its_worker_is_gone(desk: Post, smtp: SmtpServer) -> None:
+    ticket = desk.ticket_id()
+    desk.reply(desk.received(ticket), by=desk.milo, send_at="+1 hour")
+    desk.write(lambda writing: writing.set("worker", desk.milo, {"is_disabled": 1}))
+    desk.run_due(HOUR)
+    assert len(smtp.messages) == 1 and desk.message(ticket)["worker_id"] == desk.milo
+
+
+def test_a_draft_that_was_changed_is_checked_again(desk: Post, smtp: SmtpServer) -> None:
+    private = desk.create("group", name="Management", is_private=1)
+    _, id = desk.compose(by=desk.milo, send_at="+1 hour")
+    params = desk.one("draft", id=id)["params"] | {"group_id": private}
+    records.update(desk.context(desk.milo), "draft", id, {"params": params})
+    desk.run_due(HOUR)
+    assert smtp.messages == [] and desk.all("ticket") == []
+    assert desk.one("draft", id=id)["is_queued"] == 0 and "may not read" in desk.comments("draft", id)[0]
+
+
+# -- drafts of clients -------------------------------------------------------------------------------------------------
+
+
+def test_a_draft_made_through_the_records_api_is_sent_in_its_workers_name(desk: Post, smtp: SmtpServer) -> None:
+    params = {
+        "to": "ann@kite.example", "subject": "Boat", "content": "Hello", "group_id": desk.support, "status_id": 2,
+    }  # fmt: skip
+    fields = {"type": "mail.compose", "worker_id": desk.milo, "is_queued": 1, "params": params}
+    records.create(desk.context(desk.milo), "draft", fields)
+    desk.run_due()
+    [ticket] = desk.all("ticket")
+    assert (ticket["status_id"], desk.message(ticket["id"])["worker_id"]) == (2, desk.milo)
+    assert smtp.take()[1] == ("ann@kite.example",)
+
+
+def test_a_draft_without_sense_fails_for_good_and_says_why(desk: Post, smtp: SmtpServer) -> None:
+    fields = {"type": "mail.compose", "worker_id": desk.nora, "is_queued": 1, "params": {"content": "Hello"}}
+    id = records.create(desk.context(desk.nora), "draft", fields)["id"]
+    desk.run_due()
+    assert desk.one("draft", id=id)["is_queued"] == 0
+    assert desk.comments("draft", id) == ["Error sending message: subject is required"]
+
+
+def test_a_client_cannot_choose_sender_or_message(desk: Post, smtp: SmtpServer) -> None:
+    params = {
+        "to": "ann@kite.example", "subject": "Boat", "content": "Hello", "group_id": desk.support,
+        "from_address": "chief@desk.example", "message_id": "x@y", "mail": {"from_address": "chief@desk.example"},
+    }  # fmt: skip
+    fields = {"type": "mail.compose", "worker_id": desk.milo, "is_queued": 1, "params": params}
+    records.create(desk.context(desk.milo), "draft", fields)
+    desk.run_due()
+    assert smtp.take()[0] == "support@desk.example"
+
+
+def test_mail_without_a_ticket_is_for_administrators(desk: Post, smtp: SmtpServer) -> None:
+    params = {"to": "ann@kite.example", "subject": "News", "content": "Hello"}
+    for worker in (desk.milo, desk.nora):
+        fields = {"type": "mail.transactional", "worker_id": worker, "is_queued": 1, "params": params}
+        records.create(desk.context(worker), "draft", fields)
+    desk.run_due()
+    assert len(smtp.messages) == 1 and desk.all("ticket") == []
+    assert [each["worker_id"] for each in desk.all("draft")] == [desk.milo]
+
+
+# -- no mail server ----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_mail_server_mail_waits_and_says_so(desk: Post) -> None:
+    uri, id = desk.compose()
+    assert uri == "ticket" and desk.message(id)["is_not_sent"] == 0
+    [draft] = desk.all("draft")
+    assert (draft["is_queued"], draft["queue_fails"]) == (1, 0)
+    assert desk.comments("draft", draft["id"])[0].startswith("Error sending message: no mail server is configured")
+    desk.run_due(RETRY)
+    desk.run_due(RETRY)
+    assert len(desk.comments("draft", draft["id"])) == 1
+    with SmtpServer() as server:
+        desk.smtp(server.host, server.port)
+        desk.run_due()
+        mail = message_from_bytes(server.take()[2], policy=default)
+    assert mail["Message-ID"].strip() == desk.message(id)["message_id"] and desk.all("draft") == []
+
+
+def test_a_default_transport_serves_senders_without_one(desk: Post) -> None:
+    with SmtpServer() as server:
+        id = desk.smtp(server.host, server.port)
+        desk.update("address", desk.sender, mail_transport_id=0)
+        desk.put_setting("default_transport_id", id)
+        desk.compose()
+        assert len(server.messages) == 1
+
+
+def test_the_null_transport_takes_everything(desk: Post) -> None:
+    id = desk.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
+    desk.put_setting("default_transport_id", id)
+    assert desk.compose()[0] == "ticket" and desk.all("draft") == []
+
+
+# -- failures ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_mail_server_that_is_down_is_tried_ten_times(desk: Post, down: int) -> None:
+    uri, id = desk.compose()
+    assert uri == "draft"
+    draft = desk.one("draft", id=id)
+    assert (draft["is_queued"], draft["queue_fails"], draft["queue_delivery_date"]) == (1, 1, NOW + RETRY)
+    assert desk.comments("draft", id)[0].startswith("Error sending message: no mail server at 127.0.0.1")
+    assert len(desk.all("activity_log", activity_point="transport.delivery.error")) == 1
+    desk.run_due(RETRY - 1)
+    assert desk.one("draft", id=id)["queue_fails"] == 1
+    for fails in range(2, 10):
+        desk.run_due(RETRY)
+        assert desk.one("draft", id=id)["queue_fails"] == fails
+    assert desk.all("notification") == []
+    desk.run_due(RETRY)
+    draft = desk.one("draft", id=id)
+    assert (draft["is_queued"], draft["queue_fails"]) == (0, 10)
+    assert [each["worker_id"] for each in desk.all("notification")] == [desk.nora]
+    desk.run_due(RETRY)
+    assert len(desk.comments("draft", id)) == 10 and len(desk.all("message")) == 1
+
+
+def test_a_failed_reply_opens_the_ticket_and_answers_it(desk: Post, down: int) -> None:
+    ticket = desk.ticket_id()
+    desk.reply(desk.received(ticket), status="2")
+    assert desk.ticket(ticket)["status_id"] == 0
+    [draft] = desk.all("draft")
+    assert (draft["type"], draft["ticket_id"], draft["queue_fails"]) == ("ticket.reply", ticket, 1)
+
+
+def test_what_failed_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServer) -> None:
+    smtp.sender_answer = "451 later"
+    _, id = desk.compose(to="ann@kite.example")
+    smtp.sender_answer = ""
+    desk.run_due(RETRY)
+    assert len(smtp.messages) == 1 and desk.all("draft") == []
+    assert b"Message-ID: " + desk.all("message")[0]["message_id"].encode() in smtp.messages[0][2]
+
+
+def test_a_refusal_for_good_is_not_tried_again(desk: Post, smtp: SmtpServer) -> None:
+    smtp.data_answer = "554 spam"
+    uri, id = desk.compose()
+    draft = desk.one("draft", id=id)
+    assert (uri, draft["is_queued"], draft["queue_fails"]) == ("draft", 0, 1)
+    assert "554 spam" in desk.comments("draft", id)[0] and len(desk.all("notification")) == 1
+
+
+def test_a_failed_draft_starts_anew_with_corrected_recipients(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"anne@kite.example": "550 no such user"}
+    _, id = desk.compose(to="anne@kite.example")
+    params = desk.one("draft", id=id)["params"] | {"to": "ann@kite.example"}
+    records.update(desk.context(desk.nora), "draft", id, {"is_queued": 1, "params": params, "queue_delivery_date": 0})
+    assert desk.one("draft", id=id)["queue_fails"] == 0
+    desk.run_due()
+    assert smtp.take()[1] == ("ann@kite.example",) and len(desk.all("ticket")) == 1
+
+
+def test_some_refused_recipients_are_told_on_the_message(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"bob@kite.example": "550 no such user"}
+    uri, id = desk.compose(to="ann@kite.example, bob@kite.example")
+    assert uri == "ticket" and smtp.take()[1] == ("ann@kite.example",)
+    assert desk.comments("message", desk.message(id)["id"]) == [
+        "Not delivered to bob@kite.example: 550 no such user"
+    ]
+    assert desk.all("draft") == []
+
+
+def test_a_transport_with_wrong_settings_is_tried_again_later(desk: Post) -> None:
+    id = desk.smtp("127.0.0.1", 1)
+    desk.write(lambda writing: writing.set("mail_transport", id, {"params": {"host": "no host"}}))
+    _, draft = desk.compose()
+    assert desk.one("draft", id=draft)["is_queued"] == 1 and "no host" in desk.comments("draft", draft)[0]
+
+
+def test_a_fault_of_ours_keeps_the_mail_in_the_queue(desk: Post, smtp: SmtpServer) -> None:
+    _, id, claim = cut_short(desk)
+    desk.service.store.write(lambda tx: rows.change(tx, id, {"mail": '{"damaged": 1}'}))
+    assert not deliver(desk.service, id, claim, desk.now)
+    draft = desk.one("draft", id=id)
+    assert (draft["is_queued"], draft["queue_fails"]) == (1, 1)
+
+
+# -- nothing twice, nothing lost ---------------------------------------------------------------------------------------
+
+
+def test_mail_of_a_process_that_was_killed_is_sent_by_the_next(desk: Post, smtp: SmtpServer) -> None:
+    ticket, draft, claim = cut_short(desk)
+    desk.run_due()
+    assert smtp.messages == []  # the claim is still good
+    gone = claim.replace(claim.partition(":")[0], "0123456789ab")
+    desk.service.store.write(lambda tx: rows.change(tx, draft, {"claimed_by": gone}))
+    desk.service.store.write(rows.release_lost)
+    desk.run_due()
+    assert desk.message(ticket)["message_id"].encode() in smtp.take()[2]
+    desk.run_due(RETRY)
+    assert len(smtp.messages) == 1 and desk.all("draft") == []
+
+
+def test_a_claim_that_lapsed_is_taken_over_and_worth_nothing_any_more(desk: Post, smtp: SmtpServer) -> None:
+    _, draft, claim = cut_short(desk)
+    desk.run_due(CLAIM_SECONDS + 1)
+    assert len(smtp.messages) == 1
+    assert not deliver(desk.service, draft, claim, desk.now) and len(smtp.messages) == 1
+
+
+def test_two_schedulers_send_once(desk: Post, smtp: SmtpServer) -> None:
+    ids = [desk.compose(to=f"a{n}@kite.example", send_at="+1 hour")[1] for n in range(10)]
+    desk.now += HOUR
+    start = threading.Barrier(2)
+
+    def run() -> None:
+        start.wait()
+        for id in ids:
+            send_draft(desk.service, id, desk.now)
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(message[1][0] for message in smtp.messages) == sorted(f"a{n}@kite.example" for n in range(10))
+    assert len(desk.all("ticket")) == 10 and desk.all("draft") == []
+
+
+def test_a_process_that_ends_after_the_ticket_was_made_makes_no_second_one(desk: Post, down: int) -> None:
+    _, id = desk.compose(send_at="+1 hour")
+    desk.run_due(HOUR)
+    assert len(desk.all("ticket")) == 1 and desk.one("draft", id=id)["ticket_id"]
+    desk.run_due(RETRY)
+    assert len(desk.all("ticket")) == 1 and desk.one("draft", id=id)["queue_fails"] == 2
+
+
+def test_a_draft_deleted_while_it_is_sent_leaves_nothing_behind(desk: Post, smtp: SmtpServer) -> None:
+    _, id, claim = cut_short(desk)
+    records.delete(desk.context(desk.nora), "draft", id)
+    assert not deliver(desk.service, id, claim, desk.now)
+    assert smtp.messages == [] and desk.read(lambda tx: rows.get(tx, id)) is None
+
+
+def test_a_request_that_is_refused_later_leaves_nothing_queued(desk: Post, smtp: SmtpServer) -> None:
+    with pytest.raises(Invalid):
+        tickets.compose(desk.context(desk.nora), {"group_id": 99, "to": "a@x.example", "subject": "a", "content": "b"})
+    assert desk.all("draft") == []
