@@ -196,7 +196,7 @@ class Message(RecordType):
             new["sender_id"] = address_of(writing, extras["sender"], "sender")
         if "worker" in extras and "worker_id" not in new:
             new["worker_id"] = worker_named(writing, extras["worker"], "worker")
-        if "headers" in new:
+        if "headers" in new and not {"message_id", "in_reply_to"} <= new.keys():
             fields = headers.head(new["headers"])
             new.setdefault("message_id", headers.own_id(fields))
             new.setdefault("in_reply_to", headers.answered_id(fields))

@@ -4,11 +4,15 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from server.desk import mail_import
 from server.desk.mail_import import Counts
+from server.desk.mailroom import storing
+from server.desk.mailroom.incoming import Incoming
+from server.desk.writing import Writer
 from server.errors import Invalid
 from tests.desk.mailroom import Desk, mail
 
@@ -97,11 +101,9 @@ def test_a_mail_that_is_refused_is_named_and_the_others_are_imported(desk: Desk,
 def test_a_mail_that_shows_an_error_of_ours_is_named_and_the_others_are_imported(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from server.desk.mailroom import storing
-
     message = storing.message
 
-    def fail_for_second(writing, incoming, *arguments, **more):  # type: ignore[no-untyped-def]
+    def fail_for_second(writing: Writer, incoming: Incoming, *arguments: Any, **more: Any) -> int:
         if incoming.subject == "Mail 2":
             raise ZeroDivisionError
         return message(writing, incoming, *arguments, **more)

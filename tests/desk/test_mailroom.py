@@ -3,11 +3,15 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from server.context import Context
+from server.desk.mailroom import Received, receiving
 from server.errors import Rejected, Required, TooLarge
 from server.records.tickets import status
+from server.store.transaction import Transaction
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
 GIF = "R0lGODlhAQABAAAAACw="
@@ -58,6 +62,17 @@ def test_a_known_sender_is_found_in_any_case(desk: Desk) -> None:
 )
 def test_the_sender_is_the_first_usable_address(desk: Desk, headers: dict[str, str], sender: str) -> None:
     assert desk.sender(desk.receive(mail(**headers))) == sender
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "root@localhost", "jürgen@münchen.example", "o'hara+list=x@sub.x.example",
+        f"{'a' * 64}@{'b' * 60}.{'c' * 60}.example",
+    ],
+)
+def test_unusual_senders_are_taken(desk: Desk, sender: str) -> None:
+    assert desk.sender(desk.receive(mail(From=f"Somebody <{sender}>"))) == sender
 
 
 @pytest.mark.parametrize("headers", [{"From": ""}, {"From": "nobody"}, {"From": "a@b@c"}])
@@ -165,6 +180,29 @@ def test_the_words_of_a_mail_are_found(desk: Desk) -> None:
     found = desk.write(lambda writing: writing.search_ids("message", "text:quartzite"))
     assert found == [received.message_id]
     assert desk.write(lambda writing: writing.search_ids("ticket", "text:quartzite")) == [received.ticket_id]
+
+
+def test_a_mask_that_is_taken_is_drawn_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = desk.receive(mail())
+    monkeypatch.setattr("server.desk.mailroom.incoming._mask", lambda pattern, now: first.mask)
+    second = desk.receive(mail())
+    assert second.mask != first.mask and desk.ticket(second)["mask"] == second.mask
+
+
+def test_a_plain_mail_takes_few_statements(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    take = receiving._take
+
+    def counted(ctx: Context, tx: Transaction, *arguments: Any) -> Received:
+        found = take(ctx, tx, *arguments)
+        counts.append(tx.statements)
+        return found
+
+    monkeypatch.setattr(receiving, "_take", counted)
+    desk.receive(mail(Message_Id="<one@kite.example>"))  # with a new address
+    desk.receive(mail(Message_Id="<two@kite.example>", Subject="Other"))
+    desk.receive(mail(Message_Id="<three@kite.example>", In_Reply_To="<one@kite.example>"))
+    assert [count <= most for count, most in zip(counts, (25, 20, 20), strict=True)] == [True] * 3, counts
 
 
 # -- routing -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 
 from server.desk import spam
 from server.desk.mailroom import Received
+from server.store.transaction import Transaction
 from tests.desk.mailroom import Desk, mail
 
 
@@ -20,9 +21,12 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "ann@kite.example") -> list[Received]:
     """So many tickets of one text, judged."""
     received = [desk.receive(mail(body, From=sender, Subject=f"n{number}")) for number in range(times)]
-    for each in received:
-        assert desk.write(lambda writing, id=each.ticket_id: spam.train(writing, id, verdict))
+    assert all(train(desk, each, verdict) for each in received)
     return received
+
+
+def train(desk: Desk, received: Received, verdict: str) -> bool:
+    return bool(desk.write(lambda writing: spam.train(writing, received.ticket_id, verdict)))
 
 
 def score(desk: Desk, *words: str) -> float:
@@ -59,14 +63,13 @@ def test_training_marks_the_ticket_and_counts_its_sender(desk: Desk) -> None:
 def test_a_ticket_trains_once(desk: Desk) -> None:
     [received] = trained(desk, spam.SPAM, "lottery", times=1)
     before = desk.counts()
-    for verdict in (spam.SPAM, spam.GOOD):
-        assert not desk.write(lambda writing, verdict=verdict: spam.train(writing, received.ticket_id, verdict))
+    assert not train(desk, received, spam.SPAM) and not train(desk, received, spam.GOOD)
     assert desk.counts() == before and desk.ticket(received)["spam_training"] == "S"
     assert not desk.write(lambda writing: spam.train(writing, 999, spam.SPAM))
 
 
 def test_a_score_is_one_statement_whatever_the_number_of_words(desk: Desk) -> None:
-    def statements(tx):  # type: ignore[no-untyped-def]
+    def statements(tx: Transaction) -> int:
         before = tx.statements
         spam.score(tx, [f"word{number}" for number in range(400)])
         return tx.statements - before

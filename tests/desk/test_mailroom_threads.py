@@ -8,6 +8,7 @@ import pytest
 
 from server.desk import requesters
 from server.desk.mailroom import Received
+from server.desk.writing import Writer
 from server.records.shared.tables import LINK
 from server.records.tickets import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
@@ -199,6 +200,40 @@ def test_who_wrote_before_as_a_requester_is_no_stranger_afterwards(desk: Desk, b
     address = desk.message(boat)["sender_id"]
     desk.write(lambda writing: requesters.remove(writing, boat.ticket_id, [address]))
     assert desk.message(desk.receive(mail(In_Reply_To="<a@kite.example>")))["is_stranger"] == 0
+
+
+def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Received) -> None:
+    desk.sent(boat.ticket_id, "<c@desk.example>", To=ANN)
+    received = desk.receive(mail(From="help@desk.example", In_Reply_To="<a@kite.example>"))
+    assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 1)
+
+
+# -- requesters, for mail in and out -----------------------------------------------------------------------------------
+
+
+def test_requesters_added_and_removed_are_entries_on_the_ticket(desk: Desk, boat: Received) -> None:
+    def work(writing: Writer) -> tuple[int, list[int]]:
+        bo, ann = (requesters.address_of(writing, email)["id"] for email in ("BO@oak.example", ANN))
+        assert requesters.add(writing, boat.ticket_id, [bo, ann, bo]) == [bo]
+        assert requesters.is_requester(writing.tx, boat.ticket_id, bo)
+        assert requesters.remove(writing, boat.ticket_id, [ann, ann]) == [ann]
+        return bo, requesters.ids_of(writing.tx, boat.ticket_id)
+
+    bo, left = desk.write(work)
+    assert left == [bo] and desk.requesters(boat.ticket_id) == ["bo@oak.example"]
+    assert desk.activity(boat.ticket_id)[1:] == ["ticket.participant.added", "ticket.participant.removed"]
+
+
+@pytest.mark.parametrize(
+    ("address", "may"),
+    [
+        ({"email": "ann@kite.example", "mail_transport_id": 0}, True),
+        ({"email": "ann@kite.example", "mail_transport_id": 3}, False),
+        ({"email": "no-reply@kite.example", "mail_transport_id": 0}, False),
+    ],
+)
+def test_who_may_become_a_requester(address: dict[str, object], may: bool) -> None:
+    assert requesters.may_request(address, ("no-reply@*",)) is may
 
 
 # -- duplicates --------------------------------------------------------------------------------------------------------

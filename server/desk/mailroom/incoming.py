@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import random
 import re
+import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import unescape
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +15,7 @@ from server.mail import charsets, mask, parse, spam
 from server.mail.parse import Limits, Mail
 
 SUBJECT_CHARACTERS = 255
+TOKEN_BYTES = 5  # two characters each
 _CID = re.compile(r"cid:([^\s\"'<>()]{1,500})", re.IGNORECASE)
 
 
@@ -19,14 +23,17 @@ _CID = re.compile(r"cid:([^\s\"'<>()]{1,500})", re.IGNORECASE)
 class Incoming:
     """What was sent, and what follows from it alone.
 
-    subject: fit for a ticket. references: ids of mails that this one may answer, the likeliest first; bounced: the id
-    of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest first. html: pieces of
-    the HTML, and between them the places in mail.files of the images that are shown there. notes: a JSON list.
+    subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
+    first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
+    first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
+    notes: a JSON list. mask, token: drawn for a ticket and a message; a mask may be taken.
     """
 
     raw: bytes
     mail: Mail
     subject: str
+    text: str
+    header_text: str
     digest: str
     references: tuple[str, ...]
     bounced: str | None
@@ -34,6 +41,8 @@ class Incoming:
     words: tuple[str, ...]
     html: tuple[str | int, ...]
     notes: str
+    mask: str
+    token: str
 
     @property
     def own_id(self) -> str | None:
@@ -51,19 +60,29 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
     settings = service.settings
     limits = Limits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
-    subject = charsets.fit(mail.subject)
+    subject, text = charsets.fit(mail.subject), charsets.fit(mail.text)
     return Incoming(
         raw=raw,
         mail=mail,
         subject=subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
+        text=text,
+        header_text=charsets.fit(mail.header_text),
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
         references=tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
         masks=tuple(mask.masks_in(subject)),
-        words=tuple(sorted(spam.words(f"{subject}\n{mail.text}"))),
+        words=tuple(sorted(spam.words(f"{subject}\n{text}"))),
         html=_pieces(mail),
+        mask=_mask(settings.mail_mask_pattern, now),
+        token=secrets.token_hex(TOKEN_BYTES),
         notes=json.dumps(list(map(charsets.fit, mail.notes)), ensure_ascii=False),
     )
+
+
+def _mask(pattern: str, now: int) -> str:
+    # Masks are public; asking the system for every letter takes longer than all else that is done here for a mail.
+    rand = random.Random(secrets.randbits(128))
+    return mask.new_mask(pattern, rand, datetime.fromtimestamp(now, UTC).date())
 
 
 def _pieces(mail: Mail) -> tuple[str | int, ...]:

@@ -39,5 +39,5 @@ def _sending_from(writing: Writer, uri: str, address_ids: Sequence[int]) -> int:
         .order_by(table.id.desc()),
         (json.dumps(list(address_ids)),),
     )
-    senders: dict[int, int] = dict(rows)  # type: ignore[arg-type]
+    senders: dict[int, int] = dict(rows)
     return next((senders[id] for id in address_ids if id in senders), 0)

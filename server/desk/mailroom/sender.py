@@ -93,7 +93,8 @@ def is_stranger(writing: Writer, ticket: Record, sender: Record) -> bool:
     if sender["worker_id"] or requesters.is_requester(tx, ticket_id, sender_id):
         return False
     message = writing.registry.type("message").table
-    if tx.first(message, ticket_id=ticket_id, sender_id=sender_id, is_stranger=0) is not None:
+    # What the desk sent does not count: it came from an address of ours, which anybody can put into From.
+    if tx.first(message, ticket_id=ticket_id, is_outgoing=0, sender_id=sender_id, is_stranger=0) is not None:
         return False
     table: Any = message.sql
     sent = tx.rows(

@@ -16,13 +16,19 @@ HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 
 
 def new_ticket(writing: Writer, incoming: Incoming, place: dict[str, int], org_id: int) -> Record:
-    """The ticket of a mail that answers nothing. place: its bucket_id or group_id. Source: Mail, New ticket."""
-    id = writing.create("ticket", {
+    """The ticket of a mail that answers nothing: its id, mask and subject at least. place: its bucket_id or group_id.
+
+    Source: Mail, New ticket."""
+    is_taken = writing.find("ticket", mask=incoming.mask) is not None
+    values = {
         "subject": incoming.subject, "org_id": org_id, "spam_score": spam.score(writing.tx, incoming.words), **place,
-    })  # fmt: skip
-    ticket = writing.record("ticket", id)
-    assert ticket is not None
-    return ticket
+    }  # fmt: skip
+    id = writing.create("ticket", values if is_taken else values | {"mask": incoming.mask})
+    if is_taken:  # another one was drawn
+        ticket = writing.record("ticket", id)
+        assert ticket is not None
+        return ticket
+    return {"id": id, "mask": incoming.mask, "subject": incoming.subject}
 
 
 def reopen(writing: Writer, ticket: Record) -> None:
@@ -35,7 +41,6 @@ def message(writing: Writer, incoming: Incoming, ticket_id: int, sender: Record,
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
-    content = charsets.fit(mail.text)
     id = writing.create("message", {
         "ticket_id": ticket_id,
         "sender_id": sender["id"],
@@ -43,15 +48,16 @@ def message(writing: Writer, incoming: Incoming, ticket_id: int, sender: Record,
         "is_outgoing": 0,
         "is_stranger": int(is_stranger),
         "created": mail.date,
-        "content": content,
-        "headers": charsets.fit(mail.header_text),
+        "content": incoming.text,
+        "headers": incoming.header_text,
         "message_id": mail.message_id,
         "in_reply_to": next(iter(incoming.references), ""),
         "hash_header_message_id": incoming.digest,
         "html_attachment_id": html_id,
         "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
-        "storage_size": len(content.encode()),
+        "storage_size": len(incoming.text.encode()),
         "notes": incoming.notes,
+        "token": incoming.token,
     })  # fmt: skip
     for file_id in (*files, *filter(None, (html_id,))):
         writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
