@@ -18,6 +18,11 @@ STOP_WORDS = frozenset(
     "what when where who will with www you".split()
 )
 _WORD = re.compile(r"[^\W_]+")
+# Letters that SQLite's tokenizer leaves as they are, as people without them on their keyboard write them.
+_PLAIN = str.maketrans({
+    "ß": "ss", "ẞ": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d",
+    "ł": "l", "Ł": "l", "þ": "th", "Þ": "th", "ð": "d", "Ð": "d", "ı": "i",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ def create_text(text: Text) -> str:
 def index(tx: Transaction, text: Text, id: int, parts: dict[str, str]) -> None:
     """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
     names = ("rowid", *text.columns)
-    values = (id, *(parts.get(column, "")[:MAX_INDEXED_CHARS] for column in text.columns))
+    values = (id, *(_plain(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns))
     columns = ", ".join(f'"{name}"' for name in names)
     marks = ", ".join("?" * len(names))
     tx.statements += 1
@@ -75,6 +80,7 @@ def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | 
     >>> words_query("of the") is None
     True
     """
+    words = _plain(words)
     pieces = [words] if is_phrase else words.split()
     found = []
     for piece in pieces:
@@ -92,6 +98,10 @@ def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | 
         return None
     joined = " ".join(found)
     return f"{{{column}}} : ({joined})" if column else joined
+
+
+def _plain(text: str) -> str:
+    return text if text.isascii() else text.translate(_PLAIN)
 
 
 def problems(tx: Transaction, text: Text) -> list[str]:
