@@ -40,9 +40,11 @@ def date_condition(column: Any, value: str, scope: "Scope") -> Condition:
     if lowered in ("never", "null", ""):
         return equals(column, 0)
     operator, rest = split_comparison(value)
-    if operator and operator not in ("=", "!="):
+    if operator == "!=":
+        raise Invalid(f"'{value[:50]}': write a date behind '!', without '='")
+    if operator != "=":
         return all_of([compared(column, operator, _edge(operator, rest, scope)), compared(column, ">", 0)])
-    span = times.span(rest if operator else value, scope.now, scope.tz)
+    span = times.span(rest, scope.now, scope.tz)
     return between(column, span.start, span.end)
 
 
