@@ -11,6 +11,7 @@ from server.fields.time import Timestamp
 from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE
+from server.search.filters.context import ContextFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.links import LinksFilter
@@ -76,7 +77,7 @@ class CustomField(RecordType):
     expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
         AllWords("Bare words are looked for in the label.", "name", "partial"),
-        TextFilter("context", "Record type, by its full context.", "context", "exact"),
+        ContextFilter("context", "Record type, by any of its names.", "context"),
         DeepFilter("fieldset", "In a matching fieldset.", "custom_fieldset", Behind("custom_fieldset_id")),
         ChooserFilter("fieldset.id", "Fieldset by id.", "custom_fieldset_id", target="custom_fieldset"),
         NumberFilter("id", "Record id.", "id"),

@@ -11,6 +11,7 @@ from server.fields.time import Timestamp
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE
+from server.search.filters.context import ContextFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
@@ -61,7 +62,7 @@ class CustomFieldset(RecordType):
     expands = (Expand("custom_fields", "records", "The fields of the set, as a list.", load_fields, FIELDS),)
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
-        TextFilter("context", "Record type, by its full context.", "context", "exact"),
+        ContextFilter("context", "Record type, by any of its names.", "context"),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Fieldset name.", "name", "partial"),
         *owners.filters("app", "bot", "group", "role", "worker"),

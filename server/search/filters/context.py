@@ -1,0 +1,23 @@
+"""Filters on a column that holds the context of a record type: any of the type's names will do."""
+
+from typing import TYPE_CHECKING
+
+from server.search.ast import Text
+from server.search.conditions import Condition, equals
+from server.search.filters.text import TextFilter
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+
+class ContextFilter(TextFilter):
+    """Takes uris, aliases and full contexts; a value that names no type is compared as it is, wildcards too."""
+
+    def __init__(self, name: str, note: str, column: str) -> None:
+        super().__init__(name, note, column, "exact")
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        found = scope.record_type(text.value.strip().lower())
+        return equals(self.column, found.context) if found else super().one(text, scope)
+
+    item = one
