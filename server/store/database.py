@@ -201,6 +201,8 @@ class Store:
 
     def close(self) -> None:
         """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable."""
+        if self._closed:
+            return
         self._closed = True
         self._writer.close()
         self.checkpoint()

@@ -157,6 +157,9 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
     execute = tx.connection.execute
     execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
     execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()
+    for table in tables:  # a summary by other columns than before is counted anew
+        if table.summary and _columns(tx, table.summary_table.name) != set(table.summary_table.names):
+            execute(f'DROP TABLE IF EXISTS "{table.summary_table.name}"')
     filled = [_add_table(tx, table) for table in _with_summaries(tables)]
     wanted = dict(trigger for table in tables for trigger in _triggers(table))
     present = dict(execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall())

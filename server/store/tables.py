@@ -81,6 +81,6 @@ class Table:
     @cached_property
     def summary_table(self) -> "Table":
         """The table of counts behind `summary`: its columns and `n`."""
-        return Table(
-            f"{self.name}_summary", [Column(name) for name in self.summary] + [Column("n")], key=tuple(self.summary)
-        )
+        kinds = {column.name: column.kind for column in self.columns}
+        columns = [Column(name, kinds[name]) for name in self.summary]
+        return Table(f"{self.name}_summary", [*columns, Column("n")], key=tuple(self.summary))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from server import log
 from server.errors import HelpdeskError, Unavailable
 from server.store.faults import as_helpdesk_error
 from server.store.transaction import Transaction
@@ -19,6 +20,7 @@ from server.store.transaction import Transaction
 if TYPE_CHECKING:
     from server.store.database import Store
 
+LOG = log.get("store")
 Write = Callable[[Transaction], Any]
 RETRY_AFTER_SECONDS = 1
 IDLE_CHECKPOINT_SECONDS = 2.0
@@ -111,9 +113,9 @@ class Writer:
                 self._abandon(group, error)
             for pending in group:
                 for callback in pending.callbacks:
-                    self._store.after_commit(callback)
+                    _guarded(self._store.after_commit, callback)
             for pending in group:
-                pending.done(pending)
+                _guarded(pending.done, pending)
 
     def _take(self) -> list[Pending]:
         with self._wake:
@@ -191,3 +193,11 @@ class Writer:
             pending.result, pending.callbacks = None, []
             pending.error = pending.error or error
         time.sleep(0.05)  # a broken disk must not turn this thread into a busy loop
+
+
+def _guarded(call: Callable[[Any], Any], argument: Any) -> None:
+    """Run what others hung onto a commit; whatever it raises, the writer lives on for those who still wait."""
+    try:
+        call(argument)
+    except Exception:
+        LOG.exception("after_commit.failed")

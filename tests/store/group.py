@@ -1,0 +1,36 @@
+"""Makes the writer take several writes as one group, whatever the threads do."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from server.store.database import Store
+from server.store.transaction import Transaction
+from server.store.writer import Pending
+
+
+def write_together(store: Store, *writes: Callable[[Transaction], Any]) -> list[Pending]:
+    """Queue all writes while the writer is held up, let it go, wait for the answers. In the order of `writes`."""
+    held, go = threading.Event(), threading.Event()
+    answers: list[Pending | None] = [None] * len(writes)
+    left = threading.Semaphore(0)
+
+    def hold(tx: Transaction) -> None:
+        held.set()
+        assert go.wait(30)
+
+    def done_at(place: int) -> Callable[[Pending], None]:
+        def done(pending: Pending) -> None:
+            answers[place] = pending
+            left.release()
+
+        return done
+
+    store.submit(hold, lambda pending: None)
+    assert held.wait(30)
+    for place, write in enumerate(writes):
+        store.submit(write, done_at(place))
+    go.set()
+    for _ in writes:
+        assert left.acquire(timeout=30)
+    return [each for each in answers if each is not None]

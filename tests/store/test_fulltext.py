@@ -1,0 +1,164 @@
+"""The full-text index: what users' words become, and what is found by them."""
+
+import pytest
+
+from server.store import fulltext
+from server.store.database import Store
+from server.store.fulltext import MAX_INDEXED_CHARS, words_query
+from tests.store.conftest import WORDS
+
+TEXTS = {
+    1: {"name": "Garden pump", "notes": "The pump leaks at the valve, says ana@larch.example."},
+    2: {"name": "Cellar", "notes": "Flooded again; the pump is silent. Order #AB-12345-678."},
+    3: {"name": "Überlauf", "notes": "Ça coule. Grüße aus Köln, Łódź, Ελλάδα und Москва."},
+    4: {"name": "日本語", "notes": "mixed 日本語 text"},
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("pump", '"pump"'),
+        ("pump leak", '"pump" "leak"'),
+        ("leak*", '"leak"*'),
+        ("le*", '"le"*'),
+        ("l*", '"l"*'),
+        ("*", None),
+        ("", None),
+        ("   ", None),
+        ("the", None),
+        ("of the", None),
+        ("THE pump", '"pump"'),
+        ("ab", None),
+        ("abc", '"abc"'),
+        ("x" * 83, f'"{"x" * 83}"'),
+        ("x" * 84, None),
+        ("ana@larch.example", '"ana larch example"'),
+        ("AB-12345-678", '"AB 12345 678"'),
+        ("it's", '"it s"'),
+        ('pump" OR "x', '"pump" "x"'),
+        ("pump AND NOT leak", '"pump" "AND" "NOT" "leak"'),  # words like others, never operators
+        ("NEAR(pump leak)", '"NEAR pump" "leak"'),
+        ("{name}:pump", '"name pump"'),
+        ("^pump", '"pump"'),
+        ("pump\x00leak", '"pump leak"'),
+        ("---", None),
+        ("Köln", '"Köln"'),
+    ],
+)
+def test_words_become_a_query(words: str, expected: str | None) -> None:
+    if words == "pump AND NOT leak":
+        expected = '"pump" "NOT" "leak"'  # `and` is too common to look for
+    if words == 'pump" OR "x':
+        expected = '"pump"'
+    assert words_query(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("the pump leaks", '"the pump leaks"'),
+        ("pump", '"pump"'),
+        ("to be or", '"to be or"'),
+        ("of the", None),
+        ("", None),
+        ('say "pump"', '"say pump"'),
+        ("the pu*", '"the pu"*'),
+    ],
+)
+def test_a_phrase_keeps_its_common_words(words: str, expected: str | None) -> None:
+    assert words_query(words, is_phrase=True) == expected
+
+
+def test_one_column_can_be_asked_alone() -> None:
+    assert words_query("pump leak", column="name") == '{name} : ("pump" "leak")'
+
+
+@pytest.fixture
+def found(store: Store):
+    """The ids that some words find."""
+
+    def index(tx) -> None:
+        for id, parts in TEXTS.items():
+            fulltext.index(tx, WORDS, id, parts)
+
+    store.write(index)
+
+    def look(words: str, is_phrase: bool = False, column: str = "") -> list[int]:
+        query = words_query(words, is_phrase, column)
+        assert query is not None
+        table = WORDS.sql
+        return [
+            row[0]
+            for row in store.read(
+                lambda tx: tx.rows(
+                    ("look", query), lambda: table.select(table.rowid).where(fulltext.match(WORDS, query))
+                )
+            )
+        ]
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("pump", [1, 2]),
+        ("PUMP", [1, 2]),
+        ("pump leaks", [1]),
+        ("leak", []),
+        ("leak*", [1]),
+        ("ana@larch.example", [1]),
+        ("larch", [1]),
+        ("AB-12345-678", [2]),
+        ("uberlauf", [3]),
+        ("Überlauf", [3]),
+        ("grusse", []),  # ß is a letter of its own
+        ("grüße", [3]),
+        ("москва", [3]),
+        ("ελλαδα", [3]),
+        ("日本語", [4]),
+        ("absent", []),
+        ("NEAR(pump leak)", []),
+    ],
+)
+def test_words_find_records(found, words: str, ids: list[int]) -> None:
+    assert found(words) == ids
+
+
+def test_a_phrase_finds_words_in_their_order(found) -> None:
+    assert found("pump is silent", is_phrase=True) == [2]
+    assert found("silent is pump", is_phrase=True) == []
+
+
+def test_a_column_finds_its_own_words_only(found) -> None:
+    assert found("pump", column="name") == [1]
+
+
+def test_a_changed_text_is_found_by_its_new_words_only(store: Store, found) -> None:
+    store.write(lambda tx: fulltext.index(tx, WORDS, 1, {"name": "Tank"}))
+    assert found("tank") == [1] and found("garden") == [] and found("pump") == [2]
+
+
+def test_a_removed_text_is_not_found(store: Store, found) -> None:
+    store.write(lambda tx: fulltext.remove(tx, WORDS, 1))
+    assert found("pump") == [2]
+
+
+def test_words_of_a_failed_write_are_not_found(store: Store, found) -> None:
+    def failing(tx) -> None:
+        fulltext.index(tx, WORDS, 9, {"name": "unheard"})
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        store.write(failing)
+    assert found("unheard") == []
+
+
+def test_only_the_beginning_of_a_long_text_is_indexed(store: Store, found) -> None:
+    store.write(lambda tx: fulltext.index(tx, WORDS, 5, {"notes": "first " + "x" * MAX_INDEXED_CHARS + " last"}))
+    assert found("first") == [5] and found("last") == []
+
+
+def test_a_sound_index_has_no_problems(store: Store, found) -> None:
+    assert store.read(lambda tx: fulltext.problems(tx, WORDS)) == []

@@ -1,0 +1,110 @@
+"""Readers: one snapshot each, unable to write, limited in time and steps."""
+
+import threading
+from collections.abc import Callable
+
+import apsw
+import pytest
+
+from server.errors import TimedOut
+from server.store.database import OutOfSteps, Store
+from server.store.transaction import Transaction
+from tests.store.conftest import ENDLESS, PUMP, add_pump, names
+
+
+def _endless(tx: Transaction) -> int:
+    return tx.connection.execute(f"{ENDLESS} count(*) FROM n").fetchone()[0]
+
+
+def test_a_reader_cannot_write(store: Store) -> None:
+    with pytest.raises(apsw.ReadOnlyError):
+        store._reader().execute("DELETE FROM pump")
+    assert store.read(lambda tx: tx.connection.execute("PRAGMA query_only").fetchone()) == (1,)
+
+
+def test_a_write_through_a_read_transaction_is_refused(store: Store) -> None:
+    add_pump(store, "stays")
+    with pytest.raises(Exception, match="cannot be written"):
+        store.read(lambda tx: tx.delete(PUMP, id=1))
+    assert names(store) == ["stays"]
+
+
+def test_a_read_sees_one_moment_whatever_is_written_meanwhile(store: Store) -> None:
+    add_pump(store, "before")
+
+    def work(tx: Transaction) -> tuple[int, int]:
+        first = len(tx.find(PUMP))
+        writing = threading.Thread(target=add_pump, args=(store, "meanwhile"))
+        writing.start()
+        writing.join()
+        return first, len(tx.find(PUMP))
+
+    assert store.read(work) == (1, 1)
+    assert names(store) == ["before", "meanwhile"]
+
+
+def test_an_endless_read_is_cut_and_others_are_served_meanwhile(opened: Callable[..., Store]) -> None:
+    store = opened(read_seconds=0.3)
+    add_pump(store, "steady")
+    begun = threading.Event()
+    ended: list[BaseException] = []
+
+    def slow(tx: Transaction) -> int:
+        begun.set()
+        return _endless(tx)
+
+    def client() -> None:
+        try:
+            store.read(slow)
+        except TimedOut as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=client)
+    thread.start()
+    assert begun.wait(30)
+    assert names(store) == ["steady"] and not ended
+    assert add_pump(store, "written meanwhile") and not ended
+    thread.join()
+    assert len(ended) == 1 and "narrow it down" in str(ended[0])
+
+
+def test_a_thread_reads_again_after_its_read_was_cut(opened: Callable[..., Store]) -> None:
+    store = opened(read_seconds=0.05)
+    with pytest.raises(TimedOut):
+        store.read(_endless)
+    assert names(store) == []
+
+
+def test_a_read_beyond_its_steps_is_given_up_and_can_be_started_again(store: Store) -> None:
+    store.write(lambda tx: [tx.insert(PUMP, {"name": f"pump {n}"}) for n in range(2000)])
+    with pytest.raises(OutOfSteps):
+        store.read(lambda tx: len(tx.find(PUMP)), steps=2000)
+    assert store.read(lambda tx: len(tx.find(PUMP))) == 2000
+
+
+def test_a_small_read_stays_within_its_steps(store: Store) -> None:
+    id = add_pump(store, "small")
+    row = store.read(lambda tx: tx.get(PUMP, id), steps=2000)
+    assert row == (id, "small", 0, "cellar", b"")
+
+
+def test_steps_of_one_read_do_not_count_for_the_next(store: Store) -> None:
+    store.write(lambda tx: [tx.insert(PUMP, {"name": f"pump {n}"}) for n in range(500)])
+    for _ in range(20):
+        assert store.read(lambda tx: len(tx.find(PUMP)), steps=20_000) == 500
+
+
+def test_an_error_inside_a_read_leaves_the_connection_usable(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.read(lambda tx: 1 // 0)
+    assert names(store) == []
+
+
+def test_statements_of_a_transaction_are_counted(store: Store) -> None:
+    def work(tx: Transaction) -> int:
+        tx.get(PUMP, 1)
+        tx.get_many(PUMP, [1, 2, 3])
+        tx.find(PUMP, name="x")
+        return tx.statements
+
+    assert store.read(work) == 3
