@@ -73,6 +73,8 @@ class Store:
         try:
             connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_PREPARED)
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            # Plans may not depend on bound values: else many statements are compiled again at each run.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             for pragma in (
                 "foreign_keys=1",
                 "trusted_schema=0",
@@ -133,7 +135,11 @@ class Store:
         """Run `work` on this thread inside one snapshot.
 
         steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
-        changed, so the caller may start again without it. Raises TimedOut after `read_seconds`."""
+        changed, so the caller may start again without it. Raises TimedOut after `read_seconds`. Inside a write it sees
+        what that write has done so far."""
+        outer = self._writer.transaction_here()
+        if outer is not None:
+            return work(outer)
         connection = self._reader()
         local = self._local
         local.deadline = time.monotonic() + self.read_seconds
@@ -157,10 +163,11 @@ class Store:
             self.count_queries(tx.statements)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` on the writer and answer once it is on disk. It may be run twice: see writer.py."""
-        if self._writer.is_current:
-            raise RuntimeError("a write inside a write: pass the transaction along")
-        return self._writer.call(work)
+        """Run `work` on the writer and answer once it is on disk; inside a write it is a part of that one.
+
+        It may be run twice: see writer.py."""
+        outer = self._writer.transaction_here()
+        return work(outer) if outer is not None else self._writer.call(work)
 
     def submit(self, work: Write, done: Callable[[Pending], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""

@@ -51,6 +51,7 @@ class Writer:
         self._batch_limit = batch_limit
         self._wake = threading.Condition()
         self._stopping = False
+        self._current: Transaction | None = None
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -58,6 +59,10 @@ class Writer:
     def is_current(self) -> bool:
         """Whether the calling thread is the writer."""
         return threading.current_thread() is self._thread
+
+    def transaction_here(self) -> Transaction | None:
+        """The write that runs, when the caller is inside it; else None."""
+        return self._current if self._current is not None and self.is_current else None
 
     @property
     def waiting(self) -> int:
@@ -165,6 +170,7 @@ class Writer:
         self._store.start_clock()
         try:
             connection.execute("SAVEPOINT one")
+            self._current = transaction
             pending.result = pending.write(transaction)
             connection.execute("RELEASE one")
         except BaseException as error:
@@ -175,6 +181,7 @@ class Writer:
                 connection.execute("RELEASE one")
             return False
         finally:
+            self._current = None
             self._store.stop_clock()
             pending.statements += transaction.statements
         pending.callbacks = transaction.take_callbacks()

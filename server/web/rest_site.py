@@ -2,6 +2,8 @@
 
 import re
 import time
+from collections.abc import Callable
+
 from server import clock, times
 from server.access import tokens
 from server.access.tokens import Grant
@@ -14,6 +16,7 @@ from server.web.server import Request, Site, content_type, unsupported
 
 PREFIX, ENDING = "/rest/", ".json"
 BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
+SMALL_BODY_BYTES = 16 * 1024  # up to here a request may be worked on by the writer itself
 FORM_OVERHEAD = 3  # a urlencoded byte may take three
 # Counting, and pages of 100 records or more, take longer than the event loop may be held, however few steps they need.
 _BIG_ANSWER = re.compile(r"subtotals|limit(?:=|:|%3[Aa])[0-9]{3}")
@@ -48,6 +51,21 @@ class RestSite(Site):
         return each.mode == "read" and len(request.body) < BIG_BODY_BYTES and not _BIG_ANSWER.search(request.query)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
+        return self._run(*self._call(request, steps))
+
+    def writing(self, request: Request) -> Callable[[], Answer] | None:
+        """A small write: who calls and what was sent is found out here, the endpoint itself runs on the writer."""
+        endpoints, _ = self.router.find(_below(request.path) or "")
+        each = endpoints.get(request.method)
+        if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
+            return None
+        each, call = self._call(request, None)
+        if not each.is_small(call):
+            return None
+        return lambda: self._run(each, call)
+
+    def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, Call]:
+        """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
         grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
         self._count(grant)
@@ -57,18 +75,21 @@ class RestSite(Site):
             raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
         allow = _allow(endpoints)
         if request.method == "OPTIONS":
-            return Answer(status=204, headers={"Allow": allow})
+            return _OPTIONS, Call(self._context(grant, request, now, steps), allow, arguments, Params({}), request.headers)
         method = "GET" if request.method == "HEAD" else request.method
         assert below is not None
-        each = endpoints.get(method)
-        if each is None:  # before the scopes, which know five methods only
-            raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
         _require_scope(grant, method, below)
-        actor = grant.actor
-        ctx = Context(
-            self.service, actor, now, times.zone(actor.timezone or "UTC"), request_id=request.id, steps=steps
-        )
-        call = Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+        each = endpoints.get(method)
+        if each is None:
+            raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
+        ctx = self._context(grant, request, now, steps)
+        return each, Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+
+    def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
+        zone = times.zone(grant.actor.timezone or "UTC")
+        return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
+
+    def _run(self, each: Endpoint, call: Call) -> Answer:
         found = each.function(call)
         return found if isinstance(found, Answer) else Answer(found)
 
@@ -85,6 +106,13 @@ class RestSite(Site):
             raise TooMany(
                 f"at most {self.per_minute} requests a minute with one token", retry_after=60 - int(time.time()) % 60
             )
+
+
+def _options(call: Call) -> Answer:
+    return Answer(status=204, headers={"Allow": call.method})
+
+
+_OPTIONS = Endpoint("OPTIONS", "", _options, "The methods of a path.", "read")
 
 
 def bearer(request: Request) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from server.web.call import Call
 
-Mode = Literal["read", "write"]
+Mode = Literal["read", "write", "small write"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """mode: a `read` may be answered on the event loop, a `write` always runs on a thread. path: below /rest/, without
-    `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be: body, mail or file."""
+    """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is small
+    runs on the writer itself, as a part of its transaction. path: below /rest/, without
+    `.json`; `{id}` and `{uri}` are arguments. is_small: whether a call may run on the writer. size: how large its body may be: body, mail or file."""
 
     method: str
     path: str
@@ -34,6 +35,7 @@ class Endpoint:
     parameters: tuple[Parameter, ...] = ()
     size: Literal["body", "mail", "file"] = "body"
     aliases: tuple[str, ...] = ()
+    is_small: Callable[["Call"], bool] = lambda call: True
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -59,11 +61,12 @@ def endpoint(
     *parameters: Parameter,
     size: Literal["body", "mail", "file"] = "body",
     aliases: tuple[str, ...] = (),
+    is_small: Callable[["Call"], bool] = lambda call: True,
 ) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
-        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases))
+        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small))
         return function
 
     return declare

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import peewee
 
 from server.search.ast import Text
-from server.search.conditions import At, Condition, column_name, equals
+from server.search.conditions import At, Condition, all_of, column_name, compared, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import is_wildcard, like_pattern
 from server.store.dialect import fold
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from server.search.compile import Scope
 
 Match = Literal["exact", "prefix", "partial"]
+LAST_CHARACTER = "\U0010ffff"  # sorts behind every other
 
 
 class TextFilter(Filter):
@@ -48,11 +49,21 @@ def text_condition(column: Any, text: Text, match: Match) -> Condition:
     if is_null(text):
         return equals(column, "")
     if is_wildcard(value):
+        start = value[:-1]
+        if value.endswith("*") and start and start.isascii() and not is_wildcard(start):
+            return begins(column, start)
         return like(column, like_pattern(value))
     if text.quoted or match == "exact":
         return like(column, like_pattern(value)) if not value.isascii() else equals(column, value)
     pattern = like_pattern(value)
-    return like(column, pattern + "%" if match == "prefix" else f"%{pattern}%")
+    if match == "partial":
+        return like(column, f"%{pattern}%")
+    return begins(column, value) if value.isascii() else like(column, pattern + "%")
+
+
+def begins(column: Any, start: str) -> Condition:
+    """`column` begins with an ASCII text; as a range, so that an index serves it. Case does not matter."""
+    return all_of([compared(column, ">=", start), compared(column, "<", start + LAST_CHARACTER)])
 
 
 def like(column: Any, pattern: str) -> Condition:

@@ -9,7 +9,7 @@ from server.web.routes import Parameter, endpoint
 
 
 @endpoint(
-    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "write",
+    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "small write",
     Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are taken as they are.",
               required=True),
     size="mail",

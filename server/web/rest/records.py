@@ -20,6 +20,13 @@ SEARCH = (
     META,
 )
 MAX_SUBTOTALS = 20
+SLOW_FIELDS = frozenset(("password", "content"))  # hashed or decoded before the write, on a thread
+
+
+def is_small(call: Call) -> bool:
+    """Whether nothing that was sent costs time before the write."""
+    fields = call.params.tree.get("fields")
+    return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
 
 @endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META)
@@ -28,7 +35,8 @@ def retrieve(call: Call) -> dict[str, Any]:
     return with_meta(call, call.uri, found)
 
 
-@endpoint("POST", "records/{uri}/create", "Create a record.", "write", FIELDS, EXPAND, META, size="file")
+@endpoint("POST", "records/{uri}/create", "Create a record.", "small write", FIELDS, EXPAND, META, size="file",
+          is_small=is_small)
 def create(call: Call) -> Answer:
     fields = sent_fields(call)
     if fields is None:
@@ -37,16 +45,17 @@ def create(call: Call) -> Answer:
     return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
 
 
-@endpoint("PUT", "records/{uri}/{id}", "Change a record.", "write", FIELDS, EXPAND, META, size="file")
+@endpoint("PUT", "records/{uri}/{id}", "Change a record.", "small write", FIELDS, EXPAND, META, size="file",
+          is_small=is_small)
 def update(call: Call) -> dict[str, Any]:
     found = records.update(call.ctx, call.uri, call.id, sent_fields(call) or {}, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
 @endpoint(
-    "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "write",
+    "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
     Parameter("query", "string", "A search that finds no record or one.", required=True), FIELDS, EXPAND, META,
-    size="file",
+    size="file", is_small=is_small,
 )  # fmt: skip
 def upsert(call: Call) -> dict[str, Any]:
     query, fields = call.params.text("query", ""), sent_fields(call)
@@ -54,7 +63,7 @@ def upsert(call: Call) -> dict[str, Any]:
     return with_meta(call, call.uri, found)
 
 
-@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "write")
+@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "small write")
 def delete(call: Call) -> dict[str, Any]:
     records.delete(call.ctx, call.uri, call.id)
     return {}

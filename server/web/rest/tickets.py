@@ -7,6 +7,12 @@ from server.web.call import Call
 from server.web.rest.records import EXPAND
 from server.web.routes import Parameter, endpoint
 
+def is_small(call: Call) -> bool:
+    """Plain text that is only saved: nothing to render, nothing to send after the commit."""
+    params = call.params
+    return params.flag("dont_send", False) and not params.text("content_format", "")
+
+
 COMMON = (
     Parameter("bcc", "string", "Addresses that get a private copy."),
     Parameter("cc", "string", "Addresses that get a public copy."),
@@ -25,13 +31,13 @@ COMMON = (
 
 
 @endpoint(
-    "POST", "tickets/compose", "Create a ticket with an outgoing message.", "write",
+    "POST", "tickets/compose", "Create a ticket with an outgoing message.", "small write",
     Parameter("group_id", "integer", "The group that holds the ticket.", required=True),
     Parameter("to", "string", "Recipients; they become the requesters.", required=True),
     Parameter("subject", "string", "The subject.", required=True),
     Parameter("content", "string", "The message.", required=True),
     Parameter("org_id", "integer", "The organization."),
-    *COMMON, size="file",
+    *COMMON, size="file", is_small=is_small,
 )  # fmt: skip
 def compose(call: Call) -> dict[str, Any]:
     uri, id = tickets.compose(call.ctx, call.params.tree)
@@ -39,7 +45,7 @@ def compose(call: Call) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "tickets/reply", "Reply to a message as a worker.", "write",
+    "POST", "tickets/reply", "Reply to a message as a worker.", "small write",
     Parameter("message_id", "integer", "The message replied to.", required=True),
     Parameter("content", "string", "The reply.", required=True),
     Parameter("to", "string", "Recipients; the requesters when blank."),
@@ -50,7 +56,7 @@ def compose(call: Call) -> dict[str, Any]:
     Parameter("is_forward", "boolean", "1 leaves the ticket's subject and requesters alone."),
     Parameter("subject", "string", "The new subject of the ticket."),
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
-    *COMMON, size="file",
+    *COMMON, size="file", is_small=is_small,
 )  # fmt: skip
 def reply(call: Call) -> dict[str, Any]:
     uri, id = tickets.reply(call.ctx, call.params.tree)
