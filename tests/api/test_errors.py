@@ -143,7 +143,7 @@ def test_a_failed_request_writes_nothing(api: Api) -> None:
     before = api.search("org").ok()["total"], api.search("activity_log").ok()["total"]
     for fields in (
         {"name": "Half", "email_id": "999999"}, {"name": "Half", "links": ["org:999999"]},
-        {"name": "Half", "nosuch": "1"}, {"name": "Half", "image": "x"}, {"name": "Half", "links": ["worker:1", "nosuch:1"]},
+        {"name": "Half", "nosuch": "1"}, {"name": "Half", "image": "x"}, {"name": "Half", "links": ["worker:1", "x:1"]},
     ):  # fmt: skip
         assert api.create("org", **fields).status == 422
     ticket = {"subject": "Half", "group_id": api.ids["support"]}

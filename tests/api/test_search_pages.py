@@ -1,0 +1,184 @@
+"""Order, pages and mistakes of searches through HTTP."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.sample import NOW, Sample, Ticket
+from tests.api.test_search import filled
+from tests.service import Reply
+
+Order = Callable[[Ticket], Any]
+
+
+def asked(sample: Sample, query: str, **params: Any) -> Reply:
+    return sample.api.search("ticket", filled(query, sample), **params).ok()
+
+
+def ids(answer: Reply) -> list[int]:
+    return [each["id"] for each in answer["results"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("", lambda t: t.id),
+        ("sort:id", lambda t: t.id),
+        ("sort:-id", lambda t: -t.id),
+        ("sort:importance", lambda t: (t.importance, t.id)),
+        ("sort:+importance", lambda t: (t.importance, t.id)),
+        ("sort:-importance,created", lambda t: (-t.importance, t.created, t.id)),
+        ("sort:subject", lambda t: (t.subject.upper().replace("ä", "Ä"), t.id)),
+        ("sort:[-status.id,group.id]", lambda t: (-STATUS[t.status], GROUPS[t.group], t.id)),
+        ("sort:created sort:-created", lambda t: (-t.created, t.id)),
+        ("_sort:-created", lambda t: (-t.created, t.id)),
+        ("sort:messages.count,-id", lambda t: (len(t.messages), -t.id)),
+        ("sort:-spam.score", lambda t: (-t.spam, t.id)),
+        ("sort:tier", lambda t: (t.tier, t.id)),
+        ("sort:-dueDate,id", lambda t: (-t.due, t.id)),
+        ("sort:paid,-id", lambda t: (-1 if t.paid is None else t.paid, -t.id)),
+        ("(status:open sort:-id) OR status:!open", lambda t: t.id),
+    ],
+)
+def test_order(query: str, order: Order, sample: Sample) -> None:
+    assert ids(asked(sample, query, limit=500)) == [each.id for each in sorted(sample.tickets, key=order)]
+
+
+STATUS = {"open": 0, "waiting": 1, "closed": 2, "deleted": 3}
+GROUPS = {"Support": 1, "Management": 2, "Depot": 3, "Stock": 4}
+
+
+@pytest.mark.parametrize(
+    ("query", "params", "page", "limit", "first", "last"),
+    [
+        ("", {}, 1, 10, 0, 10),
+        ("", {"limit": 7, "page": 2}, 2, 7, 7, 14),
+        ("", {"limit": 7, "page": 5}, 5, 7, 28, 30),
+        ("", {"limit": 7, "page": 6}, 6, 7, 0, 0),
+        ("", {"limit": 500, "page": 99}, 99, 500, 0, 0),
+        ("", {"limit": 30}, 1, 30, 0, 30),
+        ("limit:5 page:2", {}, 2, 5, 5, 10),
+        ("limit:5", {"limit": 20, "page": 3}, 3, 5, 10, 15),
+        ("page:2", {"limit": 20, "page": 3}, 2, 20, 20, 30),
+        ("limit:9999", {}, 1, 250, 0, 30),
+        ("limit:0 page:0", {}, 1, 1, 0, 1),
+        ("limit:3 limit:4", {}, 1, 4, 0, 4),
+        ("_limit:3 _page:2", {}, 2, 3, 3, 6),
+        ("page:9999", {}, 2001, 10, 0, 0),
+        ("subtotal:status", {}, 1, 10, 0, 10),
+    ],
+)
+def test_pages_and_their_echo(
+    query: str, params: dict[str, int], page: int, limit: int, first: int, last: int, sample: Sample
+) -> None:
+    answer = asked(sample, query, **params)
+    assert ids(answer) == [each.id for each in sample.tickets[first:last]]
+    echo = {name: answer[name] for name in ("page", "limit", "count", "total")}
+    assert echo == {"page": page, "limit": limit, "count": last - first, "total": len(sample.tickets)}
+
+
+def test_row_105_sorts_and_pages_in_one_query(sample: Sample) -> None:
+    answer = asked(sample, "sort:-importance,created limit:5 page:2")
+    ordered = sorted(sample.tickets, key=lambda t: (-t.importance, t.created, t.id))
+    assert ids(answer) == [each.id for each in ordered[5:10]]
+
+
+def test_pages_do_not_overlap_and_miss_nothing(sample: Sample) -> None:
+    seen = [id for page in range(1, 9) for id in ids(asked(sample, "sort:status.id", limit=4, page=page))]
+    assert sorted(seen) == [each.id for each in sample.tickets]
+
+
+def test_without_results_there_are_no_paging_keys(sample: Sample) -> None:
+    answer = asked(sample, "", show_results=0)
+    assert sorted(answer.json) == ["__build", "__status", "__version"]
+
+
+def test_nothing_found_is_an_empty_list(sample: Sample) -> None:
+    answer = asked(sample, "id:999999")
+    assert (answer["results"], answer["total"], answer["count"]) == ([], 0, 0)
+
+
+MISTAKES = [
+    ("nosuch:1", 0, "'nosuch' is not a filter of ticket"),
+    ("status:open groop:Depot", 12, "did you mean 'group'?"),
+    ("Status:open", 0, "did you mean 'status'?"),
+    ("org:(nmae:x)", 5, "'nmae' is not a filter of org; did you mean 'name'?"),
+    ("group:(name:a member:(fristName:x))", 22, "'fristName' is not a filter of worker; did you mean 'firstName'?"),
+    ("importance:> 40", 11, "compares with nothing"),
+    ("importance:abc", 11, "'abc' is not a whole number"),
+    ("importance:-", 11, "is not a whole number"),
+    ("importance:40..60", 11, "is not a whole number"),
+    ("importance:(5)", 11, "takes a value, not a query in parentheses"),
+    ("id:me", 3, "'me' is not a whole number"),
+    ("status:bogus", 7, "'bogus' is not one of open, waiting, closed, deleted"),
+    ("status:opne", 7, "did you mean 'open'?"),
+    ("status:", 0, "has no value"),
+    ("created:10:30", 0, "has no value"),
+    ("created:foo", 8, "foo"),
+    ('created:"foo to now"', 8, "foo"),
+    ("created:(since:foo)", 8, "foo"),
+    ("created:(bogus:1)", 8, "'bogus' is not a part of a date"),
+    ("closed:>never", 7, "never"),
+    ("response.first:soon", 15, "soon"),
+    ("spam.score:lots", 11, "'lots' is not a number"),
+    ("links:nosuch", 6, "'nosuch' is not a record type"),
+    ("links.nosuch:(id:1)", 0, "'links.nosuch' is not a filter"),
+    ("(status:open", 0, "has no ')'"),
+    ("status:open)", 11, "closes nothing"),
+    ('subject:"pump', 8, "has no partner"),
+    ("id:[1,2", 3, "has no ']'"),
+    ("id:1]", 4, "closes no list"),
+    ("sort:nosuch", 5, "ticket cannot be sorted by 'nosuch'"),
+    ("sort:creatde", 5, "did you mean 'created'?"),
+    ("sort:group", 5, "cannot be sorted by 'group'"),
+    ("sort:-nosuch,id", 5, "cannot be sorted by 'nosuch'"),
+    ("sort:!id", 6, "sort"),
+    ("limit:many", 6, "a whole number from 1 to 250"),
+    ("page:-1", 5, "a whole number"),
+    ("set.timezone:Mars/Phobos", 13, "Mars/Phobos"),
+    ("tier:(Gold)", 5, "takes a value"),
+    ("paid:maybe", 5, "neither yes nor no"),
+    ("dueDate:soonish", 8, "soonish"),
+    ("nosuch.id:5", 0, "is not a filter"),
+    ("custom_99999:x", 0, "is not a filter"),
+    ("a" * 8193, 8192, "8192 are allowed"),
+    ("x:" * 3 + "1", 0, "has no value"),
+    ("a " * 201, 400, "more than 200 terms"),
+    ("(" * 9 + "a" + ")" * 9, 8, "nested deeper than 8"),
+]
+
+
+@pytest.mark.parametrize(("query", "position", "part"), MISTAKES, ids=[row[0][:40] for row in MISTAKES])
+def test_a_mistake_is_told_with_its_position(query: str, position: int, part: str, sample: Sample) -> None:
+    answer = sample.api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID")
+    assert part in answer["message"]
+    assert answer["position"] == position, answer
+    assert "results" not in answer.json
+
+
+@pytest.mark.parametrize("uri", ["org", "task", "worker", "custom_field", "activity_log", "attachment", "comment"])
+def test_a_filter_of_another_type_is_a_mistake(uri: str, sample: Sample) -> None:
+    answer = sample.api.search(uri, "reopen.nosuch:1")
+    assert (answer.status, answer["position"]) == (422, 0)
+
+
+def test_hostile_texts_are_only_texts(sample: Sample) -> None:
+    for text in (
+        "'; DROP TABLE ticket; --", "%_*", '" OR 1=1', "a AND NOT b NEAR(c d)", "col : x", "^x", "a*b*c*d*", "\x00",
+        "{x} : y", "-- ", "/* */", "\\", "x\\", "[", "{{ x", "\N{KITE}\u202e", "* *", "+-^~", "OR", "AND AND", "NEAR",
+    ):  # fmt: skip
+        for query in (text, f'subject:"{text}"', f'text:"{text}"', f"subject:{text}", f'org:"{text}"', f"tier:{text}"):
+            answer = sample.api.search("ticket", query, limit=500)
+            assert answer.status in (200, 422), (query, answer)
+    everything = asked(sample, "")["total"]
+    assert everything == len(sample.tickets)
+    assert asked(sample, 'subject:"%"')["total"] == 0
+    assert asked(sample, "subject:_")["total"] == 1
+
+
+def test_relative_times_are_read_in_the_workers_zone(sample: Sample) -> None:
+    """At noon in UTC it is 2024-05-15 all day in London, and 2024-05-16 already on Kiritimati, from 10:00 UTC on."""
+    today = asked(sample, "set.timezone:Pacific/Kiritimati created:today")
+    assert ids(today) == [each.id for each in sample.tickets if each.created >= NOW - 2 * 3600]
