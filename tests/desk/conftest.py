@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server.access import actor
-from server.app import all_tables
 from server.context import Context, Service
-from server.desk import first_start, records, requesters, tickets
-from server.desk.service_settings import get, put
+from server.desk import first_start, records, reopening, requesters, spam, tickets
+from server.desk.outbox import due
+from server.desk.outbox.rows import OUTGOING
+from server.desk.service_settings import SERVICE_SETTING, get, put
 from server.desk.writing import Writer
+from server.jobs.queue import JOB
 from server.jobs.scheduler import Scheduler
 from server.records.base import Record
 from server.records.registry import Registry
@@ -25,6 +27,7 @@ from server.store import schema
 from server.store.transaction import Transaction
 from tests.smtp_server import SmtpServer
 
+SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # registered by being imported
 NOW = 1_795_187_045  # Friday 2026-11-20 15:04:05 UTC
 BASE_URL = "https://desk.example"
 
@@ -34,7 +37,8 @@ class Post:
     What is not said otherwise is done by nora."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
-        store = schema.open_store(folder / "helpdesk.db", all_tables(registry), registry.texts())
+        tables = [*registry.tables(), JOB, OUTGOING, SERVICE_SETTING, *spam.TABLES]
+        store = schema.open_store(folder / "helpdesk.db", tables, registry.texts())
         store.shared["contexts"] = registry.contexts()
         settings = load({}, {}, folder).replace(base_url=BASE_URL)
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)

@@ -150,7 +150,7 @@ def test_signature_lines_are_replaced_and_others_go_out_as_written(desk: Post, s
 
 def test_bcc_is_in_the_envelope_and_the_stored_headers_only(desk: Post, smtp: SmtpServer) -> None:
     _, id = desk.compose(bcc="Eve <eve@kite.example>")
-    sender, recipients, raw = smtp.take()
+    _, recipients, raw = smtp.take()
     assert recipients == ("ann@kite.example", "eve@kite.example")
     assert b"eve" not in raw.lower()
     assert 'Bcc: "Eve" <eve@kite.example>' in desk.message(id)["headers"]
@@ -158,7 +158,8 @@ def test_bcc_is_in_the_envelope_and_the_stored_headers_only(desk: Post, smtp: Sm
 
 
 def test_files_go_along_and_hang_on_the_message(desk: Post, smtp: SmtpServer) -> None:
-    file = desk.create("attachment", name="plan.pdf", mime_type="application/pdf", content=b"%PDF", uploader_id=desk.nora)
+    values = {"name": "plan.pdf", "mime_type": "application/pdf", "content": b"%PDF", "uploader_id": desk.nora}
+    file = desk.create("attachment", **values)
     _, id = desk.compose(file_id=[str(file), str(file)])
     attached = list(taken(smtp)[2].iter_attachments())
     assert [(each.get_filename(), each.get_content_type(), each.get_content()) for each in attached] == [

@@ -1,4 +1,4 @@
-"""The queue of mail: scheduled, cut short, refused, without a mail server, changed by clients; nothing twice or lost."""
+"""The queue of mail: scheduled, cut short, refused, without a server, changed by clients; nothing twice or lost."""
 
 import threading
 from email import message_from_bytes
@@ -15,7 +15,6 @@ from server.desk.tickets.compose import prepare, save
 from server.desk.tickets.parameters import compose_request
 from server.desk.writing import Writer
 from server.errors import Invalid
-from server.jobs.queue import CLAIM_SECONDS
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
 
@@ -243,7 +242,7 @@ def test_a_failed_reply_opens_the_ticket_and_answers_it(desk: Post, down: int) -
 
 def test_what_failed_is_sent_once_the_server_is_back(desk: Post, smtp: SmtpServer) -> None:
     smtp.sender_answer = "451 later"
-    _, id = desk.compose(to="ann@kite.example")
+    desk.compose(to="ann@kite.example")
     smtp.sender_answer = ""
     desk.run_due(RETRY)
     assert len(smtp.messages) == 1 and desk.all("draft") == []
@@ -311,7 +310,7 @@ def test_mail_of_a_process_that_was_killed_is_sent_by_the_next(desk: Post, smtp:
 
 def test_a_claim_that_lapsed_is_taken_over_and_worth_nothing_any_more(desk: Post, smtp: SmtpServer) -> None:
     _, draft, claim = cut_short(desk)
-    desk.run_due(CLAIM_SECONDS + 1)
+    desk.run_due(rows.CLAIM_SECONDS + 1)
     assert len(smtp.messages) == 1
     assert not deliver(desk.service, draft, claim, desk.now) and len(smtp.messages) == 1
 

@@ -41,7 +41,7 @@ def test_a_reply_without_to_goes_to_the_requesters(desk: Post, smtp: SmtpServer,
     for email in ("bob@kite.example", "postmaster@kite.example", "MAILER-DAEMON@kite.example", "support@desk.example"):
         desk.add_requester(ticket, email)
     assert desk.reply(message, cc="carl@kite.example") == ticket
-    sender, recipients, mail = taken(smtp)
+    _, recipients, mail = taken(smtp)
     assert recipients == ("ann@kite.example", "bob@kite.example", "carl@kite.example")
     assert mail["Subject"] == "Re: Boat"
     assert mail["In-Reply-To"] == f"<m{ticket}@kite.example>"

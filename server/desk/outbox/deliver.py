@@ -218,6 +218,9 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
         installation=ctx.service.installation, version=VERSION,
     )  # fmt: skip
     recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
+    most = ctx.service.settings.mail_max_recipients
+    if not 1 <= len(recipients) <= most:
+        raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
     # An automatic answer must not bounce into another one. Source: security, automatic mail.
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
@@ -281,4 +284,5 @@ def _files(writing: Writer, tx: Transaction, mail: Mail, inline: dict[int, str])
 
 
 def _out_file(file: Record, content: bytes, content_id: str | None) -> OutFile:
-    return OutFile(file["name"], file["mime_type"] or "application/octet-stream", content, content_id)
+    name, mime_type = (" ".join(text.replace("\0", " ").splitlines()) for text in (file["name"], file["mime_type"]))
+    return OutFile(name, mime_type or "application/octet-stream", content, content_id)

@@ -13,7 +13,7 @@ from server.access import actor
 from server.context import Context, Service
 from server.desk.outbox import rows
 from server.desk.outbox.deliver import Failure, deliver, failed, service_context
-from server.desk.outbox.rows import OUTGOING
+from server.desk.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.desk.outbox.sender import way_of
 from server.desk.tickets import drafts, letter, transactional
 from server.desk.tickets.compose import prepare as prepare_compose
@@ -22,7 +22,7 @@ from server.desk.tickets.reply import prepare as prepare_reply
 from server.desk.tickets.reply import save as save_reply
 from server.desk.writing import Writer
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
-from server.jobs.queue import CLAIM_SECONDS, JobQueue, job
+from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.records.base import Record
 from server.store.statements import slot

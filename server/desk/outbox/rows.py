@@ -8,11 +8,13 @@ import json
 from typing import Any
 
 from server.desk.writing import Writer
-from server.jobs.queue import CLAIM_SECONDS, PROCESS, new_claim
+from server.jobs.queue import PROCESS, new_claim
 from server.records.base import Record
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+
+CLAIM_SECONDS = 1800  # longer than a slow mail server takes; those of a killed process are freed at the next start
 
 OUTGOING = Table(
     "outgoing",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from server.context import Context
@@ -15,6 +16,7 @@ from server.desk.tickets.parameters import ComposeRequest, compose_request
 from server.desk.writing import Writer
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
+from server.mail.mask import new_mask
 from server.records.base import Record
 from server.records.tickets.status import WORDS
 from server.store.transaction import Transaction
@@ -29,13 +31,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request with everything that was read and made for it. `worker_id` sends it."""
+    """A request with everything that was read and made for it. `worker_id` sends it; `mask` is drawn for its ticket."""
 
     request: ComposeRequest
     facts: Facts
     body: Body
     mail: Mail
     worker_id: int
+    mask: str
 
 
 def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
@@ -75,7 +78,9 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(Writer(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    return Prepared(request, facts, body, mail, worker_id)
+    # Drawn here and not on the writer, which has to wait for the system's random numbers.
+    mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
+    return Prepared(request, facts, body, mail, worker_id, mask)
 
 
 def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
@@ -86,29 +91,30 @@ def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, i
     ticket_id = writing.create("ticket", _ticket_values(writing, prepared, addresses))
     ticket = writing.record("ticket", ticket_id)
     assert ticket is not None
-    requesters.add(writing, ticket_id, [each["id"] for each in addresses], is_new_ticket=True)
+    requesters.add(writing, ticket_id, letter.requester_ids(writing, addresses), is_new_ticket=True)
     letter.write_customs(writing, ticket_id, facts.customs)
     settings = writing.ctx.service.settings
     subject = subject_of_compose(request.subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
     recipients = Recipients(request.to, request.cc, request.bcc)
     mail = replace(prepared.mail, subject=subject, records={**prepared.mail.records, "ticket": ticket_id})
-    message_id, token = letter.keep_message(writing, mail, prepared.body, recipients, ticket_id, {
+    message_id = letter.keep_message(writing, mail, prepared.body, recipients, ticket_id, {
         "worker_id": prepared.worker_id, "is_not_sent": int(request.dont_send),
     })  # fmt: skip
     _log(writing, prepared, ticket)
-    spam.train(writing, ticket_id, spam.GOOD)
+    spam.learn(writing, {"subject": request.subject, "initial_message_id": message_id}, spam.GOOD)
     if request.dont_send:
         return ticket_id, 0, ""
     draft = _draft_values(prepared, recipients) | {"ticket_id": ticket_id}
-    draft_id, claim = letter.queue(
-        writing, replace(mail, token=token), facts.way, draft, message_id, draft_id
-    )  # fmt: skip
+    draft_id, claim = letter.queue(writing, mail, facts.way, draft, message_id, draft_id)
     return ticket_id, draft_id, claim
 
 
 def _ticket_values(writing: Writer, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
     request, facts = prepared.request, prepared.facts
+    is_free = writing.find("ticket", mask=prepared.mask) is None
     return {
+        "mask": prepared.mask if is_free else "",
+        "spam_training": spam.GOOD,
         "subject": request.subject,
         "group_id": facts.group["id"],
         "bucket_id": facts.bucket["id"] if facts.bucket else 0,
@@ -131,14 +137,14 @@ def _org_id(writing: Writer, addresses: list[Record]) -> int:
 def _log(writing: Writer, prepared: Prepared, ticket: Record) -> None:
     """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
     facts, status = prepared.facts, prepared.request.status
-    target = writing.label("ticket", ticket["id"])
+    target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
     variables = {"target": target, "group": facts.group["name"], "bucket": bucket}
     writing.log("ticket.moved", TICKET, ticket["id"], variables)
     if status is not None:
         point = f"ticket.status.{WORDS[status]}"
         writing.log(point, TICKET, ticket["id"], {"target": target, "status": WORDS[status]})
-    letter.log_sent(writing, ticket["id"])
+    letter.log_sent(writing, ticket["id"], target)
 
 
 def _draft_values(prepared: Prepared, recipients: Recipients) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def reply_of(ctx: Context, draft: Record) -> ReplyRequest:
         **{name: params.get(name) for name in ("dont_keep_copy", "is_broadcast", "is_autoreply")},
     }
     request = reply_request(ctx, values)
-    return replace(request, custom=_custom(params), is_applied=bool(params.get("is_applied")))
+    if params.get("is_applied"):
+        return replace(request, is_applied=True, owner_id=None, group_id=0, bucket_id=0)
+    return replace(request, custom=_custom(params))
 
 
 def joined(several: Addresses) -> str:

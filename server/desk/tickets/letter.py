@@ -12,6 +12,7 @@ from typing import Any
 
 from server import times
 from server.context import Context
+from server.desk import requesters
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, Placeholders, Signature, signature_of
 from server.desk.outbox.deliver import Mail, own_file, park
@@ -21,7 +22,9 @@ from server.desk.writing import Writer
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail.compose import AUTOREPLY_HEADERS, MAX_FILES_BYTES, new_message_id
 from server.records.base import Record
+from server.records.draft import TOKEN_CHARS
 from server.records.shared import custom
+from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
 from server.settings import VERSION
 
@@ -196,6 +199,7 @@ def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str
         subject=request.subject,
         is_markdown=request.is_markdown,
         template_id=sender.template["id"] if sender.template and request.is_markdown else 0,
+        token=random_text(TOKEN_CHARS),
         file_ids=request.file_ids,
     )
 
@@ -221,8 +225,8 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
 
 def keep_message(
     writing: Writer, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
-) -> tuple[int, str]:
-    """Keep a mail as an outgoing message with its HTML and files; answers the message's id and token."""
+) -> int:
+    """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
     html_id = 0
     if body.html is not None:
         html_id = writing.create("attachment", {
@@ -237,6 +241,7 @@ def keep_message(
         "in_reply_to": f"<{mail.in_reply_to}>" if mail.in_reply_to else "",
         "hash_header_message_id": hashlib.sha1(f"<{mail.message_id}>".encode(), usedforsecurity=False).hexdigest(),
         "sender_id": mail.from_address_id,
+        "token": mail.token,
         "is_outgoing": 1,
         "created": writing.now,
         "html_attachment_id": html_id,
@@ -245,11 +250,9 @@ def keep_message(
         **values,
     }
     id = writing.create("message", kept)
-    for file_id in mail.file_ids:
+    for file_id in (*mail.file_ids, html_id) if html_id else mail.file_ids:
         writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
-    message = writing.record("message", id)
-    assert message is not None
-    return id, message["token"]
+    return id
 
 
 def queue(
@@ -265,7 +268,8 @@ def queue(
         writing.update("draft", draft_id, draft)
         rows.change(tx, draft_id, row)
         return draft_id, ""
-    draft_id = writing.create("draft", {"is_queued": 1, "queue_delivery_date": writing.now, **draft})
+    due = {"is_queued": 1, "queue_delivery_date": writing.now, "token": mail.token}
+    draft_id = writing.create("draft", due | draft)
     if way is None:
         rows.put(tx, draft_id, row)
         park(writing, draft_id, mail.from_address)
@@ -275,6 +279,12 @@ def queue(
     return draft_id, str(claimed["claimed_by"])
 
 
+def requester_ids(writing: Writer, addresses: list[Record]) -> list[int]:
+    """Those of the addresses that may become requesters: none that we send from, none that is excluded."""
+    patterns = writing.setting("mail_exclude_patterns")
+    return [each["id"] for each in addresses if requesters.may_request(each, patterns)]
+
+
 def write_customs(writing: Writer, ticket_id: int, customs: Customs) -> None:
     """Keep checked custom values of a ticket."""
     record_type = writing.registry.type("ticket")
@@ -282,9 +292,9 @@ def write_customs(writing: Writer, ticket_id: int, customs: Customs) -> None:
         custom.write(writing, record_type, ticket_id, field, coerced)
 
 
-def log_sent(writing: Writer, ticket_id: int) -> None:
-    """The entry of a message that went out."""
-    writing.log("ticket.message.outbound", TICKET, ticket_id, {"target": writing.label("ticket", ticket_id)})
+def log_sent(writing: Writer, ticket_id: int, target: str) -> None:
+    """The entry of a message that went out. target: the ticket's label."""
+    writing.log("ticket.message.outbound", TICKET, ticket_id, {"target": target})
 
 
 def _exists(reading: Writer, uri: str, id: int, field: str) -> None:

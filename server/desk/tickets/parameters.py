@@ -9,7 +9,7 @@ from typing import Any
 
 from server import times
 from server.context import Context
-from server.errors import AdminOnly, Invalid, Required
+from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
 from server.mail.addresses import Address, parse_list
 from server.mail.compose import MAX_RECIPIENTS
@@ -124,7 +124,11 @@ class Form:
         value = self._values.get(name)
         if isinstance(value, (list, tuple, dict)):
             raise Invalid(f"{name}: takes one value, not a list", field=name)
-        text = as_text(value)
+        value = getattr(value, "content", value)  # of a file part
+        try:
+            text = value.decode() if isinstance(value, bytes) else as_text(value)
+        except UnicodeDecodeError as error:
+            raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
         if required and not text.strip():
             raise Required(f"{name} is required", field=name)
         return text

@@ -91,17 +91,16 @@ def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, s
         _apply(writing, prepared)
     message_id = 0
     if not request.dont_keep_copy:
-        message_id, token = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
+        message_id = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),
             "is_broadcast": int(request.is_broadcast),
             "response_time": _response_seconds(writing.now, found),
             "notes": json.dumps(found.recipients.notes),
         })  # fmt: skip
-        mail = replace(mail, token=token)
     else:
         mail = replace(mail, text=prepared.body.text, html=prepared.body.html or "")
-    letter.log_sent(writing, ticket_id)
+    letter.log_sent(writing, ticket_id, writing.label("ticket", ticket_id))
     if not request.is_autoreply:
         spam.train(writing, ticket_id, spam.GOOD)
     if not prepared.is_mailed:
@@ -126,7 +125,7 @@ def _read(reading: Writer, request: ReplyRequest, is_checked: bool) -> Read:
         raise Invalid(f"worker_id: there is no worker {request.worker_id}", field="worker_id")
     group_id, bucket_id = request.group_id, request.bucket_id
     moves = bool(group_id or bucket_id)
-    if not moves or request.is_applied:
+    if not moves:
         group_id, bucket_id = ticket["group_id"], ticket["bucket_id"]
     group, bucket = letter.place_of(reading, group_id, bucket_id)
     if moves and not is_checked:
@@ -194,8 +193,8 @@ def _apply(writing: Writer, prepared: Prepared) -> None:
     request, found = prepared.request, prepared.read
     ticket_id = found.ticket["id"]
     if request.to and not request.is_forward:
-        added = [requesters.address_of(writing, each.address)["id"] for each in request.to]
-        requesters.add(writing, ticket_id, added)
+        addresses = [requesters.address_of(writing, each.address) for each in request.to]
+        requesters.add(writing, ticket_id, letter.requester_ids(writing, addresses))
     writing.update("ticket", ticket_id, found.changes)
     letter.write_customs(writing, ticket_id, found.facts.customs)
 

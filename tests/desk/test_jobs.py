@@ -1,0 +1,264 @@
+"""Jobs and the scheduler: due work runs once at a time, is tried again, and never stops the thread."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import clock
+from server.context import Service
+from server.jobs import queue, scheduler
+from server.jobs.queue import CLAIM_SECONDS, JOB, MAX_ATTEMPTS, MAX_RETRY_SECONDS, RETRY_SECONDS, JobQueue, job
+from server.jobs.scheduler import Scheduler, at_start, periodic
+from server.settings import load
+from server.store.database import Store
+from server.store.schema import open_store
+
+NOW = 1_795_187_045
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path / "jobs.db", [JOB], [])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path) -> Service:
+    return Service(store, None, load({}, {}, tmp_path), "https://desk.example", "0" * 32)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a test registers is there."""
+    monkeypatch.setattr(queue, "_bodies", {})
+    monkeypatch.setattr(scheduler, "_scans", {})
+    monkeypatch.setattr(scheduler, "_starts", {})
+
+
+def add(store: Store, kind: str = "work", due_at: int = NOW, unique_key: str = "", **payload: Any) -> int:
+    return store.write(lambda tx: JobQueue.add(tx, kind, due_at, payload, unique_key))
+
+
+def row(store: Store, id: int) -> dict[str, Any]:
+    found = store.read(lambda tx: tx.get(JOB, id))
+    assert found is not None
+    return dict(zip(JOB.names, found, strict=True))
+
+
+def jobs(store: Store) -> int:
+    return len(store.read(lambda tx: tx.find(JOB)))
+
+
+def test_what_is_due_runs_once_and_is_gone(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+    done: list[Any] = []
+    job("work")(lambda service, payload, now: done.append((payload["n"], now)))
+    add(store, n=2, due_at=NOW)
+    add(store, n=1, due_at=NOW - 5)
+    add(store, n=3, due_at=NOW + 1)
+    runner = Scheduler(service, pool)
+    assert runner.run_due(NOW) == 2 and done == [(1, NOW), (2, NOW)]
+    assert runner.run_due(NOW) == 0 and jobs(store) == 1
+    assert runner.queue.next_due() == NOW + 1
+
+
+def test_a_job_that_fails_is_tried_later_and_later_and_then_no_more(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    tries: list[int] = []
+
+    def fail(service: Service, payload: dict[str, Any], now: int) -> None:
+        tries.append(now)
+        raise ValueError("no")
+
+    job("work")(fail)
+    id = add(store)
+    runner, now = Scheduler(service, pool), NOW
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        assert runner.run_due(now) == 1
+        found = row(store, id)
+        assert (found["attempts"], found["last_error"]) == (attempt, "ValueError: no")
+        assert found["due_at"] - now == min(RETRY_SECONDS * 2 ** (attempt - 1), MAX_RETRY_SECONDS)
+        assert runner.run_due(found["due_at"] - 1) == 0
+        now = found["due_at"]
+    assert row(store, id)["failed_at"] and runner.run_due(now) == 0 and len(tries) == MAX_ATTEMPTS
+
+
+def test_a_job_without_a_function_waits_like_one_that_failed(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    id = add(store, kind="unknown")
+    Scheduler(service, pool).run_due(NOW)
+    assert "nothing does jobs of kind 'unknown'" in row(store, id)["last_error"]
+
+
+def test_a_job_is_added_once_under_its_key(store: Store) -> None:
+    first = add(store, unique_key="a", n=1)
+    assert add(store, unique_key="a", n=2) == first and add(store, unique_key="b") != first
+    assert jobs(store) == 2
+    failed_for_good = {"failed_at": NOW, "attempts": 20}
+    store.write(lambda tx: tx.update(JOB, first, failed_for_good))
+    assert add(store, unique_key="a", n=3) == first
+    found = row(store, first)
+    assert (found["failed_at"], found["attempts"], found["payload"]) == (0, 0, '{"n": 3}')
+
+
+def test_two_queues_never_claim_one_job(store: Store) -> None:
+    for _ in range(50):
+        add(store)
+    start, claimed = threading.Barrier(2), []
+
+    def claim() -> None:
+        start.wait()
+        while found := JobQueue(store).claim_due(NOW, 3):
+            claimed.extend(each.id for each in found)
+
+    threads = [threading.Thread(target=claim) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(claimed) == len(set(claimed)) == 50
+
+
+@pytest.mark.parametrize("later", [CLAIM_SECONDS + 1, -10_000])
+def test_a_lapsed_claim_is_taken_again_and_the_old_one_is_worth_nothing(store: Store, later: int) -> None:
+    id, lines = add(store, due_at=NOW - 20_000), JobQueue(store)
+    [old] = lines.claim_due(NOW)
+    assert lines.claim_due(NOW + CLAIM_SECONDS) == []
+    [new] = lines.claim_due(NOW + later)  # also when the clock was set back
+    assert new.attempts == 2
+    lines.finish(old)
+    lines.fail(old, "late", NOW)
+    lines.renew([old], NOW)
+    assert row(store, id)["claimed_by"] == new.claim and row(store, id)["last_error"] == ""
+    lines.finish(new)
+    assert jobs(store) == 0
+
+
+def test_a_running_job_keeps_its_claim(store: Store) -> None:
+    add(store)
+    lines = JobQueue(store)
+    claimed = lines.claim_due(NOW)
+    lines.renew(claimed, NOW + CLAIM_SECONDS)
+    assert lines.claim_due(NOW + CLAIM_SECONDS + 1) == []
+
+
+def test_claims_of_a_process_that_is_gone_are_freed_at_the_start(store: Store) -> None:
+    own, other = add(store), add(store)
+    lines = JobQueue(store)
+    lines.claim_due(NOW)
+    store.write(lambda tx: tx.update(JOB, other, {"claimed_by": "0123456789ab:1"}))
+    lines.release_lost()
+    assert row(store, own)["claimed_by"] != "" and row(store, other)["claimed_by"] == ""
+
+
+def test_the_thread_runs_scans_and_jobs_at_once_and_outlives_errors(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    begun, scanned, done = threading.Event(), threading.Event(), threading.Event()
+
+    @periodic("fails")
+    def _fails(service: Service, now: int) -> None:
+        raise ValueError("no")
+
+    @periodic("scans")
+    def _scans(service: Service, now: int) -> None:
+        scanned.set()
+
+    @at_start("begins")
+    def _begins(service: Service, now: int) -> None:
+        begun.set()
+
+    @job("fails")
+    def _job_fails(service: Service, payload: dict[str, Any], now: int) -> None:
+        raise ValueError("no")
+
+    job("work")(lambda service, payload, now: done.set())
+    wake = threading.Event()
+    runner = Scheduler(service, pool, wake)
+    runner.start()
+    assert begun.wait(10) and scanned.wait(10)
+    add(store, kind="fails", due_at=clock.now())
+    add(store, due_at=clock.now())
+    wake.set()
+    assert done.wait(10) and runner.is_alive
+    runner.stop()
+    assert not runner.is_alive
+
+
+def test_waking_it_scans_again(service: Service, pool: ThreadPoolExecutor) -> None:
+    scans = threading.Semaphore(0)
+    periodic("counts")(lambda service, now: scans.release())
+    wake = threading.Event()
+    runner = Scheduler(service, pool, wake)
+    runner.start()
+    assert scans.acquire(timeout=10)
+    wake.set()
+    assert scans.acquire(timeout=10)
+    runner.stop()
+
+
+def test_a_scan_says_when_it_wants_to_run_again(service: Service, pool: ThreadPoolExecutor) -> None:
+    scans = threading.Semaphore(0)
+
+    @periodic("soon")
+    def _soon(service: Service, now: int) -> int:
+        scans.release()
+        return now + 1
+
+    runner = Scheduler(service, pool)
+    runner.start()
+    assert scans.acquire(timeout=10) and scans.acquire(timeout=10)
+    runner.stop()
+
+
+def test_stopping_lets_running_jobs_finish_and_takes_up_no_more(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    running, may_end, order = threading.Event(), threading.Event(), []
+
+    def work(service: Service, payload: dict[str, Any], now: int) -> None:
+        running.set()
+        may_end.wait(10)
+        order.append("done")
+
+    job("work")(work)
+    add(store, due_at=0)
+    runner = Scheduler(service, pool, slots=1)
+    runner.start()
+    assert running.wait(10)
+    add(store, due_at=0)
+    stopping = threading.Thread(target=runner.stop)
+    stopping.start()
+    may_end.set()
+    stopping.join(10)
+    order.append("stopped")
+    assert order == ["done", "stopped"] and jobs(store) == 1
+
+
+def test_stopping_does_not_wait_for_ever(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+    running, may_end = threading.Event(), threading.Event()
+
+    def work(service: Service, payload: dict[str, Any], now: int) -> None:
+        running.set()
+        may_end.wait(10)
+
+    job("work")(work)
+    add(store, due_at=0)
+    runner = Scheduler(service, pool, stop_seconds=0)
+    runner.start()
+    assert running.wait(10)
+    runner.stop()
+    assert jobs(store) == 1  # it is claimed, and done again when that has lapsed
+    may_end.set()
