@@ -78,10 +78,10 @@ class RestSite(Site):
             return _OPTIONS, Call(self._context(grant, request, now, steps), allow, arguments, Params({}), request.headers)
         method = "GET" if request.method == "HEAD" else request.method
         assert below is not None
-        _require_scope(grant, method, below)
         each = endpoints.get(method)
-        if each is None:
+        if each is None:  # before the scopes, which know five methods only
             raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
+        _require_scope(grant, method, below)
         ctx = self._context(grant, request, now, steps)
         return each, Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
 
