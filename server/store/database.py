@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
+LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
 
@@ -88,6 +89,7 @@ class Store:
                     connection.execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=FULL").fetchall()
+                connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}").fetchall()
                 connection.execute("PRAGMA journal_size_limit=67108864").fetchall()
             else:
                 connection.execute("PRAGMA query_only=1").fetchall()
