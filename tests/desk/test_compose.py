@@ -56,6 +56,18 @@ def test_dont_send_stores_everything_and_mails_nothing(desk: Post, smtp: SmtpSer
     assert smtp.messages == [] and desk.all("draft") == []
 
 
+def test_what_is_not_to_be_sent_is_saved_at_once(desk: Post) -> None:
+    ticket = desk.ticket_id(dont_send="1", send_at="+1 hour")
+    assert desk.message(ticket)["is_not_sent"] == 1 and desk.all("draft") == []
+
+
+def test_dont_send_works_inside_a_write(desk: Post) -> None:
+    """The web layer runs small requests on the writer itself."""
+    id = desk.service.store.write(lambda tx: desk.ticket_id())
+    desk.service.store.write(lambda tx: desk.reply(desk.message(id)["id"], dont_send="1"))
+    assert desk.ticket(id)["num_messages"] == 2
+
+
 def test_dont_send_needs_no_recipient(desk: Post) -> None:
     id = desk.ticket_id(to="", dont_send="1")
     assert desk.requesters(id) == []

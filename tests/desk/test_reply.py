@@ -185,6 +185,14 @@ def test_custom_values_are_added(desk: Post, ticket: int, message: int) -> None:
     assert records.retrieve(desk.context(), "ticket", ticket, "custom_")["custom"] == {str(tags): ["b", "c"]}
 
 
+def test_own_and_excluded_addresses_become_no_requesters(desk: Post, ticket: int, message: int) -> None:
+    desk.set(mail_exclude_patterns=("*@internal.example",))
+    own = desk.create("mail_transport", name="Nowhere", extension_id="core.mail.transport.null")
+    desk.create("address", email="sales@desk.example", mail_transport_id=own)
+    desk.reply(message, to="sales@desk.example, a@internal.example, zed@kite.example", dont_send="1")
+    assert desk.requesters(ticket) == ["ann@kite.example", "zed@kite.example"]
+
+
 def test_an_administrator_replies_as_another_worker(desk: Post, ticket: int, message: int) -> None:
     desk.reply(message, worker_id=str(desk.milo), dont_send="1")
     assert desk.message(ticket)["worker_id"] == desk.milo

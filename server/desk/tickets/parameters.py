@@ -20,7 +20,7 @@ MARKDOWN = "markdown"
 FORMATS = {
     "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
 }  # fmt: skip
-FALSE = frozenset(("", "0", "false", "no", "off"))
+FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
 
 Addresses = tuple[Address, ...]
 
@@ -148,7 +148,7 @@ class Form:
         return tuple(dict.fromkeys(_id(name, text) for text in texts if text))
 
     def flag(self, name: str) -> bool:
-        """Yes or no; anything but nothing, 0, false, no and off is yes."""
+        """Yes or no; anything but nothing, 0, false and no is yes."""
         return self.text(name).strip().lower() not in FALSE
 
     def time(self, name: str, ctx: Context) -> int:
@@ -188,7 +188,7 @@ def max_recipients(ctx: Context) -> int:
 
 
 def _common(ctx: Context, form: Form) -> dict[str, Any]:
-    most = max_recipients(ctx)
+    most, dont_send = max_recipients(ctx), form.flag("dont_send")
     to, cc, bcc = (form.addresses(name, most) for name in ("to", "cc", "bcc"))
     recipients_within(ctx, to, cc, bcc)
     taken = {each.address.lower() for each in to}
@@ -205,11 +205,11 @@ def _common(ctx: Context, form: Form) -> dict[str, Any]:
         "owner_id": form.id("owner_id"),
         "status": status,
         "reopen_at": reopen_at if status in (1, 2) else 0,
-        "send_at": send_at if send_at > ctx.now else 0,
+        "send_at": send_at if send_at > ctx.now and not dont_send else 0,
         "html_template_id": form.id("html_template_id") or 0,
         "file_ids": _files(form),
         "custom": form.custom(),
-        "dont_send": form.flag("dont_send"),
+        "dont_send": dont_send,
     }
 
 
