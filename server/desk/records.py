@@ -141,8 +141,7 @@ def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
         found = compile_search(record_type, parsed, scope)
         answer: dict[str, Any] = {}
         if asked.show_results:
-            rows = found.rows(limit, (page - 1) * limit)
-            total = found.total() if len(rows) == limit or page > 1 else len(rows)
+            rows, total = found.page(limit, (page - 1) * limit)
             records = [record_type.record(row) for row in rows]
             results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}

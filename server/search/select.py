@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from server.search.filters.base import Filter
 
 
+MANY = 500  # ids fetched at once to save a second look for the count
+
+
 @dataclass(frozen=True)
 class Search:
     """One compiled search on one type."""
@@ -25,6 +28,20 @@ class Search:
     condition: Condition
     order: tuple[tuple[str, bool], ...]
     scope: Scope
+
+    def page(self, limit: int, offset: int) -> tuple[list[tuple[Any, ...]], int]:
+        """The rows of one page, in order, and how many there are in all.
+
+        A condition that looks into other tables or a full-text index is worth asking once only: its first ids are
+        fetched, and when they are all, they are the count too."""
+        if self.condition.columns is not None or offset + limit > MANY:
+            rows = self.rows(limit, offset)
+            is_last = len(rows) < limit and (rows or offset == 0)
+            return rows, offset + len(rows) if is_last else self.total()
+        ids = self.ids(MANY + 1)
+        wanted = ids[offset : offset + limit]
+        by_id = {row[0]: row for row in self.scope.tx.get_many(self.record_type.table, wanted)}
+        return [by_id[id] for id in wanted], len(ids) if len(ids) <= MANY else self.total()
 
     def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
         """Whole rows, in order."""
