@@ -16,6 +16,7 @@ from server import clock
 from server.errors import Damaged
 from server.store import fulltext, migrations
 from server.store.database import APPLICATION_ID, Store
+from server.store.faults import as_helpdesk_error
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
@@ -37,9 +38,9 @@ def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Tex
         raise Damaged(f"{path} is not a database of this program, or it is damaged: {error}") from error
     try:
         synchronize(store, [META, MIGRATION, VERSION, *tables], list(texts))
-    except BaseException:
+    except BaseException as error:
         store.close()
-        raise
+        raise as_helpdesk_error(error) from None
     return store
 
 
@@ -96,7 +97,10 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
 def copy_before_migration(store: Store) -> Path:
     """Copy the file beside itself through SQLite's own backup; answers the copy's path."""
     copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
-    source, target = apsw.Connection(str(store.path)), apsw.Connection(str(copy))
+    part = copy.with_name(f"{copy.name}.part")  # a copy that was cut short must not look like a whole one
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    source, target = apsw.Connection(str(store.path)), apsw.Connection(str(part))
     try:
         with target.backup("main", source, "main") as backup:
             while not backup.done:
@@ -104,7 +108,7 @@ def copy_before_migration(store: Store) -> Path:
     finally:
         target.close()
         source.close()
-    return copy
+    return part.replace(copy)
 
 
 def refuse_foreign(path: Path) -> None:
@@ -112,8 +116,11 @@ def refuse_foreign(path: Path) -> None:
     opens the file for writing, so that nothing of it is changed."""
     if not path.exists() or path.stat().st_size == 0:
         return
-    with path.open("rb") as file:
-        header = file.read(100)
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise Damaged(f"{path} cannot be read ({error.strerror}); check it or choose another data folder") from error
     if len(header) < 100 or not header.startswith(b"SQLite format 3\x00"):
         raise Damaged(f"{path} is not a database of this program, or its beginning is damaged; restore a backup")
     application = int.from_bytes(header[68:72], "big")

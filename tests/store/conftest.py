@@ -20,8 +20,9 @@ PUMP = Table(
     summary=("litres", "place"),
 )
 PART = Table("part", [Column("pump_id", references="pump(id)"), Column("name", "TEXT")])
+LETTER = Table("letter", [Column("text", "BLOB")])  # no trigger and no key of another table: see test_full.py
 WORDS = Text("pump_words", ("name", "notes"))
-TABLES = [PUMP, PART, BLOB, BLOB_PIECE]
+TABLES = [PUMP, PART, LETTER, BLOB, BLOB_PIECE]
 
 # Rows without end: what runs until something stops it.
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT "

@@ -4,6 +4,8 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+
 from server.store.database import Store
 from server.store.schema import VERSION
 from server.store.transaction import Transaction
@@ -59,10 +61,8 @@ def test_a_failed_write_does_not_count(store: Store) -> None:
         tx.insert(PUMP, {"name": "p"})
         raise ValueError
 
-    try:
+    with pytest.raises(ValueError):
         store.write(failing)
-    except ValueError:
-        pass
     assert store.read(_summary) == {}
 
 

@@ -109,9 +109,23 @@ def test_a_callback_that_raises_does_not_stop_the_writer(store: Store) -> None:
     assert add_pump(store, "next") == 1
 
 
-def test_a_write_inside_a_write_is_a_bug_that_says_so(store: Store) -> None:
-    with pytest.raises(RuntimeError, match="pass the transaction along"):
-        store.write(lambda tx: store.write(lambda inner: None))
+def test_a_write_inside_a_write_is_a_part_of_it(store: Store) -> None:
+    def outer(tx: Transaction) -> list[str]:
+        tx.insert(PUMP, {"name": "outer"})
+        store.write(lambda inner: inner.insert(PUMP, {"name": "inner"}))
+        return names(store)
+
+    assert store.write(outer) == ["outer", "inner"]  # a read inside sees what was done so far
+
+
+def test_a_write_inside_a_failing_write_leaves_nothing(store: Store) -> None:
+    def outer(tx: Transaction) -> None:
+        store.write(lambda inner: inner.insert(PUMP, {"name": "inner"}))
+        raise Conflict("no")
+
+    with pytest.raises(Conflict):
+        store.write(outer)
+    assert names(store) == []
 
 
 def test_a_full_queue_asks_to_come_back(opened: Callable[..., Store]) -> None:

@@ -1,0 +1,157 @@
+"""Migrations: run once and in order, each wholly or not at all, with a copy of the file made before."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from server.store import migrations, schema
+from server.store.database import Store
+from tests.store.conftest import TABLES, WORDS, add_pump, names
+
+ROOT = Path(__file__).resolve().parents[2]
+Add = Callable[[str, str], None]
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
+    """Adds a migration by name and body of `up(tx)`."""
+    folder = tmp_path / "migrations"
+    folder.mkdir()
+    monkeypatch.setattr(migrations, "__path__", [str(folder)])
+    added: list[str] = []
+
+    def add_one(name: str, body: str) -> None:
+        (folder / f"{name}.py").write_text("def up(tx):\n" + textwrap.indent(body, "    ") + "\n")
+        added.append(f"{migrations.__name__}.{name}")
+
+    yield add_one
+    for each in added:
+        sys.modules.pop(each, None)
+
+
+def _open(path: Path) -> Store:
+    return schema.open_store(path, TABLES, [WORDS])
+
+
+def _old(path: Path) -> None:
+    """A file from before the migrations."""
+    store = _open(path)
+    add_pump(store, "old")
+    store.close()
+
+
+def _copies(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{path.name}.before-*"))
+
+
+def _applied(store: Store) -> list[str]:
+    return [row[0] for row in store.read(lambda tx: tx.find(schema.MIGRATION))]
+
+
+def test_a_migration_runs_once(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_0900_mark", "tx.connection.execute(\"UPDATE pump SET name = name || '!'\")")
+    for _ in range(3):
+        store = _open(path)
+        assert names(store) == ["old!"] and _applied(store) == ["20270101_0900_mark"]
+        store.close()
+    assert len(_copies(path)) == 1
+
+
+def test_migrations_run_in_the_order_of_their_names(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270201_b", "tx.connection.execute(\"UPDATE pump SET name = name || ' b'\")")
+    add("20270101_a", "tx.connection.execute(\"UPDATE pump SET name = name || ' a'\")")
+    store = _open(path)
+    assert names(store) == ["old a b"]
+    store.close()
+
+
+def test_a_later_migration_runs_alone(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_a", "tx.connection.execute(\"UPDATE pump SET name = name || ' a'\")")
+    _open(path).close()
+    add("20270201_b", "tx.connection.execute(\"UPDATE pump SET name = name || ' b'\")")
+    store = _open(path)
+    assert names(store) == ["old a b"]
+    store.close()
+
+
+def test_a_new_file_has_nothing_to_migrate_and_remembers_that(path: Path, add: Add) -> None:
+    add("20270101_a", "raise RuntimeError('ran on a new file')")
+    store = _open(path)
+    assert _applied(store) == ["20270101_a"] and _copies(path) == []
+    store.close()
+
+
+def test_a_copy_from_before_is_left_beside_the_file(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_a", "tx.connection.execute('DELETE FROM pump')")
+    _open(path).close()
+    (copy,) = _copies(path)
+    assert copy.stat().st_mode & 0o077 == 0
+    migrations.__path__ = []
+    store = _open(copy)
+    assert names(store) == ["old"] and store.check() == []
+    store.close()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_a", "tx.connection.execute('DELETE FROM pump')\nraise RuntimeError('half way')")
+    with pytest.raises(RuntimeError, match="half way"):
+        _open(path)
+    migrations.__path__ = []
+    store = _open(path)
+    assert names(store) == ["old"] and _applied(store) == [] and store.check() == []
+    store.close()
+
+
+def test_an_earlier_migration_stays_when_a_later_one_fails(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_a", "tx.connection.execute(\"UPDATE pump SET name = 'a'\")")
+    add("20270201_b", "tx.connection.execute('DELETE FROM pump')\nraise RuntimeError('half way')")
+    with pytest.raises(RuntimeError):
+        _open(path)
+    migrations.__path__ = []
+    store = _open(path)
+    assert names(store) == ["a"] and _applied(store) == ["20270101_a"]
+    store.close()
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from server.store import migrations, schema
+from tests.store.conftest import TABLES, WORDS
+migrations.__path__ = [sys.argv[2]]
+schema.open_store(Path(sys.argv[1]), TABLES, [WORDS])
+"""
+
+
+@pytest.mark.parametrize("statement", range(4))
+def test_a_migration_killed_at_any_statement_leaves_the_old_state(path: Path, add: Add, statement: int) -> None:
+    _old(path)
+    steps = [
+        "tx.connection.execute('CREATE TABLE tank (id INTEGER PRIMARY KEY)')",
+        "tx.connection.execute('DELETE FROM pump')",
+        "tx.connection.execute('ALTER TABLE pump ADD COLUMN sold INTEGER')",
+    ]
+    steps.insert(statement, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    add("20270101_a", "\n".join(steps))
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(path), str(path.parent / "migrations")], cwd=ROOT, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+    )  # fmt: skip
+    assert ended.returncode == -9, ended.stderr
+    migrations.__path__ = []
+    store = _open(path)
+    assert names(store) == ["old"] and _applied(store) == [] and store.check() == []
+    tables = store.read(lambda tx: tx.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tank'").fetchall())
+    assert tables == []
+    store.close()

@@ -1,0 +1,154 @@
+"""What is additive is added at start; a file that needs nothing is not written to."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from server.store import schema
+from server.store.blobs import BLOB, BLOB_PIECE
+from server.store.database import Store
+from server.store.fulltext import Text
+from server.store.tables import Column, Index, Table
+from tests.store.conftest import PART, PUMP, TABLES, WORDS, add_pump
+
+
+def _opened(path: Path, tables: Iterable[Table] = TABLES, texts: Iterable[Text] = (WORDS,)) -> Store:
+    return schema.open_store(path, tables, texts)
+
+
+def _objects(store: Store) -> set[str]:
+    text = "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    return {row[0] for row in store.read(lambda tx: tx.connection.execute(text).fetchall())}
+
+
+def _with(table: Table, **parts: object) -> Table:
+    """The table, declared otherwise."""
+    own = {
+        "columns": table.columns, "indexes": table.indexes, "key": table.key, "bumps": table.bumps,
+        "summary": table.summary,
+    }  # fmt: skip
+    return Table(table.name, **{**own, **parts})  # type: ignore[arg-type]
+
+
+def test_a_new_file_holds_all_that_is_declared(path: Path) -> None:
+    store = _opened(path)
+    expected = {"pump", "part", "pump_summary", "pump_by_name", "pump_words", "pump_summary_update", "meta"}
+    assert expected <= _objects(store)
+    assert store.read(lambda tx: schema.problems(tx, TABLES, [WORDS])) == []
+    assert store.check() == []
+    store.close()
+
+
+def test_an_unchanged_file_is_not_written(path: Path) -> None:
+    store = _opened(path)
+    add_pump(store, "stays")
+    store.close()
+    before = path.read_bytes()
+    store = _opened(path)
+    log = path.with_name(f"{path.name}-wal")
+    assert not log.exists() or log.stat().st_size == 0
+    store.close()
+    assert path.read_bytes() == before
+
+
+def test_a_new_table_is_added(path: Path) -> None:
+    _opened(path, [PUMP, BLOB, BLOB_PIECE]).close()
+    store = _opened(path)
+    assert store.write(lambda tx: tx.insert(PART, {"pump_id": tx.insert(PUMP, {"name": "p"}), "name": "seal"})) == 1
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (Column("price"), 0),
+        (Column("price", default=7), 7),
+        (Column("maker", "TEXT"), ""),
+        (Column("maker", "TEXT", default="O'Neill"), "O'Neill"),
+        (Column("weight", "REAL", default=1.5), 1.5),
+        (Column("photo", "BLOB"), b""),
+        (Column("sold_at", null=True), None),
+        (Column("extra", "ANY", null=True), None),
+        (Column("code", "TEXT", nocase=True), ""),
+    ],
+)
+def test_a_new_column_is_added_with_its_initial_value(path: Path, column: Column, value: object) -> None:
+    store = _opened(path)
+    id = add_pump(store, "old")
+    store.close()
+    wider = _with(PUMP, columns=[*PUMP.columns, column])
+    store = _opened(path, [wider])
+    row = store.read(lambda tx: tx.get(wider, id))
+    assert row is not None and row[wider.position[column.name]] == value and row[1] == "old"
+    store.close()
+
+
+def test_indexes_are_added_changed_and_dropped(path: Path) -> None:
+    store = _opened(path)
+    store.close()
+    other = _with(PUMP, indexes=[Index(("litres", "place"), "the largest of a place", where="litres > 0")])
+    store = _opened(path, [other])
+    assert "pump_by_litres_place" in _objects(store) and "pump_by_name" not in _objects(store)
+    store.close()
+    unique = _with(PUMP, indexes=[Index(("litres", "place"), "one of a size at a place", unique=True)])
+    store = _opened(path, [unique])
+    add_pump(store, "first", litres=1)
+    with pytest.raises(Exception, match="UNIQUE"):
+        add_pump(store, "second", litres=1)
+    store.close()
+
+
+def test_a_summary_declared_later_counts_what_is_there(path: Path) -> None:
+    plain = _with(PUMP, summary=())
+    store = _opened(path, [plain])
+    for litres in (1, 1, 2):
+        add_pump(store, "p", litres=litres)
+    store.close()
+    store = _opened(path, [PUMP])
+    assert store.read(lambda tx: tx.find(PUMP.summary_table)) == [(1, "cellar", 2), (2, "cellar", 1)]
+    store.close()
+
+
+def test_a_summary_by_other_columns_is_counted_anew(path: Path) -> None:
+    store = _opened(path)
+    for litres in (1, 1, 2):
+        add_pump(store, "p", litres=litres)
+    store.close()
+    by_place = _with(PUMP, summary=("place",))
+    store = _opened(path, [by_place])
+    add_pump(store, "q", place="roof")
+    assert store.read(lambda tx: tx.find(by_place.summary_table)) == [("cellar", 3), ("roof", 1)]
+    store.close()
+
+
+def test_triggers_that_are_declared_no_more_are_dropped(path: Path) -> None:
+    _opened(path).close()
+    bare = _with(PUMP, bumps={}, summary=())
+    store = _opened(path, [bare])
+    assert not [name for name in _objects(store) if name.endswith(("_insert", "_update", "_delete"))]
+    add_pump(store, "p")
+    store.close()
+
+
+def test_a_new_full_text_index_is_added(path: Path) -> None:
+    _opened(path, texts=[]).close()
+    store = _opened(path)
+    assert "pump_words" in _objects(store)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DROP TABLE part", "table part is missing"),
+        ("DROP INDEX pump_by_name", "index pump_by_name is missing"),
+        ("ALTER TABLE part DROP COLUMN name", "column part.name is missing"),
+        ("DROP TABLE pump_words", "full-text index pump_words is missing"),
+    ],
+)
+def test_what_the_file_lacks_is_told(path: Path, statement: str, problem: str) -> None:
+    store = _opened(path)
+    store.write(lambda tx: tx.connection.execute(statement))
+    assert problem in store.read(lambda tx: schema.problems(tx, TABLES, [WORDS]))
+    store.close()

@@ -1,0 +1,55 @@
+"""Statements are compiled once per shape, and the memory of shapes is bounded."""
+
+import peewee
+
+from server.store.database import Store
+from server.store.statements import MAX_STATEMENTS, StatementCache, compile_statement, in_list, slot
+from tests.store.conftest import PUMP, add_pump
+
+TABLE = PUMP.sql
+
+
+def test_a_shape_is_built_once() -> None:
+    cache, built = StatementCache(), []
+
+    def build() -> peewee.Query:
+        built.append(1)
+        return TABLE.select(TABLE.id).where(TABLE.litres == slot(0))
+
+    statements = {id(cache.get(("by litres",), build)) for _ in range(5)}
+    assert len(statements) == 1 and len(built) == 1
+
+
+def test_the_memory_of_shapes_is_bounded() -> None:
+    cache = StatementCache(limit=10)
+    for number in range(1000):
+        cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
+        assert len(cache._statements) <= 10
+    assert MAX_STATEMENTS <= 10_000
+
+
+def test_values_go_where_their_slots_stand() -> None:
+    query = TABLE.select(TABLE.id).where(TABLE.name == slot(1), TABLE.litres == slot(0), TABLE.place == "roof")
+    assert list(compile_statement(query).bind((5, "p"))) == ["p", 5, "roof"]
+
+
+def test_a_slot_may_stand_twice() -> None:
+    query = TABLE.select(TABLE.id).where((TABLE.name == slot(0)) | (TABLE.place == slot(0)))
+    assert list(compile_statement(query).bind(("x",))) == ["x", "x"]
+
+
+def test_text_of_users_is_never_part_of_a_statement(store: Store) -> None:
+    for name in ("'; DROP TABLE pump; --", '"', "\x00", "%_*", "Robert'); --", "😀"):
+        id = add_pump(store, name)
+        assert store.read(lambda tx, name=name: tx.find(PUMP, name=name))[0][0] == id
+        assert store.read(lambda tx, id=id: tx.get(PUMP, id))[1] == name
+
+
+def test_a_list_of_any_length_is_one_shape(store: Store) -> None:
+    ids = [add_pump(store, f"pump {number}") for number in range(5)]
+    size = len(store.statements._statements)
+    for wanted in (ids, ids[:1], ids[1:4]):
+        assert [row[0] for row in store.read(lambda tx, wanted=wanted: tx.get_many(PUMP, wanted))] == wanted
+    assert len(store.statements._statements) == size + 1
+    assert store.read(lambda tx: tx.get_many(PUMP, [])) == []
+    assert "json_each" in compile_statement(TABLE.select(TABLE.id).where(in_list(TABLE.id, slot(0)))).sql
