@@ -57,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _command(commands: Any, name: str, help: str, run: Any, description: str = "") -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(name, help=help, description=description or help)
+def _command(commands: Any, name: str, about: str, run: Any, description: str = "") -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
     made.set_defaults(run=run)
     made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
     return made

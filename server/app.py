@@ -1,4 +1,4 @@
-"""Builds, starts and stops one service: store, registry, scheduler, HTTP server. The one place that joins the layers."""
+"""Builds, starts and stops one service: store, registry, scheduler, HTTP server. Here the layers are joined."""
 
 import asyncio
 import importlib
@@ -93,7 +93,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            raise Damaged(f"the data folder {folder} cannot be written; check its permissions or choose another (--data)")
+            raise Damaged(f"the data folder {folder} cannot be written; check it or choose another (--data)")
         probe = folder / ".writable"
         probe.touch()
         probe.unlink()
@@ -250,7 +250,7 @@ def check(settings: Settings) -> list[str]:
     """Problems of the database file of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
     path = Path(settings.data) / DATABASE
     if not path.exists():
-        raise Damaged(f"there is no database in {path.parent}; start the server once, or choose another folder (--data)")
+        raise Damaged(f"there is no database in {path.parent}; start the server once, or choose another (--data)")
     schema.refuse_foreign(path)
     registry = record_types.load()
     store = Store(path, read_seconds=3600)

@@ -1,4 +1,4 @@
-"""What an operation is done in: who asks, when, on which service. Small, frozen, handed down; there is no global state."""
+"""What an operation is done in: who asks, when, on which service. Frozen and handed down; there is no global state."""
 
 from dataclasses import dataclass, replace
 from datetime import tzinfo

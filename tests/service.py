@@ -16,7 +16,9 @@ PASSWORD = "correct horse battery"
 MOVED = "import sys; from server import __main__ as p, clock; clock.forward({}); sys.exit(p.main(sys.argv[1:]))"
 
 
-def command(*arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any):
+def command(
+    *arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[bytes]:
     """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
     return subprocess.run(
         [sys.executable, "-m", "server", *arguments, "--data", str(data)],

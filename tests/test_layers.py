@@ -15,7 +15,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "errors",
-        "clock settings log context events markup outbound resources times",
+        "passwords clock settings log context events markup outbound resources times",
         "store mail kata template",
         "search",
         "fields",

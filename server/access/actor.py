@@ -18,8 +18,8 @@ APP = "svc.contexts.app"
 class Actor:
     """A worker, or the service itself.
 
-    privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be read,
-    None for all."""
+    privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be
+    read, None for all."""
 
     context: str
     id: int

@@ -204,7 +204,7 @@ class Rules:
 
 def _behind(column: Any, record_type: RecordType, condition: Condition) -> Condition:
     """The column holds the id of a record that answers the condition."""
-    table = peewee.Table(record_type.uri, record_type.table.names)
+    table: Any = peewee.Table(record_type.uri, record_type.table.names)
 
     def build(at: Any) -> Any:
         return column.in_(table.select(table.id).where(condition.build(at)))

@@ -30,7 +30,7 @@ def log(
         links.setdefault("actor", f"ctx://{actor.context}:{actor.id}")
     if id and "target" in values:
         links.setdefault("target", f"ctx://{context}:{id}")
-    params = {"message": POINTS[point].pattern, "variables": values, "urls": links}
+    params: dict[str, object] = {"message": POINTS[point].pattern, "variables": values, "urls": links}
     entry = writing.tx.insert(_type(writing, "activity_log").table, _type(writing, "activity_log").row_values({
         "activity_point": point,
         "actor__context": actor.context,

@@ -7,6 +7,7 @@ from server.access import tokens
 from server.context import Context
 from server.desk.first_start import APP_NAME
 from server.errors import AdminOnly, Invalid, NotFound, nearest
+from server.records.parts import Record
 from server.records.shared.scopes import parse
 from server.store.transaction import Transaction
 
@@ -67,7 +68,7 @@ def worker_with_email(ctx: Context, email: str) -> int:
     return ctx.service.store.read(read)
 
 
-def _app(ctx: Context, tx: Transaction, app_id: int) -> dict[str, object]:
+def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
     record_type = ctx.service.registry.type("oauth_app")
     row = tx.get(record_type.table, app_id) if app_id else tx.first(record_type.table, name=APP_NAME)
     if row is None:

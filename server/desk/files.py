@@ -1,9 +1,12 @@
-"""Attachments: uploaded, and given out with what a browser needs to treat them safely. Source: Endpoints, Attachments."""
+"""Attachments: uploaded, and given out with what a browser needs to treat them safely.
+
+Source: Endpoints, Attachments."""
 
 import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from server.access.rules import Rules
@@ -66,13 +69,15 @@ def pieces(ctx: Context, file: StoredFile, start: int, end: int) -> Iterator[byt
     place = start
     while place < end:
         stop = min((place // blobs.PIECE_BYTES + 1) * blobs.PIECE_BYTES, end)
-        piece = ctx.service.store.read(
-            lambda tx, place=place, stop=stop: b"".join(blobs.pieces(tx, file.blob_id, place, stop))
-        )
+        piece = ctx.service.store.read(partial(_read_piece, file.blob_id, place, stop))
         if not piece:
             return
         yield piece
         place += len(piece)
+
+
+def _read_piece(blob_id: int, start: int, end: int, tx: Transaction) -> bytes:
+    return b"".join(blobs.pieces(tx, blob_id, start, end))
 
 
 def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str, Any]:

@@ -25,7 +25,9 @@ def own_context(service: Service) -> Context:
 
 
 def prepare(ctx: Context) -> None:
-    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once. Source: ours."""
+    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once.
+
+    Source: ours."""
     ctx.service.store.write(lambda tx: _prepare(ctx, tx))
 
 

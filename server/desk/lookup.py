@@ -31,10 +31,10 @@ class RecordLookup:
         if record_type is None:
             return False
         table = record_type.table.sql
-        return (
-            self._tx.value(("exists", record_type.uri), lambda: table.select(table.id).where(table.id == slot(0)), (id,))
-            is not None
+        found = self._tx.value(
+            ("exists", record_type.uri), lambda: table.select(table.id).where(table.id == slot(0)), (id,)
         )
+        return found is not None
 
     def reference(self, target: str, text: str) -> int | None:
         """`svc:<type>:<id or lookup value>`; the type must be the target."""

@@ -10,6 +10,7 @@ from server import times
 from server.access.rules import Rules
 from server.context import Context
 from server.desk.dictionary import Dictionaries, paths
+from server.desk.subtotals import subtotals
 from server.desk.writing import Writer
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.records.base import RecordType
@@ -18,7 +19,6 @@ from server.search.ast import Query
 from server.search.compile import Scope
 from server.search.parser import parse
 from server.search.select import search as compile_search
-from server.desk.subtotals import subtotals
 from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
@@ -89,8 +89,8 @@ def update(ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str 
 def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
     """Update the one record that `query` finds among those the caller may read, or create it.
 
-    Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query that
-    cannot be understood, Required for none. Source: Records, Upsert."""
+    Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
+    that cannot be understood, Required for none. Source: Records, Upsert."""
     record_type = _offering(ctx, uri, "create")
     if not query.strip():
         raise Required("query is required: a search that finds the record to update", field="query")

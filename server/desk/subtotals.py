@@ -81,7 +81,8 @@ def _plain(search: Search, found: Filter) -> list[dict[str, Any]]:
         ])
     if isinstance(found, FlagFilter):
         return _ordered([
-            {"label": "Yes" if value else "No", "hits": hits, "key": value} for value, hits in _by_column(search, column)
+            {"label": "Yes" if value else "No", "hits": hits, "key": value}
+            for value, hits in _by_column(search, column)
         ])
     if search.record_type.uri == "ticket" and column == "group_id":
         return _groups_and_buckets(search)

@@ -1,4 +1,4 @@
-"""The one way that records are created, changed and deleted: REST, mail, packages and the command line come through here.
+"""The one way that records are created, changed and deleted: REST, mail and the command line come through here.
 
 Everything happens inside one write transaction: values are read and checked, hooks run, the row, its custom values,
 links and files are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
@@ -214,9 +214,9 @@ class Writer:
             blank_ok = getattr(field, "blank_ok", False)
             if old is None and not given:
                 raise Required(f"{name} is required", field=name)
-            if given and not blank_ok:
-                if all(self._field(record_type, each).is_blank(sent[each]) for each in given):
-                    raise Required(f"{given[0]} must not be empty", field=given[0])
+            is_blank = all(self._field(record_type, each).is_blank(sent[each]) for each in given)
+            if given and is_blank and not blank_ok:
+                raise Required(f"{given[0]} must not be empty", field=given[0])
 
     def _check_unique(self, change: Change) -> None:
         for name, field in change.type.fields.items():
@@ -236,11 +236,14 @@ class Writer:
     def _require_finished(self, change: Change) -> None:
         """After `prepare`, every required column must hold something, whoever creates the record."""
         for name, field in change.type.fields.items():
-            if field.required and field.stored and not getattr(field, "blank_ok", False):
-                if change.value(name) in ("", None) or (field.type == "id" and not getattr(field, "zero_ok", False)
-                                                        and not field.auto and change.value(name) == 0):
-                    if not getattr(field, "target_from", ""):
-                        raise Required(f"{name} is required", field=name)
+            if not field.required or not field.stored or getattr(field, "blank_ok", False):
+                continue
+            if getattr(field, "target_from", ""):
+                continue  # what it points to may be the app, whose id is 0
+            value = change.value(name)
+            is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
+            if value in ("", None) or is_no_id:
+                raise Required(f"{name} is required", field=name)
 
     def _stored_change(self, record_type: RecordType, old: Record | None, values: dict[str, Any]) -> Change:
         new = {name: value for name, value in values.items() if name in record_type.initial}

@@ -8,7 +8,7 @@ from server.fields.base import Field, Intake, as_text
 
 
 class Timestamp(Field):
-    """An instant as Unix seconds; 0 and blank are none. Words are read in the caller's zone, when the request arrives."""
+    """An instant as Unix seconds; 0 and blank are none. Words are read in the caller's zone as the request arrives."""
 
     type = "timestamp"
     kind = "INTEGER"

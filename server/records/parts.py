@@ -136,10 +136,14 @@ class Change:
 class Caller(Protocol):
     """Who acts: a worker, or the service itself (worker_id 0, is_admin)."""
 
-    context: str
-    id: int
-    is_admin: bool
-    timezone: str
+    @property
+    def context(self) -> str: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def is_admin(self) -> bool: ...
+    @property
+    def timezone(self) -> str: ...
 
 
 class Writing(Protocol):
@@ -147,7 +151,9 @@ class Writing(Protocol):
 
     tx: "Transaction"
     now: int
-    actor: Caller
+
+    @property
+    def actor(self) -> Caller: ...
 
     def record(self, uri: str, id: int) -> Record | None:
         """The record, whoever may read it; None when there is none."""
@@ -194,7 +200,9 @@ class Shown(Protocol):
 
     tx: "Transaction"
     now: int
-    actor: Caller
+
+    @property
+    def actor(self) -> Caller: ...
 
     def url(self, type: "RecordType", record: Record) -> str:
         """The absolute address of a record's page."""

@@ -4,7 +4,7 @@ A uri wins over another type's alias; singular and plural, aliases and full cont
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 
 from server.errors import NotFound, nearest
@@ -31,7 +31,7 @@ class Registry:
         for each in self._by_uri.values():
             each.bind(self)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[RecordType]:
         return iter(self._by_uri.values())
 
     def find(self, name: str) -> RecordType | None:
@@ -78,9 +78,9 @@ def load() -> Registry:
     found = []
     for module in load_all(records):
         for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__:
-                if value.uri:
-                    found.append(value())
+            is_type = isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__
+            if is_type and value.uri:
+                found.append(value())
     return Registry(found)
 
 

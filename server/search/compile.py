@@ -103,8 +103,9 @@ def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Conditi
 def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:
     found = record_type.filter_named(term.field, scope)
     if found is None:
+        known = nearest(term.field, record_type.filter_names())
         raise BadQuery(
-            f"'{term.field[:80]}' is not a filter of {record_type.uri}{nearest(term.field, record_type.filter_names())}",
+            f"'{term.field[:80]}' is not a filter of {record_type.uri}{known}",
             position=term.position,
             field=term.field,
         )

@@ -1,7 +1,7 @@
 """Conditions: the meaning of search terms as shapes with values, from which statements are composed once.
 
 A condition's `key` tells its shape apart from all others, `values` fill its slots, and `build(at)` makes the peewee
-expression, where `at(i)` is the slot of its i-th value. Two terms that differ in their values only share one statement."""
+expression, where `at(i)` is the slot of its i-th value. Terms that differ in their values only share a statement."""
 
 import json
 from collections.abc import Callable, Hashable, Sequence
@@ -79,7 +79,7 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
     def build(at: At) -> Any:
         whole = None
         for part, start in zip(parts, starts, strict=True):
-            piece = part.build(lambda index, start=start: at(start + index))
+            piece = part.build(_shifted(at, start))
             if whole is None:
                 whole = piece
             else:
@@ -90,6 +90,10 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
     for part in parts:
         columns = None if columns is None or part.columns is None else columns | part.columns
     return Condition((operator, *(part.key for part in parts)), tuple(values), build, columns)
+
+
+def _shifted(at: At, start: int) -> At:
+    return lambda index: at(start + index)
 
 
 def equals(column: Any, value: Any) -> Condition:

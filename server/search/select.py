@@ -110,9 +110,9 @@ class Search:
         return [*terms, self.record_type.column("id").asc()]
 
 
-def stand_in(table: Table, summary: Table) -> peewee.Table:
+def stand_in(table: Table, summary: Table) -> Any:
     """The summary under the identity of its table: a condition made for the table's columns fits it as it is."""
-    counts = peewee.Table(summary.name, summary.names)
+    counts: Any = peewee.Table(summary.name, summary.names)
     counts._hash = table.sql._hash
     return counts
 

@@ -2,6 +2,7 @@
 
 Not for what the tables hold: whoever opens a store hands their declarations to schema.synchronize."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -203,10 +204,8 @@ class Store:
     def checkpoint(self) -> None:
         """Fold the write-ahead log back into the file."""
         connection = self._connections[0]
-        try:
+        with contextlib.suppress(apsw.BusyError):  # a reader still looks at it; the next start folds it back
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except apsw.BusyError:
-            pass  # a reader still looks at it; the next start folds it back
 
     def close(self) -> None:
         """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable."""

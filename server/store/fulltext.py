@@ -33,7 +33,7 @@ class Text:
     columns: tuple[str, ...]
 
     @property
-    def sql(self) -> peewee.Table:
+    def sql(self) -> Any:
         return peewee.Table(self.name, ("rowid", self.name, *self.columns))
 
 

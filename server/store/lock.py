@@ -1,4 +1,4 @@
-"""One server to a data folder: a lock on a file in it, which the system releases when the process ends, however it ends."""
+"""One server to a data folder: a lock on a file in it, which the system releases when the process ends."""
 
 import os
 from pathlib import Path

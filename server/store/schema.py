@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -51,7 +52,7 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -
     if due and not is_new:
         copy_before_migration(store)
     for name, module in due:
-        store.write(lambda tx, name=name, module=module: _migrate(tx, name, None if is_new else module))
+        store.write(partial(_migrate, name, None if is_new else module))
     if store.read(lambda tx: _differs(tx, tables, texts)):
         store.write(lambda tx: _add_missing(tx, tables, texts))
         store.statements.forget()
@@ -133,7 +134,8 @@ def refuse_foreign(path: Path) -> None:
 
 def _refuse_newer(tx: Transaction) -> None:
     """The header may be behind the log, so SQLite is asked too."""
-    number = tx.connection.execute("PRAGMA user_version").fetchone()[0]
+    row = tx.connection.execute("PRAGMA user_version").fetchone()
+    number = int(row[0]) if row else 0
     if number > SCHEMA_NUMBER:
         raise Damaged(f"{tx.store.path} was written by a newer version of this program; start that version")
 
@@ -151,7 +153,7 @@ def all_migrations() -> list[tuple[str, ModuleType]]:
     return [(name, importlib.import_module(f"{migrations.__name__}.{name}")) for name in names]
 
 
-def _migrate(tx: Transaction, name: str, module: ModuleType | None) -> None:
+def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:
     """Run one migration and note it; a new file has nothing to migrate and only notes it."""
     for table in (META, MIGRATION):
         tx.connection.execute(_create_text(table))
@@ -169,7 +171,7 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
             execute(f'DROP TABLE IF EXISTS "{table.summary_table.name}"')
     filled = [_add_table(tx, table) for table in _with_summaries(tables)]
     wanted = dict(trigger for table in tables for trigger in _triggers(table))
-    present = dict(execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'").fetchall())
+    present = {row[0]: row[1] for row in execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'")}
     for name in present.keys() - wanted.keys():
         execute(f'DROP TRIGGER "{name}"')
     for name, text in wanted.items():
@@ -186,9 +188,9 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
                 f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
                 f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
             )
-    for text in texts:
-        if not _columns(tx, text.name):
-            execute(fulltext.create_text(text))
+    for index in texts:
+        if not _columns(tx, index.name):
+            execute(fulltext.create_text(index))
     tx.put(META, {"name": "schema", "value": _fingerprint(tables, texts)})
 
 
@@ -206,11 +208,10 @@ def _add_table(tx: Transaction, table: Table) -> str | None:
         for column in table.columns:
             if column.name not in present:
                 tx.connection.execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_column_text(column)}')
-    indexes = dict(
-        tx.connection.execute(
-            "SELECT name, sql FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL", (table.name,)
-        ).fetchall()
+    found = tx.connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL", (table.name,)
     )
+    indexes = {row[0]: row[1] for row in found}
     wanted = dict(_index_texts(table))
     for name in indexes.keys() - wanted.keys():
         tx.connection.execute(f'DROP INDEX "{name}"')
@@ -272,11 +273,8 @@ def _triggers(table: Table) -> list[tuple[str, str]]:
         of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
         for moment, when in (("insert", "INSERT"), ("update", f"UPDATE{of}"), ("delete", "DELETE")):
             name = f"{table.name}_{version}_{moment}"
-            texts.append((
-                name,
-                f'CREATE TRIGGER "{name}" AFTER {when} ON "{table.name}" BEGIN '
-                f"UPDATE version SET value = value + 1 WHERE name = '{version}'; END",
-            ))
+            count = f"UPDATE version SET value = value + 1 WHERE name = '{version}';"
+            texts.append((name, f'CREATE TRIGGER "{name}" AFTER {when} ON "{table.name}" BEGIN {count} END'))
     if table.summary:
         texts += _summary_triggers(table)
     return texts
@@ -295,12 +293,9 @@ def _summary_triggers(table: Table) -> list[tuple[str, str]]:
     )
     changed = " OR ".join(f'NEW."{name}" <> OLD."{name}"' for name in columns)
     name = f"{table.name}_summary"
+    moved = f"UPDATE OF {listed} ON \"{table.name}\" WHEN {changed}"
     return [
         (f"{name}_insert", f'CREATE TRIGGER "{name}_insert" AFTER INSERT ON "{table.name}" BEGIN {more} END'),
-        (
-            f"{name}_update",
-            f'CREATE TRIGGER "{name}_update" AFTER UPDATE OF {listed} ON "{table.name}" WHEN {changed} '
-            f"BEGIN {less} {more} END",
-        ),
+        (f"{name}_update", f'CREATE TRIGGER "{name}_update" AFTER {moved} BEGIN {less} {more} END'),
         (f"{name}_delete", f'CREATE TRIGGER "{name}_delete" AFTER DELETE ON "{table.name}" BEGIN {less} END'),
     ]

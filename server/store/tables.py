@@ -69,8 +69,8 @@ class Table:
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
-    def sql(self) -> peewee.Table:
-        """The table for composing statements."""
+    def sql(self) -> Any:
+        """The table for composing statements; a peewee.Table, whose columns are attributes that no checker knows."""
         return peewee.Table(self.name, self.names)
 
     @cached_property

@@ -27,7 +27,7 @@ IDLE_CHECKPOINT_SECONDS = 2.0
 
 
 class Pending:
-    """A write that waits for its turn. `done` is called once, on the writer's thread, when `error` or `result` is set."""
+    """A write that waits for its turn. `done` is called once, on the writer's thread, with `error` or `result` set."""
 
     __slots__ = ("write", "done", "result", "error", "callbacks", "statements")
 
@@ -147,9 +147,7 @@ class Writer:
             return True
         for pending in group:
             if not self._run_one(pending) and not connection.in_transaction:
-                if alone or len(group) == 1:
-                    return True
-                return False
+                return alone or len(group) == 1
         try:
             connection.execute("COMMIT")
         except apsw.Error as error:

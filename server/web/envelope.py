@@ -1,4 +1,4 @@
-"""Answers as JSON bytes: the payload's keys at the top level beside the envelope's. Source: ours, shape of the API family."""
+"""Answers as JSON bytes: the payload's keys at the top level, beside the envelope's. Source: ours."""
 
 import json
 from typing import Any

@@ -75,7 +75,8 @@ class RestSite(Site):
             raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
         allow = _allow(endpoints)
         if request.method == "OPTIONS":
-            return _OPTIONS, Call(self._context(grant, request, now, steps), allow, arguments, Params({}), request.headers)
+            ctx = self._context(grant, request, now, steps)
+            return _OPTIONS, Call(ctx, allow, arguments, Params({}), request.headers)
         method = "GET" if request.method == "HEAD" else request.method
         assert below is not None
         each = endpoints.get(method)

@@ -23,9 +23,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is small
-    runs on the writer itself, as a part of its transaction. path: below /rest/, without
-    `.json`; `{id}` and `{uri}` are arguments. is_small: whether a call may run on the writer. size: how large its body may be: body, mail or file."""
+    """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
+    small runs on the writer itself, as a part of its transaction. is_small: whether a call may.
+    path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be."""
 
     method: str
     path: str

@@ -1,8 +1,8 @@
-"""The front door: HTTP requests in, answers out. Below the framework's RequestHandler on purpose: its routing, cookies and
-templating cost more than our whole answer (`make bench` shows both).
+"""The front door: HTTP requests in, answers out. Below the framework's RequestHandler on purpose: its routing, cookies
+and templating cost more than our whole answer (`make bench` shows both).
 
-Small reads are answered on the event loop under a budget of database steps and start again on a thread when it runs out;
-everything else runs on a worker thread. Not for what endpoints do: that is web/rest/."""
+Small reads are answered on the event loop under a budget of database steps, and start again on a thread when it runs
+out; small writes go straight to the writer; everything else runs on a worker thread. Not for what endpoints do: that is web/rest/."""
 
 import asyncio
 import email.utils
@@ -165,6 +165,7 @@ class Exchange(HTTPMessageDelegate):
         self.limit = 0
         self.refusal: HelpdeskError | None = None
         self.is_closed = False
+        self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
         context = getattr(self.connection, "context", None)
@@ -307,7 +308,7 @@ class Exchange(HTTPMessageDelegate):
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request
         if answer.pieces is not None and request.method != "HEAD":
-            asyncio.ensure_future(self._stream(answer))
+            self.streaming = asyncio.ensure_future(self._stream(answer))
             return
         body, kind = answer.body, answer.content_type
         if answer.payload is not None:

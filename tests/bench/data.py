@@ -103,7 +103,8 @@ class _Loader:
             "ticket_id": ticket, "sender_id": sender, "created": created + place * 60, "content": content,
             "headers": f"Message-Id: {message_id}\nFrom: {sample.sender}\nSubject: {sample.subject}",
             "message_id": message_id, "storage_size": len(content),
-            "hash_header_message_id": hashlib.sha1(message_id.encode()).hexdigest(), "token": f"{sample.number}-{place}",
+            "hash_header_message_id": hashlib.sha1(message_id.encode()).hexdigest(),
+            "token": f"{sample.number}-{place}",
         })  # fmt: skip
         assert self.messages.text is not None
         fulltext.index(tx, self.messages.text, id, {"content": content, "header_from": sample.sender})

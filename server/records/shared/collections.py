@@ -142,7 +142,7 @@ def comment_count(record_type: "RecordType") -> "Loader":
             .group_by(comment.c.target_id),
             (record_type.context, ids_text(records)),
         )
-        counts = dict(rows)
+        counts = {row[0]: row[1] for row in rows}
         return {record["id"]: {"comment_count": counts.get(record["id"], 0)} for record in records}
 
     return load

@@ -139,7 +139,9 @@ def definitions(tx: "Transaction") -> Definitions:
 def _read_definitions(tx: "Transaction") -> Definitions:
     field = peewee.Table("custom_field")
     fieldset = peewee.Table("custom_fieldset")
-    sets = dict(tx.rows(("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name)))
+    sets = {row[0]: row[1] for row in tx.rows(
+        ("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name)
+    )}
     c = field.c
     rows = tx.rows(
         ("custom fields",),

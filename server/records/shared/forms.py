@@ -9,7 +9,7 @@ _FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>
 
 @dataclass(frozen=True)
 class Form:
-    """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: none was given."""
+    """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: no form."""
 
     type: str
     many: int

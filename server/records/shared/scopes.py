@@ -7,12 +7,9 @@ from typing import Any
 
 import yaml
 
-try:
-    from yaml import CSafeLoader as SafeLoader
-except ImportError:  # a build of PyYAML without its C part
-    from yaml import SafeLoader
-
 from server.errors import Invalid
+
+SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a build of PyYAML may lack its C part
 
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536

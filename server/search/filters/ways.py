@@ -27,7 +27,7 @@ class Own(Way):
     """The same record."""
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return "own"
 
 
@@ -38,7 +38,7 @@ class Behind(Way):
     column: str
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return ("behind", self.column)
 
     def build(self, table: "Table", inner: Any) -> Any:
@@ -53,7 +53,7 @@ class BehindContext(Way):
     context: str
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return ("behind", self.prefix, self.context)
 
     def build(self, table: "Table", inner: Any) -> Any:
@@ -71,7 +71,7 @@ class PointingHere(Way):
     only: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return ("here", self.other, self.column, self.only)
 
     def build(self, table: "Table", inner: Any) -> Any:
@@ -88,7 +88,7 @@ class Through(Way):
     only: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return ("through", self.between, self.own, self.other, self.only)
 
     def build(self, table: "Table", inner: Any) -> Any:
@@ -105,7 +105,7 @@ class First(Way):
     is_last: bool = False
 
     @property
-    def key(self) -> Any:  # type: ignore[override]
+    def key(self) -> Any:
         return ("first", self.other, self.column, self.only, self.is_last)
 
     def build(self, table: "Table", inner: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tokens made by administrators through the API. Ours: the specification has the token generator in the browser only."""
+"""Tokens made by administrators through the API. Ours: the specification has this in the browser only."""
 
 from typing import Any
 

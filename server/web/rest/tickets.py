@@ -7,6 +7,7 @@ from server.web.call import Call
 from server.web.rest.records import EXPAND
 from server.web.routes import Parameter, endpoint
 
+
 def is_small(call: Call) -> bool:
     """Plain text that is only saved: nothing to render, nothing to send after the commit."""
     params = call.params
