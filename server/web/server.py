@@ -2,7 +2,8 @@
 and templating cost more than our whole answer (`make bench` shows both).
 
 Small reads are answered on the event loop under a budget of database steps, and start again on a thread when it runs
-out; small writes go straight to the writer; everything else runs on a worker thread. Not for what endpoints do: that is web/rest/."""
+out; small writes go straight to the writer; everything else runs on a worker thread. Not for what endpoints do: that
+is web/rest/."""
 
 import asyncio
 import email.utils

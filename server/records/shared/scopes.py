@@ -9,8 +9,6 @@ import yaml
 
 from server.errors import Invalid
 
-SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a build of PyYAML may lack its C part
-
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536
 MAX_SCOPES = 200
@@ -68,7 +66,7 @@ def parse(text: str) -> dict[str, Scope]:
     if "<<" in text:
         raise _bad("merging with << is not supported")  # merged maps grow by powers
     try:
-        read = yaml.load(text, SafeLoader)
+        read = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise _bad(f"is not YAML{f' at line {mark.line + 1}' if mark else ''}") from None
