@@ -3,20 +3,23 @@ mail/spam.py. No score does anything by itself. Source: Mail, Spam score."""
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import peewee
 
+from server.context import Service
 from server.desk.writing import Writer
+from server.jobs.scheduler import periodic
 from server.mail import spam as bayes
-from server.records.base import Record
-from server.records.tickets.spam import GOOD, SPAM
+from server.records.tickets.spam import GOOD, SPAM, SPAM_LESSON
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
-__all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn", "score", "train"]
+__all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn_all", "score", "train"]
 
+BATCH = 100  # tickets whose words are counted in one transaction
 TICKETS = ""  # the word under which the trained tickets themselves are counted
 
 SPAM_WORD = Table("spam_word", [Column("word", "TEXT"), Column("good"), Column("bad")], key=("word",))
@@ -41,23 +44,48 @@ def score(tx: Transaction, words: Iterable[str]) -> float:
 
 
 def train(writing: Writer, ticket_id: int, verdict: str) -> bool:
-    """Mark a ticket as GOOD or SPAM and learn from it; False for a ticket that is marked already, or not there.
+    """Mark a ticket as GOOD or SPAM; False for a ticket that is marked already, or not there.
 
-    Its score and its sender's counters follow from the mark."""
+    Its score and its sender's counters follow from the mark; its words are learned by the next run of `learn_all`."""
     ticket = writing.record("ticket", ticket_id)
     if ticket is None or ticket["spam_training"]:
         return False
     writing.update("ticket", ticket_id, {"spam_training": verdict})
-    learn(writing, ticket, verdict)
     return True
 
 
-def learn(writing: Writer, ticket: Record, verdict: str) -> None:
-    """Count the words of a ticket's subject and first message. The ticket itself is left as it is: for callers that
-    have just marked it, for the first time."""
-    message = writing.record("message", ticket["initial_message_id"]) if ticket["initial_message_id"] else None
-    text = message["content"] if message else ""
-    _count(writing.tx, bayes.words(f"{ticket['subject']}\n{text}"), verdict)
+@periodic("spam lessons")
+def learn_all(service: Service, now: int) -> None:
+    """Count the words of all tickets judged since the last run: those of the subject and the first message."""
+    while lessons := service.store.read(lambda tx: _lessons(service, tx)):
+        service.store.write(partial(_learn, lessons))
+
+
+Lesson = tuple[int, str, frozenset[str]]
+
+
+def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
+    """Some tickets to learn from, with their verdicts and words."""
+    table: Any = SPAM_LESSON.sql
+    rows = tx.rows(
+        ("spam lessons",), lambda: table.select(table.ticket_id, table.verdict).order_by(table.ticket_id).limit(BATCH)
+    )
+    tickets, messages = service.registry.type("ticket"), service.registry.type("message")
+    by_id = {row[0]: tickets.record(row) for row in tx.get_many(tickets.table, [ticket_id for ticket_id, _ in rows])}
+    first = [each["initial_message_id"] for each in by_id.values()]
+    texts = {row[0]: messages.record(row)["content"] for row in tx.get_many(messages.table, first)}
+    found = []
+    for ticket_id, verdict in rows:
+        ticket = by_id.get(ticket_id)
+        text = f"{ticket['subject']}\n{texts.get(ticket['initial_message_id'], '')}" if ticket else ""
+        found.append((ticket_id, str(verdict), frozenset(bayes.words(text))))
+    return found
+
+
+def _learn(lessons: list[Lesson], tx: Transaction) -> None:
+    for ticket_id, verdict, words in lessons:
+        if tx.delete(SPAM_LESSON, ticket_id=ticket_id):  # else another run was first
+            _count(tx, words, verdict)
 
 
 def _count(tx: Transaction, words: Iterable[str], verdict: str) -> None:

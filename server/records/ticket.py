@@ -151,6 +151,7 @@ class Ticket(RecordType):
         Column("merged_into"),  # the ticket that took over; mail for this one's mask belongs there
         Column("deleted_at"),
     )
+    tables = (spam.SPAM_LESSON,)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -313,9 +314,9 @@ class Ticket(RecordType):
     def after_write(self, change: Change, writing: Writing) -> None:
         """Requesters, the sender's spam counters, and entries of what changed; on create there are none."""
         participants.write(change, writing)
+        spam.count(change, writing)
         if change.is_create:
             return
-        spam.count(change, writing)
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.changes("group_id") or change.changes("bucket_id"):
             group = writing.label("group", change.value("group_id"))

@@ -26,7 +26,9 @@ def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "
 
 
 def train(desk: Desk, received: Received, verdict: str) -> bool:
-    return bool(desk.write(lambda writing: spam.train(writing, received.ticket_id, verdict)))
+    trained = bool(desk.write(lambda writing: spam.train(writing, received.ticket_id, verdict)))
+    spam.learn_all(desk.service, 0)
+    return trained
 
 
 def score(desk: Desk, *words: str) -> float:

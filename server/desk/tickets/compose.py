@@ -101,7 +101,6 @@ def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, i
         "worker_id": prepared.worker_id, "is_not_sent": int(request.dont_send),
     })  # fmt: skip
     _log(writing, prepared, ticket)
-    spam.learn(writing, {"subject": request.subject, "initial_message_id": message_id}, spam.GOOD)
     if request.dont_send:
         return ticket_id, 0, ""
     draft = _draft_values(prepared, recipients) | {"ticket_id": ticket_id}

@@ -1,9 +1,13 @@
-"""What judging a ticket as spam or not does to its score and to its sender's counters. Words are not counted here."""
+"""What judging a ticket as spam or not does: its score, its sender's counters, and a lesson to be learned later.
+
+The words are counted by desk/spam.py, in batches: those of one ticket would be a sixth of what composing costs."""
 
 from server.mail.spam import HIGHEST, LOWEST
 from server.records.parts import Change, Writing
+from server.store.tables import Column, Table
 
 SPAM, GOOD = "S", "N"
+SPAM_LESSON = Table("spam_lesson", [Column("ticket_id"), Column("verdict", "TEXT")], key=("ticket_id",))
 _SCORES = {SPAM: HIGHEST, GOOD: LOWEST}
 
 
@@ -16,8 +20,11 @@ def train(change: Change) -> None:
 
 def count(change: Change, writing: Writing) -> None:
     """The sender's `num_spam` or `num_nonspam` grows with a ticket's first judgement; each ticket counts once, and not
-    those that we began ourselves."""
+    those that we began ourselves. Its words are learned soon after."""
     if not change.changes("spam_training") or change.was("spam_training"):
+        return
+    writing.tx.add(SPAM_LESSON, {"ticket_id": change.id, "verdict": change.value("spam_training")})
+    if change.is_create:
         return
     sender = writing.record("address", change.value("first_wrote_address_id"))
     column = "num_spam" if change.value("spam_training") == SPAM else "num_nonspam"
