@@ -158,13 +158,15 @@ async def _serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running]
     service = open_service(settings, wake)
     try:
         running = _start(service, settings, sites, sockets, wake)
-        stop = asyncio.Event()
-        _stop_on_signals(stop)
-        ready(running)
-        watch = asyncio.create_task(_watch_stalls())
-        await stop.wait()
-        watch.cancel()
-        await _stop(running)
+        try:
+            stop = asyncio.Event()
+            _stop_on_signals(stop)
+            ready(running)
+            watch = asyncio.create_task(_watch_stalls())
+            await stop.wait()
+            watch.cancel()
+        finally:
+            await _stop(running)
     finally:
         service.store.close()
         for each in sockets:

@@ -96,6 +96,9 @@ class Store:
                 connection.execute("PRAGMA query_only=1").fetchall()
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
+        if can_write and connection.readonly("main"):  # SQLite opens such a file all the same, for reading
+            connection.close()
+            raise Damaged(f"{self.path} cannot be written; check its permissions")
         add_functions(connection)
         connection.set_progress_handler(self._on_progress, PROGRESS_STEPS)
         with self._connections_lock:

@@ -1,0 +1,167 @@
+"""What keeps a server or a command from starting: one line that says what to do, on standard error, and exit code 1."""
+
+import ctypes
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import apsw
+import pytest
+
+from tests.service import Server, command
+
+DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # of Linux: prctl() and what it takes from root
+
+
+def _refused(done: CompletedProcess[bytes], *words: str) -> None:
+    """Exit code 1, nothing on standard output, one line on standard error that holds the words."""
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 1 and done.stdout == b"", done
+    assert len(lines) == 1 and lines[0].startswith("helpdesk: "), lines
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+def _serve(data: Path, *flags: str, **options: Any) -> CompletedProcess[bytes]:
+    return command("serve", "--port", "0", "--no-open", *flags, data=data, **options)
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that runs."""
+    server = Server(tmp_path_factory.mktemp("used") / "data")
+    yield server
+    server.stop()
+
+
+def _file(data: Path) -> Path:
+    data.write_text("a file, not a folder")
+    return data
+
+
+def _below_a_file(data: Path) -> Path:
+    return _file(data) / "deeper"
+
+
+def _below_proc(data: Path) -> Path:
+    return Path("/proc/helpdesk-data")
+
+
+def _read_only_system(data: Path) -> Path:
+    return Path("/sys/kernel")
+
+
+def _database_is_a_folder(data: Path) -> Path:
+    (data / "helpdesk.db").mkdir(parents=True)
+    return data
+
+
+def _lock_is_a_folder(data: Path) -> Path:
+    (data / "helpdesk.lock").mkdir(parents=True)
+    return data
+
+
+FOLDERS = [_file, _below_a_file, _below_proc, _read_only_system, _database_is_a_folder, _lock_is_a_folder]
+
+
+@pytest.mark.parametrize("make", FOLDERS, ids=lambda make: make.__name__.strip("_"))
+def test_a_data_folder_that_cannot_be_used_is_told_in_one_line(data: Path, make: Callable[[Path], Path]) -> None:
+    folder = make(data)
+    _refused(_serve(folder), str(folder))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("worker", "create", "--email", "a@desk.example", "--first-name", "A"),
+        ("token", "create", "--worker", "a@desk.example"),
+        ("mail", "import", "-"),
+        ("check",),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_commands_tell_a_bad_folder_in_one_line_too(data: Path, arguments: tuple[str, ...]) -> None:
+    _refused(command(*arguments, data=_below_a_file(data), stdin=b"From: a@b.example\n\nx"), str(data))
+
+
+def _bound_by_permissions() -> None:
+    """Take from a process of root what lets it read and write in spite of permissions."""
+    if os.geteuid() == 0:
+        for capability in READ_AND_WRITE_ANYTHING:
+            ctypes.CDLL(None).prctl(DROP_CAPABILITY, capability, 0, 0, 0)
+
+
+def test_a_read_only_folder_is_told_in_one_line(data: Path) -> None:
+    data.mkdir()
+    data.chmod(0o500)
+    _refused(_serve(data, preexec_fn=_bound_by_permissions), "cannot be written", str(data), "--data")
+    data.chmod(0o700)
+    assert list(data.iterdir()) == []
+
+
+def test_a_read_only_database_is_told_in_one_line(data: Path) -> None:
+    Server(data).stop()
+    (data / "helpdesk.db").chmod(0o400)
+    _refused(_serve(data, preexec_fn=_bound_by_permissions), "cannot be written", "permissions")
+
+
+def test_a_port_in_use_is_told_in_one_line(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        _refused(command("serve", "--port", port, "--no-open", data=data), port, "--port")
+
+
+def test_a_host_that_is_not_ours_is_told_in_one_line(data: Path) -> None:
+    _refused(_serve(data, "--host", "192.0.2.1"), "192.0.2.1")
+
+
+def test_a_second_server_on_a_folder_is_refused(used: Server) -> None:
+    _refused(_serve(used.data), str(used.process.pid), "stop it first")
+
+
+def test_the_first_server_goes_on_after_the_second_was_refused(used: Server) -> None:
+    _serve(used.data)
+    assert used.process.poll() is None
+    assert command("check", data=used.data).returncode == 0
+
+
+@pytest.fixture
+def stopped(data: Path) -> Path:
+    """The database of a server that was stopped."""
+    Server(data).stop()
+    return data / "helpdesk.db"
+
+
+def _newer(database: Path) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute("PRAGMA user_version=2")
+    connection.close()
+
+
+def _without_beginning(database: Path) -> None:
+    database.write_bytes(bytes(100) + database.read_bytes()[100:])
+
+
+def _of_another_program(database: Path) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute("PRAGMA application_id=7")
+    connection.close()
+
+
+FILES = [(_newer, "newer version"), (_without_beginning, "restore a backup"), (_of_another_program, "another program")]
+
+
+@pytest.mark.parametrize(("change", "words"), FILES, ids=[change.__name__.strip("_") for change, _ in FILES])
+def test_a_database_that_is_not_ours_is_refused_and_left_as_it_is(
+    stopped: Path, change: Callable[[Path], None], words: str
+) -> None:
+    change(stopped)
+    before = stopped.read_bytes()
+    _refused(_serve(stopped.parent), words)
+    _refused(command("worker", "create", "--email", "a@b.example", "--first-name", "A", data=stopped.parent), words)
+    _refused(command("check", data=stopped.parent), words)
+    assert stopped.read_bytes() == before
+    assert not list(stopped.parent.glob("helpdesk.db?*"))

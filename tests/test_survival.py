@@ -1,0 +1,119 @@
+"""What the service survives: kills, orders to stop, and commands beside it, all under load."""
+
+import random
+import signal
+from pathlib import Path
+
+from tests.clients import Clients, found
+from tests.service import Api, Server, command
+
+KILLS, CLIENTS = 20, 16
+WRITES_BEFORE_A_KILL = (1, 240)
+STOP_SECONDS = 10
+
+
+def _sound(data: Path) -> None:
+    checked = command("check", data=data)
+    assert (checked.returncode, checked.stdout) == (0, b"the database is sound\n"), checked
+
+
+def _all_there(api: Api, name: str, clients: Clients, unanswered: int) -> None:
+    """All that was acknowledged is there as it was; at most the unanswered requests more."""
+    more = 0
+    for uri, acknowledged in clients.acknowledged.items():
+        rows = found(api, uri, f"{name}x")
+        assert {id: rows.get(id) for id in acknowledged} == acknowledged
+        more += len(rows) - len(acknowledged)
+    assert more <= unanswered
+
+
+def test_no_acknowledged_write_is_lost_in_twenty_kills_under_sixteen_clients(data: Path) -> None:
+    chance = random.Random(20)
+    server = Server(data)
+    token = server.set_up().token
+    acknowledged: dict[str, dict[int, str]] = {}
+    for kill in range(KILLS):
+        api = Api(server.url, token)
+        clients = Clients(api, f"kill{kill}", chance.randint(*WRITES_BEFORE_A_KILL), CLIENTS)
+        assert clients.reached.wait(60)
+        server.kill()
+        clients.join()
+        for uri, names in clients.acknowledged.items():
+            acknowledged.setdefault(uri, {}).update(names)
+        server = Server(data)
+        _all_there(Api(server.url, token), f"kill{kill}", clients, CLIENTS)
+    api = Api(server.url, token)
+    _every_ticket_has_its_message(api)
+    for uri, names in acknowledged.items():
+        assert names.items() <= found(api, uri, "kill").items()
+    assert server.stop() == 0
+    _sound(data)
+
+
+def _every_ticket_has_its_message(api: Api) -> None:
+    total = api.search("ticket", "").ok()["total"]
+    assert total > 0
+    assert api.search("ticket", "messages.count:1").ok()["total"] == total
+    assert api.search("message", "").ok()["total"] == total
+
+
+def test_a_server_that_is_told_to_stop_finishes_what_it_took(data: Path) -> None:
+    server = Server(data)
+    token = server.set_up().token
+    clients = Clients(Api(server.url, token), "stop", 100, CLIENTS)
+    assert clients.reached.wait(60)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(STOP_SECONDS) == 0
+    clients.join()
+    assert set(clients.refused) <= {503}
+    assert not list(data.glob("*-wal"))  # folded back into the file
+    server.stop()
+    server = Server(data)
+    _all_there(Api(server.url, token), "stop", clients, CLIENTS)
+    assert server.stop() == 0
+    _sound(data)
+
+
+def test_ctrl_c_stops_as_politely(data: Path) -> None:
+    server = Server(data)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(STOP_SECONDS) == 0
+    server.stop()
+
+
+def test_commands_work_beside_a_busy_server(data: Path, tmp_path: Path) -> None:
+    server = Server(data)
+    nora = server.set_up()
+    clients = Clients(nora, "busy", 50, 8)
+    try:
+        assert clients.reached.wait(60)
+        _make_worker(nora, data)
+        _import(nora, data, tmp_path)
+        _sound(data)
+        assert command("describe", "--json", data=data).returncode == 0
+    finally:
+        assert server.stop() == 0
+        clients.join()
+    server = Server(data)
+    _all_there(Api(server.url, nora.token), "busy", clients, 8)
+    assert server.stop() == 0
+
+
+def _make_worker(nora: Api, data: Path) -> None:
+    """A worker and a token made by commands are known to the running server at the next request."""
+    made = command("worker", "create", "--email", "ben@desk.example", "--first-name", "Ben", data=data)
+    assert made.returncode == 0, made.stderr
+    id = int(made.stdout)
+    assert nora.record("worker", id).ok()["first_name"] == "Ben"
+    issued = command("token", "create", "--worker", "ben@desk.example", data=data)
+    assert issued.returncode == 0, issued.stderr
+    assert Api(nora.url, issued.stdout.decode().strip()).get("/rest/workers/me.json").ok()["id"] == id
+
+
+def _import(nora: Api, data: Path, folder: Path) -> None:
+    mail = folder / "one.eml"
+    mail.write_bytes(b"From: zoe@larch.example\nTo: support@desk.example\nSubject: By command\n\nHello\n")
+    done = command("mail", "import", str(mail), data=data)
+    assert done.returncode == 0, done.stderr
+    (ticket,) = nora.search("ticket", 'subject:"By command"').ok()["results"]
+    assert nora.search("message", f"ticket.id:{ticket['id']}").ok()["total"] == 1
