@@ -133,9 +133,9 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     return service
 
 
-@periodic("tokens that ended")
-def _forget_expired_tokens(service: Service, now: int) -> None:
-    service.store.write(lambda tx: tokens.forget_expired(tx, now - KEEP_EXPIRED_SECONDS))
+@periodic("tokens of no use")
+def _forget_useless_tokens(service: Service, now: int) -> None:
+    service.store.write(lambda tx: tokens.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
 
 
 def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:

@@ -55,7 +55,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text"),
     Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
-    Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-* headers are believed.", type="list"),
+    Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
     Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
     # Log
     Setting("log_level", "info", "Least important events that are logged.", type="text",
@@ -76,10 +76,9 @@ SETTINGS: tuple[Setting, ...] = (
             "of 4 KiB"),
     # Time limits
     Setting("read_seconds", 5, "Time a read may take before it is interrupted.", "seconds", least=1, most=3600),
-    Setting("search_seconds", 5, "Time a search may take before it is answered 504.", "seconds", least=1, most=3600),
-    Setting("header_timeout_seconds", 30, "Time a client has to send the head of a request.", "seconds", least=1),
     Setting("body_timeout_seconds", 120, "Time a client has to send the body of a request.", "seconds", least=1),
-    Setting("idle_timeout_seconds", 120, "Time an idle connection stays open.", "seconds", least=1),
+    Setting("idle_timeout_seconds", 30, "Time an idle connection stays open, and a client has to send the head of a "
+            "request.", "seconds", least=1),
     Setting("stop_seconds", 10, "Time running requests have to finish when the server stops.", "seconds", most=600),
     # Sizes
     Setting("max_body_bytes", 8 * MiB, "Largest request body, mail and uploads apart.", "bytes", least=KiB),
@@ -88,7 +87,6 @@ SETTINGS: tuple[Setting, ...] = (
             least=KiB),
     Setting("mail_file_bytes", 10_240_000, "Largest file kept from incoming mail; larger ones are noted on the "
             "message.", "bytes", least=KiB),
-    Setting("max_form_fields", 1000, "Most fields in a request.", "fields", least=1, most=100_000),
     # API
     Setting("rest_errors_as_200", False, "Answer errors with status 200, but 401, for clients that expect it.",
             type="yes/no"),
@@ -97,14 +95,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
     Setting("rate_limit_per_minute", 0, "Requests a token may make in a minute; 0: any number.", "requests"),
     # Tokens, sessions, passwords
-    Setting("token_access_seconds", 3600, "Life of an access token unless asked otherwise.", "seconds", least=60),
-    Setting("token_refresh_days", 30, "Life of a refresh token.", "days", least=1, most=3650),
-    Setting("token_family_days", 365, "Time after which tokens can be refreshed no more.", "days", least=1, most=3650),
-    Setting("token_code_seconds", 60, "Life of an authorization code.", "seconds", least=10, most=600),
-    Setting("session_idle_hours", 12, "Time after which an unused console session ends.", "hours", least=1, most=8760),
-    Setting("session_days", 7, "Time after which every console session ends.", "days", least=1, most=365),
-    Setting("login_attempts", 10, "Wrong passwords for a name or from an address before 429.", "attempts", least=1),
-    Setting("login_window_minutes", 10, "Time over which wrong passwords are counted.", "minutes", least=1),
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text"),

@@ -6,6 +6,7 @@ read is kept in memory until a worker, role, roster, app or token changes, in th
 import hashlib
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 import peewee
 
@@ -25,7 +26,7 @@ TOKEN = Table(
     [
         Column("kind", "TEXT"), Column("hash", "TEXT"), Column("prefix", "TEXT"), Column("app_id"),
         Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
-        Column("expires_at"), Column("revoked_at"), Column("last_used_at"),
+        Column("expires_at"), Column("revoked_at"),
     ],
     [
         Index(("hash",), "every request", unique=True),
@@ -96,10 +97,19 @@ def revoke(tx: Transaction, token_id: int, now: int) -> None:
     tx.update(TOKEN, token_id, {"revoked_at": now})
 
 
-def forget_expired(tx: Transaction, before: int) -> int:
-    """Remove tokens that ended before this instant; answers how many."""
+def forget_useless(tx: Transaction, before: int) -> int:
+    """Remove tokens that ended before this instant, and those whose app or worker is gone or disabled; they are refused
+    already. Answers how many."""
     table = TOKEN.sql
-    return tx.run(("expired tokens",), lambda: table.delete().where(table.expires_at < slot(0)), (before,))
+    app, worker = peewee.Table("oauth_app"), peewee.Table("worker")
+
+    def build() -> Any:
+        apps = app.select(app.c.id)
+        workers = worker.select(worker.c.id).where(worker.c.is_disabled == 0)
+        is_useless = (table.expires_at < slot(0)) | table.app_id.not_in(apps) | table.worker_id.not_in(workers)
+        return table.delete().where(is_useless)
+
+    return tx.run(("useless tokens",), build, (before,))
 
 
 def _read(tx: Transaction, digest: str) -> Grant | None:

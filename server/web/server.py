@@ -29,7 +29,7 @@ from tornado.iostream import StreamClosedError
 
 from server import clock, log
 from server.context import Context, Service
-from server.errors import HelpdeskError, Malformed, NotFound, TooLarge, Unavailable, UnsupportedMedia
+from server.errors import HelpdeskError, Invalid, Malformed, NotFound, TooLarge, Unavailable, UnsupportedMedia
 from server.store.database import OutOfSteps
 from server.store.transaction import Transaction
 from server.store.writer import Pending
@@ -110,6 +110,7 @@ class Front(HTTPServerConnectionDelegate):
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self.hosts = _known_hosts(service)
+        self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.returns = Returns()
 
@@ -170,7 +171,8 @@ class Exchange(HTTPMessageDelegate):
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
         context = getattr(self.connection, "context", None)
-        self.request = Request(start_line, headers, str(getattr(context, "remote_ip", "") or ""))
+        peer = str(getattr(context, "remote_ip", "") or "")
+        self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies))
         path = self.request.path
         self.site = self.front.site_of(path)
         self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
@@ -394,6 +396,40 @@ def unsupported(kind: str) -> UnsupportedMedia:
 def new_context(service: Service, request: Request, **parts: Any) -> Context:
     """The context of a request."""
     return Context(service=service, request_id=request.id, **parts)
+
+
+Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+
+def networks(listed: tuple[str, ...]) -> Networks:
+    """Addresses and networks of the setting trusted_proxies. Raises Invalid that names the wrong one."""
+    found = []
+    for each in listed:
+        try:
+            found.append(ipaddress.ip_network(each, strict=False))
+        except ValueError:
+            raise Invalid(f"trusted_proxies: '{each}' is not an address or network, such as 10.0.0.0/8") from None
+    return tuple(found)
+
+
+def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
+    """The client's address: the peer, or what trusted proxies say of whom they speak for. Anybody else's word in
+    X-Forwarded-For counts for nothing."""
+    if not proxies:
+        return peer
+    hops = [hop.strip() for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
+    client = peer
+    while hops and _is_within(client, proxies):
+        client = hops.pop()
+    return client
+
+
+def _is_within(address: str, networks: Networks) -> bool:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in network for network in networks)
 
 
 def _reason(status: int) -> str:

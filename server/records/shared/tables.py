@@ -55,8 +55,4 @@ ROLE_WORKER = Table(
     bumps={"access": ()},
 )  # part: member, editor or reader; computed from the role's worker queries
 
-WORKER_EMAIL = Table(
-    "worker_email", [Column("worker_id"), Column("address_id")], key=("worker_id", "address_id")
-)
-
-SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, WORKER_EMAIL)
+SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER)
