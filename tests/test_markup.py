@@ -427,8 +427,10 @@ def test_text_of_long_html_is_cut_behind_a_tag():
         ("see https://x.example/a?b=1&c=2.", ["https://x.example/a?b=1&c=2"]),
         ("(https://x.example/a_(b)), <https://y.example>", ["https://x.example/a_(b)", "https://y.example"]),
         ("HTTP://X.example www.x.example, wwwx", ["HTTP://X.example", "http://www.x.example"]),
-        ("mail ann@kite.example or a.b+c@x.example.", ["mailto:ann@kite.example", "mailto:a.b+c@x.example"]),
+        ("mail ann@kite.example or a.b+c@x.example.", ["mailto:ann@kite.example", "mailto:a.b%2Bc@x.example"]),
         ("https://ida:pw@x.example/", ["https://ida:pw@x.example/"]),
+        ("[https://x.example/a] https://x.example/a)b", ["https://x.example/a", "https://x.example/a"]),
+        ("&lt; https://x.example/?a=&lt;&amp;b", ["https://x.example/?a=&lt;&amp;b"]),
         ('https://x.example/"onclick=alert(1)', ["https://x.example/"]),
         ("https://x.example/'onclick=1", ["https://x.example/'onclick=1"]),
         ("https://x.example/\u202egnp.exe", ["https://x.example/"]),
@@ -442,11 +444,20 @@ def test_plain_text_is_linked(text, links):
     assert "".join(reader.words) == text
 
 
+def test_long_words_are_only_escaped():
+    word = "https://x.example/" + "a" * 2000
+    assert link_plain_text(f"{word} <b>") == f"{word} &lt;b&gt;"
+
+
 def test_long_plain_text_is_only_escaped():
     text = "<https://x.example> " * 6000
     assert link_plain_text(text) == text.replace("<", "&lt;").replace(">", "&gt;")
 
 
-@pytest.mark.parametrize("piece", ["a.", "a@", "a@a.", "http://", "https://a)", "www.", "((", "a-", f"www.x{')' * 99}"])
-def test_hostile_plain_text_is_linked_in_time(piece):
-    read(link_plain_text(piece * (100 * 1024 // len(piece))))
+@pytest.mark.parametrize("word_length", [9, 1999, 100 * 1024])
+@pytest.mark.parametrize(
+    "piece", ["a.", "a@", "a@a.", "http://", "https://a)", "www.", "((", "a-", "www.x)))))))", "https://(a"]
+)
+def test_hostile_plain_text_is_linked_in_time(piece, word_length):
+    word = (piece * word_length)[: word_length - 1] + " "
+    read(link_plain_text(word * (100 * 1024 // len(word))))
