@@ -71,7 +71,8 @@ def _says_nothing_about_us(attributes: Attributes, new: bool = False, /) -> Attr
     return attributes
 
 
-# Keeps nothing between two texts.
+# Keeps nothing between two texts. Only its two methods above are used, which take what they read as an argument.
+_NO_SOURCE: Any = ()
 _LINKER = LinkifyFilter(
-    (), callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
+    _NO_SOURCE, callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
 )
