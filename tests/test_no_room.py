@@ -1,4 +1,4 @@
-"""A disk without room: writes are refused cleanly, reads go on, nothing is half written, and all is well again later."""
+"""A disk without room: writes are refused cleanly, reads go on, nothing is half written, later all is well."""
 
 import resource
 import shutil
@@ -12,7 +12,10 @@ from tests.service import PASSWORD, Api, Reply, Server, command
 PAGE_BYTES = 4096
 ROOM_PAGES = 50
 BIG_BYTES = 2 * ROOM_PAGES * PAGE_BYTES
-MAIL = "From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: {0}\r\nMessage-ID: <{0}@larch.example>\r\n\r\n{1}"
+MAIL = (
+    "From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: {0}\r\n"
+    "Message-ID: <{0}@larch.example>\r\n\r\n{1}"
+)
 
 
 @pytest.fixture(scope="module")

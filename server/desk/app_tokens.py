@@ -62,10 +62,17 @@ def worker_with_email(ctx: Context, email: str) -> int:
         address = tx.first(registry.type("address").table, email=email.strip().lower())
         worker = tx.first(registry.type("worker").table, email_id=address[0]) if address else None
         if worker is None:
-            raise NotFound(f"there is no worker with the mail address '{email[:80]}'")
+            near = nearest(email.strip().lower(), _worker_emails(ctx, tx))
+            raise NotFound(f"there is no worker with the mail address '{email[:80]}'{near}")
         return int(worker[0])
 
     return ctx.service.store.read(read)
+
+
+def _worker_emails(ctx: Context, tx: Transaction) -> list[str]:
+    worker, address = (ctx.service.registry.type(uri).table for uri in ("worker", "address"))
+    ids = [row[worker.position["email_id"]] for row in tx.find(worker)]
+    return [str(row[address.position["email"]]) for row in tx.get_many(address, ids)]
 
 
 def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
