@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from console.pages import setup, start
+from console.pages.start import Shown
 from server.context import Service
 from server.errors import HelpdeskError, NotFound, NotOffered
 from server.web import errors
@@ -18,7 +19,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
 }
 
-Page = Callable[[Service, Request, dict[str, str]], str]
+Page = Callable[[Service, Request, dict[str, str]], Shown]
 PAGES: list[tuple[re.Pattern[str], dict[str, Page]]] = [
     (re.compile(r"/\Z"), {"GET": start.show}),
     (re.compile(r"/setup/(?P<code>[A-Za-z0-9_-]{20,100})\Z"), {"GET": setup.show, "POST": setup.save}),
@@ -40,13 +41,15 @@ class Console(Site):
         if request.path == "/static/console.css":
             return Answer(body=start.stylesheet(), content_type="text/css; charset=utf-8")
         try:
-            return Answer(headers=HEADERS, body=self._page(request).encode(), content_type=HTML)
+            shown = self._page(request)
+            return Answer(status=shown.status, headers=HEADERS, body=shown.html.encode(), content_type=HTML)
         except HelpdeskError as error:
             status, _ = errors.status_and_code(error)
             page = start.problem(error.message)
-            return Answer(status=status, headers=HEADERS | errors.headers(error), body=page.encode(), content_type=HTML)
+            headers = HEADERS | errors.headers(error)
+            return Answer(status=status, headers=headers, body=page.html.encode(), content_type=HTML)
 
-    def _page(self, request: Request) -> str:
+    def _page(self, request: Request) -> Shown:
         for pattern, methods in PAGES:
             match = pattern.match(request.path)
             if match:

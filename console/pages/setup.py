@@ -4,10 +4,11 @@ The code in the address is the secret that allows it; it works once and is not l
 
 from typing import Any
 
-from console.pages.start import render
+from console.pages.start import Shown, render
 from server.context import Service
 from server.desk import first_start
 from server.errors import HelpdeskError, Invalid, NotFound
+from server.web import errors
 from server.web.params import Params, decode_form
 from server.web.server import Request
 
@@ -15,13 +16,13 @@ MIN_PASSWORD = 8
 FIELDS = ("first_name", "last_name", "email", "timezone")
 
 
-def show(service: Service, request: Request, arguments: dict[str, str]) -> str:
+def show(service: Service, request: Request, arguments: dict[str, str]) -> Shown:
     """The empty form. Raises NotFound for a link that was used or replaced."""
     _require_code(service, arguments["code"])
     return render("setup.html", values={"timezone": "UTC"}, message="", field="", code=arguments["code"])
 
 
-def save(service: Service, request: Request, arguments: dict[str, str]) -> str:
+def save(service: Service, request: Request, arguments: dict[str, str]) -> Shown:
     """Create the administrator, or show the form again with what is wrong."""
     _require_code(service, arguments["code"])
     _require_same_origin(service, request)
@@ -34,7 +35,8 @@ def save(service: Service, request: Request, arguments: dict[str, str]) -> str:
         raise
     except HelpdeskError as error:
         field = str(error.details.get("field") or "")
-        return render("setup.html", values=values, message=error.message, field=field, code=arguments["code"])
+        again = {"values": values, "message": error.message, "field": field, "code": arguments["code"]}
+        return render("setup.html", errors.status_and_code(error)[0], **again)
     return render("setup_done.html", email=values["email"], base_url=service.base_url)
 
 

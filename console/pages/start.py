@@ -1,5 +1,6 @@
 """The page at the root, the page for what went wrong, and what all pages are rendered with."""
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -17,9 +18,17 @@ def _loader() -> Loader:
     return Loader(str(_FOLDER / "templates"), autoescape="xhtml_escape")
 
 
-def render(template: str, **values: object) -> str:
-    """A template of console/templates as HTML; values are escaped."""
-    return _loader().load(template).generate(**values).decode("utf-8")
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page as it goes out."""
+
+    html: str
+    status: int = 200
+
+
+def render(template: str, status: int = 200, **values: object) -> Shown:
+    """A template of console/templates as a page; values are escaped."""
+    return Shown(_loader().load(template).generate(**values).decode("utf-8"), status)
 
 
 @cache
@@ -28,12 +37,12 @@ def stylesheet() -> bytes:
     return (_FOLDER / "static" / "console.css").read_bytes()
 
 
-def show(service: Service, request: Request, arguments: dict[str, str]) -> str:
+def show(service: Service, request: Request, arguments: dict[str, str]) -> Shown:
     """Where to go from here."""
     is_set_up = service.store.read(first_start.has_administrator)
     return render("start.html", is_set_up=is_set_up, base_url=service.base_url)
 
 
-def problem(message: str) -> str:
+def problem(message: str) -> Shown:
     """A page that says what went wrong."""
     return render("problem.html", message=message)
