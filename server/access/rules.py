@@ -3,6 +3,7 @@
 The rules have names, which record types use in their declaration (records/base.py, Access). Reading is a condition on
 rows, so that searches, totals, expands and single records agree; writing is asked of one record."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,13 @@ from server.access.actor import APP, WORKER, Actor
 from server.errors import AdminOnly, Forbidden
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
+from server.search import readable as readables
 from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of, slots_from
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
 GROUP, ROLE = "svc.contexts.group", "svc.contexts.role"
+NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
 
 
@@ -26,6 +29,7 @@ class Rules:
     def __init__(self, registry: Registry, actor: Actor) -> None:
         self.registry = registry
         self.actor = actor
+        self._readable: dict[tuple[str, int], Condition] = {}
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -33,9 +37,12 @@ class Rules:
         """The condition on what the actor may read of this type."""
         if self.actor.is_admin:
             return ALWAYS
-        if depth >= MAX_DEPTH:
-            return NEVER
-        return READ_RULES[record_type.access.read](self, record_type, depth)
+        found = self._readable.get((record_type.uri, depth))
+        if found is None:
+            rule = READ_RULES[record_type.access.read]
+            found = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
+            self._readable[record_type.uri, depth] = found
+        return found
 
     def may_read(self, tx: Transaction, record_type: RecordType, id: int) -> bool:
         """Whether the actor may read this record."""
@@ -65,10 +72,10 @@ class Rules:
 
     def _ticket(self, record_type: RecordType, depth: int) -> Condition:
         tickets = self.registry.type("ticket")
-        condition = self.readable(tickets, depth + 1)
+        condition = self.readable(tickets, depth)
         if condition is ALWAYS:
             return ALWAYS
-        return _behind(record_type.column("ticket_id"), tickets, condition)
+        return readables.behind(record_type.column("ticket_id"), tickets, condition)
 
     def _worker(self, record_type: RecordType, depth: int) -> Condition:
         return equals(record_type.column("worker_id"), self.actor.worker_id)
@@ -91,9 +98,15 @@ class Rules:
         return any_of(rules)
 
     def _target(self, record_type: RecordType, depth: int) -> Condition:
-        return self.points_to_readable(
-            record_type.column("target__context"), record_type.column("target_id"), depth + 1
-        )
+        """What a record is about, where it names a second one beside its target, must be readable as well."""
+        if depth and "about_id" in record_type.initial:
+            return NEVER  # nothing hangs on entries, and following them would double the condition at each step
+        column = record_type.column
+        target = self.points_to_readable(column("target__context"), column("target_id"), depth + 1)
+        if "about_id" not in record_type.initial:
+            return target
+        about = self.points_to_readable(column("about__context"), column("about_id"), depth + 1, NOTHING)
+        return all_of([target, about])
 
     def _attached(self, record_type: RecordType, depth: int) -> Condition:
         attached = peewee.Table("attached", alias=f"attached{depth}")
@@ -110,17 +123,10 @@ class Rules:
 
         return Condition(("attached", depth, inner.key), (*inner.values, self.actor.worker_id), build)
 
-    def points_to_readable(self, context: Any, id: Any, depth: int) -> Condition:
+    def points_to_readable(self, context: Any, id: Any, depth: int, further: tuple[str, ...] = ()) -> Condition:
         """The condition that a pair of context and id points to a record that the actor may read."""
-        open_contexts = [APP]
-        rules = []
-        for each in self.registry:
-            condition = self.readable(each, depth)
-            if condition is ALWAYS:
-                open_contexts.append(each.context)
-            elif condition is not NEVER:
-                rules.append(all_of([equals(context, each.context), _behind(id, each, condition)]))
-        return any_of([one_of(context, open_contexts), *rules])
+        readable = functools.partial(self.readable, depth=depth)
+        return readables.points_to_readable(self.registry, readable, context, id, (APP, *further))
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
@@ -200,16 +206,6 @@ class Rules:
         fieldsets = self.registry.type("custom_fieldset")
         row = tx.get(fieldsets.table, record["custom_fieldset_id"])
         return row is not None and self._is_owner(fieldsets, fieldsets.record(row), tx)
-
-
-def _behind(column: Any, record_type: RecordType, condition: Condition) -> Condition:
-    """The column holds the id of a record that answers the condition."""
-    table: Any = peewee.Table(record_type.uri, record_type.table.names)
-
-    def build(at: Any) -> Any:
-        return column.in_(table.select(table.id).where(condition.build(at)))
-
-    return Condition(("behind", f"{column.name}", record_type.uri, condition.key), condition.values, build)
 
 
 READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {

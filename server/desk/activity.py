@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from server.access import actor as actors
 from server.access.actor import WORKER
+from server.access.rules import Rules
 from server.desk import linking
 from server.records.base import RecordType
 from server.records.shared.points import POINTS
@@ -19,10 +21,12 @@ def log(
     variables: dict[str, str],
     urls: dict[str, str] | None = None,
     also_notify: tuple[int, ...] = (),
+    about: tuple[str, int] = ("", 0),
 ) -> int:
     """Write an entry on a record and notify its owner and watchers, never the actor. Answers the entry's id.
 
-    variables: placeholder to text; `actor` is added. urls: placeholder to address."""
+    variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
+    record whose label is among the variables. Only who may read both records sees the entry or is told."""
     actor = writing.actor
     values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
     links = dict(urls or {})
@@ -37,10 +41,12 @@ def log(
         "actor_id": actor.id,
         "target__context": context,
         "target_id": id,
+        "about__context": about[0],
+        "about_id": about[1],
         "created": writing.now,
         "params": params,
     }))
-    for worker_id in _listeners(writing, point, context, id, also_notify):
+    for worker_id in _listeners(writing, context, id, also_notify, about):
         notify(writing, worker_id, point, context, id, params)
     return entry
 
@@ -65,8 +71,10 @@ def log_deleted(writing: "Writer", record_type: RecordType, id: int, label: str)
     })
 
 
-def _listeners(writing: "Writer", point: str, context: str, id: int, also: tuple[int, ...]) -> list[int]:
-    """The owner and the watchers of the record, without the actor."""
+def _listeners(
+    writing: "Writer", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
+) -> list[int]:
+    """The owner and the watchers of the record who may read it, without the actor."""
     if not id:
         return []
     found = set(also) | set(linking.watcher_ids(writing, context, id))
@@ -77,7 +85,19 @@ def _listeners(writing: "Writer", point: str, context: str, id: int, also: tuple
             found.add(record["owner_id"])
     if writing.actor.context == WORKER:
         found.discard(writing.actor.id)
-    return sorted(found)
+    return [worker_id for worker_id in sorted(found) if _may_read_all(writing, worker_id, (context, id), about)]
+
+
+def _may_read_all(writing: "Writer", worker_id: int, *pairs: tuple[str, int]) -> bool:
+    listener = actors.worker(writing.tx, worker_id)
+    if listener is None:
+        return False
+    rules = Rules(writing.registry, listener)
+    for context, id in pairs:
+        record_type = writing.registry.find(context)
+        if record_type is not None and not rules.may_read(writing.tx, record_type, id):
+            return False
+    return True
 
 
 def _type(writing: "Writer", uri: str) -> RecordType:

@@ -2,6 +2,7 @@
 
 Every level of nesting costs one statement for a type, whatever the number of records; nothing is asked per record."""
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -12,7 +13,7 @@ from server.context import Context
 from server.records.base import Expand, Nested, Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import custom
-from server.search.conditions import ALWAYS, NEVER, slots_from
+from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list
 from server.store.transaction import Transaction
 
@@ -40,6 +41,28 @@ class Dictionaries:
 
     def type(self, name: str) -> RecordType:
         return self.registry.type(name)
+
+    def find_type(self, name: str) -> RecordType | None:
+        return self.registry.find(name)
+
+    def readable(self, uri: str) -> Condition:
+        return self.rules.readable(self.registry.type(uri))
+
+    def readable_ids(self, uri: str, ids: Iterable[int]) -> set[int]:
+        wanted, condition = set(ids), self.readable(uri)
+        if not wanted or condition is ALWAYS:
+            return wanted
+        if condition is NEVER:
+            return set()
+        table, place = self.registry.type(uri).table.sql, len(condition.values)
+        rows = self.tx.rows(
+            ("readable ids", uri, condition.key),
+            lambda: table.select(table.id).where(
+                condition.build(slots_from(0)), in_list(table.id, slots_from(place)(0))
+            ),
+            (*condition.values, json.dumps(sorted(wanted))),
+        )
+        return {row[0] for row in rows}
 
     def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
         wanted = sorted({id for id in ids if id})

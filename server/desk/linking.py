@@ -61,9 +61,10 @@ def _log(writing: "Writer", context: str, id: int, other_context: str, other_id:
     point = "connection.link" if adds else "connection.unlink"
     sides = ((own, id, other, other_id), (other, other_id, own, id))
     for one, one_id, another, another_id in sides:
-        writing.log(point, one.context, one_id, {
+        variables = {
             "target_object": one.label_names[0].lower(),
             "target": writing.label(one.context, one_id),
             "link_object": another.label_names[0].lower(),
             "link": writing.label(another.context, another_id),
-        })
+        }
+        writing.log(point, one.context, one_id, variables, about=(another.context, another_id))

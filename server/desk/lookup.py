@@ -1,7 +1,11 @@
-"""What fields ask while values come in: is there such a record, such a type? Answers are kept for one operation."""
+"""What fields ask while values come in: is there such a record, such a type? Answers are kept for one operation.
 
+A record that the caller may not read is not there: an error that differs would tell of it."""
+
+from server.access.rules import Rules
 from server.errors import NotFound
 from server.records.registry import Registry
+from server.search.conditions import ALWAYS
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -9,9 +13,10 @@ from server.store.transaction import Transaction
 class RecordLookup:
     """fields.base.Lookup over one transaction."""
 
-    def __init__(self, registry: Registry, tx: Transaction) -> None:
+    def __init__(self, registry: Registry, tx: Transaction, rules: Rules) -> None:
         self._registry = registry
         self._tx = tx
+        self._rules = rules
         self._known: dict[tuple[str, int], bool] = {}
 
     def context(self, name: str) -> str | None:
@@ -30,6 +35,8 @@ class RecordLookup:
         record_type = self._registry.find(target)
         if record_type is None:
             return False
+        if self._rules.readable(record_type) is not ALWAYS:
+            return self._rules.may_read(self._tx, record_type, id)
         table = record_type.table.sql
         found = self._tx.value(
             ("exists", record_type.uri), lambda: table.select(table.id).where(table.id == slot(0)), (id,)
@@ -51,4 +58,4 @@ class RecordLookup:
         if not record_type.lookup:
             return None
         row = self._tx.first(record_type.table, **{record_type.lookup: value})
-        return row[0] if row else None
+        return row[0] if row and self.exists(record_type.uri, row[0]) else None

@@ -9,11 +9,11 @@ import peewee
 
 from server.errors import BadQuery, nearest
 from server.records.shared import custom
-from server.search.conditions import ALWAYS, NEVER, slots_from
+from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.search.filters.base import Filter
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.flag import FlagFilter
-from server.search.filters.links import LinksFilter, TypeFilter
+from server.search.filters.links import LinksFilter, TypeFilter, linked_to
 from server.search.filters.number import ChooserFilter
 from server.search.filters.worker import WatchersFilter, WorkerFilter
 from server.search.select import Search, stand_in
@@ -45,18 +45,22 @@ def subtotals(search: Search, name: str) -> list[dict[str, Any]]:
     if isinstance(found, custom.CustomFilter):
         return _custom(search, found)
     if isinstance(found, LinksFilter):
-        return _labelled(_types(search, _through(search, "link", "from_id", "to_context", "from_context")))
+        via = peewee.Table("link", alias="counted")
+        readable = linked_to(via, None, search.scope)
+        counted = _through(search, via, "from_id", "to_context", "from_context", readable=readable)
+        return _labelled(_types(search, counted))
     if isinstance(found, TypeFilter):
         counted = _by_column(search, f"{found.prefix}__context")
         return _labelled(_types(search, counted))
     if isinstance(found, WatchersFilter):
-        counted = _through(search, "link", "from_id", "to_id", "from_context", ("to_context", "svc.contexts.worker"))
+        via = peewee.Table("link", alias="counted")
+        counted = _through(search, via, "from_id", "to_id", "from_context", ("to_context", "svc.contexts.worker"))
         return _labelled(_names(search, "worker", counted))
     if name == "fieldset":
-        counted = _through(search, "fieldset_use", "record_id", "fieldset_id", "context")
+        counted = _through(search, peewee.Table("fieldset_use", alias="counted"), "record_id", "fieldset_id", "context")
         return _labelled(_names(search, "custom_fieldset", counted))
     if name == "group" and record_type.uri == "worker":
-        counted = _through(search, "group_member", "worker_id", "group_id", "")
+        counted = _through(search, peewee.Table("group_member", alias="counted"), "worker_id", "group_id", "")
         return _labelled(_names(search, "group", counted))
     if name.startswith("ticket.") and record_type.uri == "message":
         return _by_ticket(search, name)
@@ -141,11 +145,16 @@ def _groups_and_buckets(search: Search) -> list[dict[str, Any]]:
 
 
 def _through(
-    search: Search, between: str, own: str, value: str, context_column: str, *also: tuple[str, Any]
+    search: Search,
+    via: Any,
+    own: str,
+    value: str,
+    context_column: str,
+    *also: tuple[str, Any],
+    readable: Condition = ALWAYS,
 ) -> Counted:
-    """[(value, hits)] of a table between, among the records of the search."""
+    """[(value, hits)] of a table between, a peewee one, among the records of the search. readable: on its rows."""
     table, condition = search.record_type.table, search.condition
-    via = peewee.Table(between, alias="counted")
 
     def build() -> Any:
         ids = table.sql.select(table.sql.id)
@@ -158,10 +167,12 @@ def _through(
             query = query.where(getattr(via.c, context_column) == search.record_type.context)
         for name, equal in also:
             query = query.where(getattr(via.c, name) == equal)
+        if readable is not ALWAYS:
+            query = query.where(readable.build(slots_from(len(condition.values))))
         return query.group_by(column).order_by(hits.desc()).limit(MAX_VALUES)
 
-    key = ("subtotal through", table.name, between, value, also, condition.key)
-    return search.scope.tx.rows(key, build, condition.values)
+    key = ("subtotal through", table.name, via._path, value, also, condition.key, readable.key)
+    return search.scope.tx.rows(key, build, (*condition.values, *readable.values))
 
 
 def _custom(search: Search, found: custom.CustomFilter) -> list[dict[str, Any]]:
@@ -216,9 +227,15 @@ def _by_ticket(search: Search, name: str) -> list[dict[str, Any]]:
 
 
 def _names(search: Search, uri: str, counted: Counted) -> list[tuple[Any, str, int]]:
-    """Ids with the labels of their records; those that the caller may not read have none."""
+    """Ids with the labels of their records, without those that the caller may not read."""
     labels = _labels(search, uri, {id for id, _ in counted})
-    return [(id, labels.get(id, NONE if not id else str(id)), hits) for id, hits in counted]
+    record_type = search.scope.record_type(uri)
+    sees_all = record_type is None or search.scope.readable(record_type) is ALWAYS
+    return [
+        (id, labels.get(id, NONE if not id else str(id)), hits)
+        for id, hits in counted
+        if sees_all or not id or id in labels
+    ]
 
 
 def _labels(search: Search, uri: str, ids: set[Any]) -> dict[int, str]:

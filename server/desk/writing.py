@@ -38,7 +38,7 @@ class Writer:
         self.actor = ctx.actor
         self.registry = ctx.service.registry
         self.rules = Rules(self.registry, ctx.actor)
-        self.lookup = RecordLookup(self.registry, tx)
+        self.lookup = RecordLookup(self.registry, tx, self.rules)
         self.shown_once: dict[str, Any] = {}  # secrets that the answer of this operation alone may show
 
     # -- by what was sent -------------------------------------------------------------------------------------------
@@ -113,9 +113,15 @@ class Writer:
         self._remove(record_type, self._existing(record_type, id))
 
     def log(
-        self, point: str, context: str, id: int, variables: dict[str, str], also_notify: tuple[int, ...] = ()
+        self,
+        point: str,
+        context: str,
+        id: int,
+        variables: dict[str, str],
+        also_notify: tuple[int, ...] = (),
+        about: tuple[str, int] = ("", 0),
     ) -> int:
-        return activity.log(self, point, context, id, variables, also_notify=also_notify)
+        return activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
 
     def label(self, uri: str, id: int) -> str:
         record_type = self.registry.find(uri)
@@ -188,6 +194,7 @@ class Writer:
                 change.new[name] = self.now
             if old is None and name not in change.new and field.auto == "now":
                 change.new[name] = self.now
+        self._check_links(change)
         customs = [
             (field, custom.coerce(field, name, raw, intake)) for field, name, raw in taken
         ]
@@ -217,6 +224,12 @@ class Writer:
             is_blank = all(self._field(record_type, each).is_blank(sent[each]) for each in given)
             if given and is_blank and not blank_ok:
                 raise Required(f"{given[0]} must not be empty", field=given[0])
+
+    def _check_links(self, change: Change) -> None:
+        for adds, context, _ in change.extras.get("links", ()):
+            other = self.registry.type(context)
+            if adds and "links" not in other.features:
+                raise Invalid(f"links: {other.label_names[1].lower()} cannot be linked", field="links")
 
     def _check_unique(self, change: Change) -> None:
         for name, field in change.type.fields.items():
@@ -289,6 +302,8 @@ class Writer:
                     self.tx.delete(FIELDSET_USE, **use)
         if "links" in extras:
             for adds, context, id in extras["links"]:
+                if not adds and not self.rules.may_read(self.tx, self.registry.type(context), id):
+                    continue  # as if there were no such link
                 linking.change(self, record_type.context, change.id, context, id, adds)
 
     def _write_image(self, record_type: RecordType, id: int, content: bytes) -> None:

@@ -45,7 +45,7 @@ class Id(Field):
                 return 0
             raise self.bad("must be the id of a record, not 0")
         if target and not intake.lookup.exists(target, id):
-            raise self.bad(f"there is no {target} {id}")
+            raise self.bad(f"there is no {target.rpartition('.')[2]} {id}")
         return id
 
     def is_blank(self, raw: Any) -> bool:

@@ -11,7 +11,7 @@ from server.search.filters.date import DateFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.store.tables import Index
+from server.store.tables import Column, Index
 
 
 def event_name(record: Record) -> str:
@@ -50,6 +50,7 @@ class ActivityLog(RecordType):
             zero_ok=True, shown=False,
         ),
     }
+    columns = (Column("about__context", "TEXT"), Column("about_id"))  # a second record that the entry names
     indexes = (
         Index(("target__context", "target_id", "created"), "what happened to a record"),
         Index(("actor__context", "actor_id", "created"), "what somebody did"),

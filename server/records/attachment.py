@@ -27,15 +27,15 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared.collections import ids_text, listed
+from server.records.shared.collections import ids_text, listed, readable_pairs
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
-from server.search.conditions import At, Condition, negated
+from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters.base import Filter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.links import ANY, NONE, context_named
+from server.search.filters.links import ANY, NONE, type_named
 from server.search.filters.number import BytesFilter, NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Through, Way
@@ -83,23 +83,25 @@ class AttachedFilter(Filter):
     def one(self, text: Value, scope: "Scope") -> Condition:
         word = text.value.strip().lower()
         if word in ANY:
-            return self._attached(None)
+            return self._attached(None, scope)
         if word in NONE:
-            return negated(self._attached(None))
-        return self._attached(context_named(word, scope))
+            return negated(self._attached(None, scope))
+        return self._attached(type_named(word, scope), scope)
 
     def way_to(self, context: str) -> Way:
         """How records of a context lead to their files, for `on.<type>:`."""
         return Through("attached", "attachment_id", "record_id", (("context", context),))
 
-    def _attached(self, context: str | None) -> Condition:
+    def _attached(self, on: RecordType | None, scope: "Scope") -> Condition:
         attached, own = peewee.Table("attached", alias="hung"), peewee.Column(self.table.sql, "id")
+        pair = (attached.c.context, attached.c.record_id)
+        inner = scope.points_to_readable(*pair) if on is None else scope.points_to(*pair, on)
 
         def build(at: At) -> Any:
             query = attached.select(attached.c.attachment_id)
-            return own.in_(query if context is None else query.where(attached.c.context == at(0)))
+            return own.in_(query if inner is ALWAYS else query.where(inner.build(at)))
 
-        return Condition(("hung", context is None), () if context is None else (context,), build)
+        return Condition(("hung", inner.key), inner.values, build)
 
 
 def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
@@ -113,12 +115,8 @@ def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[s
         .order_by(table.attachment_id, table.context, table.record_id),
         (ids_text(records),),
     )
-    wanted = shown.type(form.type).context if form.type else ""
     most = MAX_SHOWN if form.plain else form.many
-    found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
-    for own, context, id in rows:
-        if wanted in ("", context) and len(found[own]) < most:
-            found[own].append((context, id))
+    found = readable_pairs(shown, records, rows, form, most)
     return {own: {"on": each} for own, each in listed(shown, found, form).items()}
 
 

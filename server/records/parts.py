@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
+    from server.search.conditions import Condition
     from server.store.transaction import Transaction
 
 Record = dict[str, Any]  # a row by column name, `id` included
@@ -174,10 +175,16 @@ class Writing(Protocol):
         """Remove a record with all that hangs on it, without asking for privileges."""
 
     def log(
-        self, point: str, context: str, id: int, variables: dict[str, str], also_notify: tuple[int, ...] = ()
+        self,
+        point: str,
+        context: str,
+        id: int,
+        variables: dict[str, str],
+        also_notify: tuple[int, ...] = (),
+        about: tuple[str, int] = ("", 0),
     ) -> int:
         """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
-        Answers the entry's id."""
+        about: context and id of a second record that the entry names. Answers the entry's id."""
 
     def label(self, uri: str, id: int) -> str:
         """What people call a record, "" when there is none."""
@@ -212,6 +219,16 @@ class Shown(Protocol):
 
     def type(self, name: str) -> "RecordType":
         """The record type of a uri, alias or context. Raises NotFound."""
+
+    def find_type(self, name: str) -> "RecordType | None":
+        """As type, None for an unknown one."""
+
+    def readable_ids(self, uri: str, ids: Iterable[int]) -> set[int]:
+        """Those of these ids that the caller may read; without a statement for a type that everybody may read."""
+
+    def readable(self, uri: str) -> "Condition":
+        """The condition on what the caller may read of a type."""
+
     def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
         """Those with these ids that the caller may read, in id order, in one statement."""
 

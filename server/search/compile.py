@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from server.errors import BadQuery, nearest
 from server.search.ast import Bare, Group, Subquery, Term
-from server.search.conditions import ALWAYS, Condition, all_of, any_of, negated
+from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
+from server.search.readable import behind, points_to_readable
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -38,6 +39,17 @@ class Scope:
     def type_names(self) -> list[str]:
         """Every uri, for errors."""
         return self.registry.uris()
+
+    def points_to_readable(self, context: Any, id: Any, feature: str = "") -> Condition:
+        """The condition that a pair of columns, context and id, points to a record that the caller may read.
+
+        feature: only types that have it are pointed to."""
+        return points_to_readable(self.registry, self.readable, context, id, feature=feature)
+
+    def points_to(self, context: Any, id: Any, record_type: "RecordType") -> Condition:
+        """As points_to_readable, for records of one type only."""
+        is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
+        return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
     def ids_of(self, target: str, group: Group) -> Condition:
         """As a condition whose expression is the select of the ids of what answers `group`."""

@@ -144,7 +144,7 @@ def test_a_message_follows_its_ticket_for_readers_and_writers(desk, ids, ticket,
 def test_the_html_of_a_message_hangs_on_it_and_must_be_readable(desk, ids, write):
     file = desk.create("attachment", by=ids["nora"], name="a.html", mime_type="text/html", content="<p>Hi</p>")["id"]
     made = write()
-    with pytest.raises(Forbidden):
+    with pytest.raises(Invalid, match="there is no attachment"):  # as if it were not there
         desk.update("message", made, by=ids["milo"], html_attachment_id=file)
     desk.update("message", made, html_attachment_id=file)
     shown = desk.record("message", made, by=ids["milo"], expand="content_html,attachments")

@@ -31,16 +31,32 @@ def links(record_type: "RecordType") -> "Loader":
             .order_by(table.from_id, table.to_context, table.to_id),
             (record_type.context, ids_text(records)),
         )
-        wanted = shown.type(form.type).context if form.type else ""
-        found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
-        for own, context, other in rows:
-            if len(found[own]) < (form.many if not form.plain else 10) and wanted in ("", context):
-                found[own].append((context, other))
+        found = readable_pairs(shown, records, rows, form, form.many)
         if form.plain:
             return {own: {"links": _by_context(pairs)} for own, pairs in found.items()}
         return {own: {"links": shown_list} for own, shown_list in listed(shown, found, form).items()}
 
     return load
+
+
+def readable_pairs(
+    shown: "Shown", records: "list[Record]", rows: list[tuple[Any, ...]], form: Form, most: int
+) -> dict[int, list[tuple[str, int]]]:
+    """{own id: [(context, id)]} of rows (own id, context, id), of the type that the form asks for, at most `most` each;
+    without those that the caller may not read. Of an unknown type there are none."""
+    found: dict[int, list[tuple[str, int]]] = {record["id"]: [] for record in records}
+    wanted = shown.find_type(form.type) if form.type else None
+    if form.type and wanted is None:
+        return found
+    listed_ids: dict[str, set[int]] = {}
+    for _, context, id in rows:
+        if wanted is None or wanted.context == context:
+            listed_ids.setdefault(context, set()).add(id)
+    readable = {context: shown.readable_ids(context, ids) for context, ids in listed_ids.items()}
+    for own, context, id in rows:
+        if len(found[own]) < most and id in readable.get(context, ()):
+            found[own].append((context, id))
+    return found
 
 
 def _by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:

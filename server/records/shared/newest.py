@@ -8,6 +8,7 @@ import peewee
 
 from server.records.parts import Expand, Loader, Record, Shown
 from server.records.shared.collections import ids_text
+from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
 
 Reached = Callable[[Any, Any], Any]  # (own table, address table) -> the condition that an address belongs to the record
@@ -30,7 +31,14 @@ def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, 
 
 def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Loader:
     def load(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-        rows = shown.tx.rows((name, uri), lambda: _newest(uri, reached, messages_of), (ids_text(records),))
+        readable, message = shown.readable("message"), shown.type("message")
+        if readable is NEVER:
+            return {}
+        rows = shown.tx.rows(
+            (name, uri, readable.key),
+            lambda: _newest(uri, reached, messages_of, message.table.sql, readable),
+            (*readable.values, ids_text(records)),
+        )
         newest = {own: message for own, message in rows if message}
         messages = shown.records("message", newest.values())
         dictionaries = shown.dictionaries("message", messages)
@@ -43,26 +51,30 @@ def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..
     return load
 
 
-def _newest(uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Any:
-    """For each record one look into an index of messages."""
+def _newest(
+    uri: str, reached: Reached | None, messages_of: Callable[..., Any], message: Any, readable: Condition
+) -> Any:
+    """For each record one look into an index of messages, those that the caller may not read passed over."""
     own = peewee.Table(uri, alias="own")
-    message, address = peewee.Table("message", alias="newest"), peewee.Table("address", alias="its_address")
+    address = peewee.Table("address", alias="its_address")
 
     def is_its(column: Any) -> Any:
         if reached is None:
             return column == own.c.id
         return column.in_(address.select(address.c.id).where(reached(own, address)))
 
-    found = messages_of(message, is_its).order_by(message.c.created.desc(), message.c.id.desc()).limit(1)
-    return own.select(own.c.id, found).where(in_list(own.c.id, slot(0)))
+    found = messages_of(message, is_its).order_by(message.created.desc(), message.id.desc()).limit(1)
+    if readable is not ALWAYS:
+        found = found.where(readable.build(slots_from(0)))
+    return own.select(own.c.id, found).where(in_list(own.c.id, slot(len(readable.values))))
 
 
 def _sent_by(message: Any, is_its: Callable[[Any], Any]) -> Any:
-    return message.select(message.c.id).where(is_its(message.c.sender_id))
+    return message.select(message.id).where(is_its(message.sender_id))
 
 
 def _sent_to(message: Any, is_its: Callable[[Any], Any]) -> Any:
     """Messages keep no list of recipients; what was sent on a ticket was sent to its requesters."""
     requester = peewee.Table("requester", alias="addressed")
     tickets = requester.select(requester.c.ticket_id).where(is_its(requester.c.address_id))
-    return message.select(message.c.id).where(message.c.is_outgoing == 1, message.c.ticket_id.in_(tickets))
+    return message.select(message.id).where(message.is_outgoing == 1, message.ticket_id.in_(tickets))

@@ -6,10 +6,11 @@ import peewee
 
 from server.errors import Invalid, nearest
 from server.search.ast import Text
-from server.search.conditions import Condition, compared, equals, negated
+from server.search.conditions import ALWAYS, Condition, compared, equals, negated
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
+    from server.records.base import RecordType
     from server.search.compile import Scope
 
 ANY = frozenset(("*", "y", "yes", "any", "true"))
@@ -49,25 +50,38 @@ class LinksFilter(Filter):
     def one(self, text: Text, scope: "Scope") -> Condition:
         word = text.value.strip().lower()
         if word in ANY:
-            return self._linked(None)
+            return self._linked(None, scope)
         if word in NONE:
-            return negated(self._linked(None))
-        return self._linked(context_named(word, scope))
+            return negated(self._linked(None, scope))
+        return self._linked(type_named(word, scope), scope)
 
-    def _linked(self, other: str | None) -> Condition:
+    def _linked(self, other: "RecordType | None", scope: "Scope") -> Condition:
         link = peewee.Table("link", alias="links")
         own, context = peewee.Column(self.table.sql, "id"), self.context
+        inner = linked_to(link, other, scope)
 
         def build(at: Any) -> Any:
             query = link.select(link.c.from_id).where(link.c.from_context == context)
-            return own.in_(query if other is None else query.where(link.c.to_context == at(0)))
+            return own.in_(query if inner is ALWAYS else query.where(inner.build(at)))
 
-        return Condition(("linked", context, other is None), () if other is None else (other,), build)
+        return Condition(("linked", context, inner.key), inner.values, build)
+
+
+def linked_to(link: Any, other: "RecordType | None", scope: "Scope") -> Condition:
+    """On the table of links: the other end is a record, of this type if one is named, that the caller may read."""
+    if other is None:
+        return scope.points_to_readable(link.c.to_context, link.c.to_id, "links")
+    return scope.points_to(link.c.to_context, link.c.to_id, other)
 
 
 def context_named(word: str, scope: "Scope") -> str:
     """The full context of a record type's name. Raises Invalid with the nearest one."""
+    return type_named(word, scope).context
+
+
+def type_named(word: str, scope: "Scope") -> "RecordType":
+    """The record type of a name. Raises Invalid with the nearest one."""
     found = scope.record_type(word)
     if found is None:
         raise Invalid(f"'{word[:50]}' is not a record type{nearest(word, scope.type_names())}")
-    return found.context
+    return found

@@ -1,0 +1,47 @@
+"""Pairs of context and id, such as the other end of a link: the condition that the record behind one may be read.
+
+Who may read what is not said here; callers hand in the condition for each type."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+
+Readable = Callable[["RecordType"], Condition]
+
+
+def points_to_readable(
+    types: Iterable["RecordType"], readable: Readable, context: Any, id: Any, further: tuple[str, ...] = (),
+    feature: str = "",
+) -> Condition:
+    """`context` and `id` are columns of one table. further: contexts that everybody may read beside those of `types`.
+    feature: types without it are left out.
+
+    ALWAYS when every type may be read: then no pair needs a look."""
+    open_contexts, rules, is_limited = list(further), [], False
+    for each in types:
+        if feature and feature not in each.features:
+            continue
+        condition = readable(each)
+        if condition is ALWAYS:
+            open_contexts.append(each.context)
+            continue
+        is_limited = True
+        if condition is not NEVER:
+            rules.append(all_of([equals(context, each.context), behind(id, each, condition)]))
+    return any_of([one_of(context, open_contexts), *rules]) if is_limited else ALWAYS
+
+
+def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
+    """The column holds the id of a record that answers the condition."""
+    table: Any = peewee.Table(record_type.uri, record_type.table.names)
+
+    def build(at: Any) -> Any:
+        return column.in_(table.select(table.id).where(condition.build(at)))
+
+    return Condition(("behind", f"{column.name}", record_type.uri, condition.key), condition.values, build)
