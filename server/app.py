@@ -33,7 +33,7 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.web import rest
 from server.web.rest_site import RestSite
-from server.web.server import Front, Site
+from server.web.server import CUT_HEAD_BYTES, Front, Site
 
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
@@ -184,7 +184,7 @@ def _start(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,
         body_timeout=settings.body_timeout_seconds,
-        max_header_size=64 * 1024,
+        max_header_size=CUT_HEAD_BYTES,
         max_body_size=settings.max_mail_bytes * 4,
     )
     http.add_sockets(sockets)

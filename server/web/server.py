@@ -10,6 +10,7 @@ import email.utils
 import ipaddress
 import itertools
 import secrets
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -38,6 +39,8 @@ from server.web.call import Answer
 
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
+MAX_HEAD_CHARS = 64 * 1024
+CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
 DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
 BUSY_RETRY_SECONDS = 1
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
@@ -177,9 +180,12 @@ class Exchange(HTTPMessageDelegate):
         self.site = self.front.site_of(path)
         self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
         length = headers.get("Content-Length")
-        self.connection.set_max_body_size(self.limit * DISCARD_FACTOR)  # type: ignore[attr-defined]
+        # Bodies are measured below: the framework would answer those that are too large with a bare line.
+        self.connection.set_max_body_size(sys.maxsize)  # type: ignore[attr-defined]
         if len(start_line.path) > MAX_TARGET_CHARS:
             self.refusal = TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
+        elif sum(len(name) + len(value) for name, value in headers.get_all()) > MAX_HEAD_CHARS:
+            self.refusal = TooLarge(f"the headers are longer than {MAX_HEAD_CHARS} characters")
         elif length and length.isdigit() and int(length) > self.limit:
             self.refusal = self._too_large()
             if int(length) > self.limit * DISCARD_FACTOR:
@@ -190,6 +196,8 @@ class Exchange(HTTPMessageDelegate):
         if self.received > self.limit:
             self.refusal = self.refusal or self._too_large()
             self.pieces.clear()
+            if self.received > self.limit * DISCARD_FACTOR:
+                self._send(self._failure(self.refusal), close=True)
         elif self.refusal is None:
             self.pieces.append(chunk)
 
