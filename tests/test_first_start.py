@@ -1,0 +1,238 @@
+"""The first start: what is made, for whose eyes, and the link that works once."""
+
+import html
+import re
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.service import PASSWORD, Api, Server, command
+
+FORM = {
+    "first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin",
+    "password": PASSWORD, "password_again": PASSWORD,
+}  # fmt: skip
+HOSTILE = '"><script>alert(1)</script>\'{{ 1 }}<b onmouseover=x>'
+
+
+def _send(server: Server, **changed: str) -> requests.Response:
+    return requests.post(server.setup_link, data=FORM | changed, timeout=60)
+
+
+def _value(page: str, name: str) -> str:
+    """What stands in a field of the form."""
+    (field,) = re.findall(rf"<input[^>]*\bname=\"{name}\"[^>]*>", page)
+    found = re.search(r'\bvalue="([^"]*)"', field)
+    return html.unescape(found[1]) if found else ""
+
+
+@pytest.fixture
+def fresh(data: Path) -> Iterator[Server]:
+    """A server on its first start."""
+    server = Server(data)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that nobody sets up."""
+    server = Server(tmp_path_factory.mktemp("waiting") / "data")
+    yield server
+    server.stop()
+
+
+def test_it_prints_where_it_listens_first_and_then_the_link(waiting: Server) -> None:
+    assert waiting.url.startswith("http://127.0.0.1:")
+    assert waiting.lines[0].split() == ["console", f"{waiting.url}/"]
+    assert re.fullmatch(re.escape(waiting.url) + r"/setup/[A-Za-z0-9_-]{43}", waiting.setup_link)
+    assert "works once" in waiting.lines[1]
+
+
+def test_folder_and_files_are_for_their_owner_only(fresh: Server) -> None:
+    _send(fresh)
+    modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in fresh.data.iterdir()}
+    assert stat.S_IMODE(fresh.data.stat().st_mode) == 0o700
+    assert set(modes.values()) == {0o600}
+    assert set(modes) <= {"helpdesk.db", "helpdesk.db-wal", "helpdesk.db-shm", "helpdesk.lock"}
+
+
+def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
+    data = tmp_path / "a" / "b" / "data"
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    Server(data).stop()
+    assert sorted(each.name for each in data.iterdir()) == ["helpdesk.db", "helpdesk.lock"]
+
+
+def test_there_is_a_default_group_with_its_inbox_and_an_app_for_tokens(fresh: Server) -> None:
+    nora = fresh.set_up()
+    (group,) = nora.search("group", "").ok()["results"]
+    assert group["is_default"] and nora.search("group", "default:yes").ok()["total"] == 1
+    (bucket,) = nora.search("bucket", f"group.id:{group['id']}").ok()["results"]
+    assert bucket["name"] == "Inbox" and bucket["is_default"]
+    (app,) = nora.search("oauth_app", "").ok()["results"]
+    assert app["name"]
+    me = nora.get("/rest/workers/me.json").ok()
+    assert me["is_superuser"] and me["full_name"] == "Nora Berg"
+    mail = "From: ana@larch.example\nSubject: first\n\nHello"
+    ticket = nora.record("ticket", nora.parse(mail).ok()["id"]).ok()
+    assert (ticket["group_id"], ticket["bucket_id"]) == (group["id"], bucket["id"])
+
+
+def test_the_link_shows_a_form_that_is_not_kept_or_framed(waiting: Server) -> None:
+    page = requests.get(waiting.setup_link, timeout=30)
+    assert page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
+    assert page.headers["Cache-Control"] == "no-store" and page.headers["X-Content-Type-Options"] == "nosniff"
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "form-action 'self'" in policy
+    assert page.headers["Referrer-Policy"] in ("same-origin", "no-referrer")
+    assert "<script" not in page.text and "Set-Cookie" not in page.headers
+    for name in FORM:
+        assert f'for="{name}"' in page.text and _value(page.text, name) == ("UTC" if name == "timezone" else "")
+    assert requests.get(f"{waiting.url}/static/console.css", timeout=30).headers["Content-Type"].startswith("text/css")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"first_name": ""}, "first name"),
+        ({"first_name": "   "}, "first name"),
+        ({"email": ""}, "mail address"),
+        ({"email": "no address"}, "no address"),
+        ({"email": "a@b.example, c@d.example"}, "mail address"),
+        ({"password": "short", "password_again": "short"}, "8 characters"),
+        ({"password": "", "password_again": ""}, "8 characters"),
+        ({"password_again": "something else"}, "differ"),
+        ({"timezone": "Mars/Olympus"}, "Mars/Olympus"),
+        ({"first_name": "x" * 500}, "first_name"),
+        ({"email": "x" * 300 + "@desk.example"}, "mail"),
+        ({"first_name": "a\x00b"}, ""),
+        ({"last_name": HOSTILE * 10}, ""),
+    ],
+)
+def test_what_is_wrong_is_told_and_what_was_entered_is_kept(
+    changed: dict[str, str], words: str, waiting: Server
+) -> None:
+    page = _send(waiting, **changed)
+    assert page.status_code < 500, page.text
+    if words:
+        (message,) = re.findall(r'role="alert"[^>]*>([^<]*)<', page.text)
+        assert words in html.unescape(message) and 'id="problem"' in page.text
+        assert "Error:" in re.findall(r"<title>(.*?)</title>", page.text)[0]
+    if 'name="email"' in page.text:
+        for name in ("first_name", "last_name", "email", "timezone"):
+            assert _value(page.text, name) == (FORM | changed)[name].strip()
+    assert PASSWORD not in page.text  # never sent back
+    assert requests.get(waiting.setup_link, timeout=30).status_code == 200  # and the link is still good
+
+
+@pytest.mark.parametrize("name", ["first_name", "last_name", "email", "timezone"])
+def test_markup_in_a_field_stays_text(name: str, waiting: Server) -> None:
+    page = _send(waiting, **{name: HOSTILE, "password": "x"}).text
+    assert "<script" not in page and "<b onmouseover" not in page and '"><' not in page.replace('"><label', "")
+    assert _value(page, name) == HOSTILE
+
+
+def test_the_page_after_it_escapes_too(fresh: Server) -> None:
+    page = _send(fresh, email='"<i>x</i>"@desk.example')
+    assert "<i>x" not in page.text
+
+
+def test_a_form_of_another_site_is_refused(waiting: Server) -> None:
+    page = requests.post(waiting.setup_link, data=FORM, headers={"Origin": "http://evil.example"}, timeout=30)
+    assert 400 <= page.status_code < 500 and "another site" in page.text
+    assert requests.get(waiting.setup_link, timeout=30).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_other_methods_are_405_on_the_page(method: str, waiting: Server) -> None:
+    page = requests.request(method, waiting.setup_link, data=FORM, timeout=30)
+    assert page.status_code == 405 and page.headers["Allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize("change", ["x", "A", "/", "%00", "/x", "?"])
+def test_another_code_is_no_link(change: str, waiting: Server) -> None:
+    link = waiting.setup_link[:-1] + change
+    assert requests.get(link, timeout=30).status_code == 404
+    assert requests.post(link, data=FORM, timeout=30).status_code == 404
+
+
+def test_the_link_works_once(fresh: Server) -> None:
+    page = _send(fresh)
+    assert page.status_code == 200 and "nora@desk.example" in page.text and PASSWORD not in page.text
+    for answer in (requests.get(fresh.setup_link, timeout=30), _send(fresh, email="eve@desk.example")):
+        assert answer.status_code == 404 and "used or replaced" in answer.text
+    nora = _client(fresh)
+    assert nora.search("worker", "").ok()["total"] == 1
+
+
+def _client(server: Server) -> Api:
+    made = command("token", "create", "--worker", "nora@desk.example", data=server.data)
+    return Api(server.url, made.stdout.decode().strip())
+
+
+def test_of_two_who_send_the_form_at_once_one_becomes_administrator(fresh: Server) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        sent = [threads.submit(_send, fresh, email=f"{name}@desk.example") for name in ["nora", *"abcdefg"]]
+        pages = [each.result() for each in sent]
+    assert sorted(page.status_code for page in pages) == [200] + [404] * 7
+    (winner,) = [place for place, page in enumerate(pages) if page.status_code == 200]
+    email = f"{['nora', *'abcdefg'][winner]}@desk.example"
+    made = command("token", "create", "--worker", email, data=fresh.data)
+    assert Api(fresh.url, made.stdout.decode().strip()).search("worker", "").ok()["total"] == 1
+
+
+def test_a_later_start_prints_no_link_and_the_old_one_stays_dead(data: Path) -> None:
+    first = Server(data)
+    _send(first)
+    path = first.setup_link.removeprefix(first.url)
+    assert first.stop() == 0
+    second = Server(data)
+    assert second.setup_link == "" and len(second.lines) == 1
+    assert requests.get(second.url + path, timeout=30).status_code == 404
+    assert requests.post(second.url + path, data=FORM, timeout=30).status_code == 404
+    assert second.stop() == 0
+
+
+def test_a_start_without_administrator_prints_a_new_link_and_ends_the_old_one(data: Path) -> None:
+    first = Server(data)
+    path = first.setup_link.removeprefix(first.url)
+    first.stop()
+    second = Server(data)
+    assert second.setup_link and not second.setup_link.endswith(path)
+    assert requests.get(second.url + path, timeout=30).status_code == 404
+    assert requests.get(second.setup_link, timeout=30).status_code == 200
+    second.stop()
+
+
+def test_an_administrator_made_by_command_ends_the_link(fresh: Server) -> None:
+    arguments = ("--email", "nora@desk.example", "--first-name", "Nora", "--admin")
+    assert command("worker", "create", *arguments, data=fresh.data).returncode == 0
+    assert requests.get(fresh.setup_link, timeout=30).status_code == 404
+    assert _send(fresh, email="eve@desk.example").status_code == 404
+
+
+def test_neither_log_nor_data_folder_holds_code_or_password(data: Path) -> None:
+    server = Server(data)
+    code = server.setup_link.rpartition("/")[2]
+    requests.get(server.setup_link, timeout=30)
+    _send(server, email="wrong")
+    _send(server)
+    requests.get(f"{server.setup_link}?next=/{code}", timeout=30)
+    server.stop()
+    log = Path(server.log.name).read_bytes()
+    assert b"path=/setup/" in log
+    for file in [Path(server.log.name), *data.iterdir()]:
+        content = file.read_bytes()
+        assert code.encode() not in content and PASSWORD.encode() not in content, file.name
+
+
+def test_nothing_else_can_be_done_before_it_is_set_up(waiting: Server) -> None:
+    assert requests.get(waiting.url + "/", timeout=30).status_code == 200
+    assert requests.get(waiting.url + "/setup/", timeout=30).status_code == 404
+    answer = requests.get(waiting.url + "/rest/workers/me.json", timeout=30)
+    assert answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
