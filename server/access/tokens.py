@@ -97,6 +97,11 @@ def revoke(tx: Transaction, token_id: int, now: int) -> None:
     tx.update(TOKEN, token_id, {"revoked_at": now})
 
 
+def forget_of_worker(tx: Transaction, worker_id: int) -> None:
+    """Remove all tokens of a worker for good."""
+    tx.delete(TOKEN, worker_id=worker_id)
+
+
 def forget_useless(tx: Transaction, before: int) -> int:
     """Remove tokens that ended before this instant, and those whose app or worker is gone or disabled; they are refused
     already. Answers how many."""

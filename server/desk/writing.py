@@ -6,6 +6,7 @@ links and files are written, the full-text index follows. Not for who may: calle
 from dataclasses import replace
 from typing import Any
 
+from server.access import tokens
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
@@ -284,6 +285,8 @@ class Writer:
         if change.extras:
             self._write_extras(change)
         record_type.after_write(change, self)
+        if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
+            tokens.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
         self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None:
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))

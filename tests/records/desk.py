@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from server import settings
 from server.access import actor as actors
+from server.access import tokens
 from server.access.actor import Actor
 from server.context import Context, Service
 from server.desk import records, service_settings
@@ -30,7 +31,7 @@ class Desk:
 
     def __init__(self, folder: Path, registry: Registry | None = None) -> None:
         self.registry = registry or load()
-        tables = [*self.registry.tables(), service_settings.SERVICE_SETTING]
+        tables = [*self.registry.tables(), service_settings.SERVICE_SETTING, tokens.TOKEN]
         self.store = open_store(folder / "helpdesk.db", tables, self.registry.texts())
         self.store.shared["contexts"] = self.registry.contexts()
         loaded = settings.load({}, {}, data_folder=folder)
