@@ -81,16 +81,15 @@ def _read_piece(blob_id: int, start: int, end: int, tx: Transaction) -> bytes:
 
 
 def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str, Any]:
-    """Keep a file; its bytes are shared with every other file of the same bytes. Raises TooLarge, Forbidden."""
+    """Keep a file; its bytes are shared with every other file of the same bytes. Raises TooLarge, Invalid, Forbidden."""
     record_type = ctx.service.registry.type("attachment")
 
     def write(tx: Transaction) -> dict[str, Any]:
         writing = Writer(ctx, tx)
         writing.rules.require_create(record_type)
-        id = writing.create("attachment", {
-            "name": name, "mime_type": mime_type or OCTETS, "content": content,
-            "uploader_id": ctx.actor.worker_id,
-        })  # fmt: skip
+        sent = {"name": name, "mime_type": mime_type or OCTETS}
+        read = {field: record_type.fields[field].coerce(text, writing.intake()) for field, text in sent.items()}
+        id = writing.create("attachment", read | {"content": content, "uploader_id": ctx.actor.worker_id})
         return records.shown(ctx, tx, record_type, id)
 
     return ctx.service.store.write(write)
