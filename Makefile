@@ -7,15 +7,15 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench dist clean
+.PHONY: help run test lint check bench reference dist clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-test  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+test: $(VENV)/.for-test .work/samples  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.for-test  ## ruff and mypy
@@ -24,6 +24,9 @@ lint: $(VENV)/.for-test  ## ruff and mypy
 
 bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)
+
+reference: $(VENV)/.for-run  ## write the tables of README.md from the code
+	$(BIN)/python build/reference.py
 
 dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk
 	$(BIN)/python build/make_exe.py
@@ -51,3 +54,11 @@ $(VENV)/.for-test: setup.py | $(BIN)/python
 $(VENV)/.for-dist: setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build]'
 	@touch $@ $(VENV)/.for-run
+
+# Other people's mail, for the tests. Unpacked, not installed; moved into place whole, so that a broken download is repeated.
+.work/samples: tests/samples.txt | $(BIN)/python
+	rm -rf $@ $@.new
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
+		--target $@.new --requirement tests/samples.txt
+	mv $@.new $@
+	@touch $@

@@ -49,12 +49,11 @@ setup(
         "bleach>=6.4,<7",
         "nh3>=0.3,<1",
         "requests>=2.34,<3",
-        "oauthlib>=4,<5",
         "argon2-cffi>=25.1,<26",
         "google-re2>=1.1,<2",
         "python-dateutil>=4,<5",
         "tzdata>=2026.1",
-        "PyYAML>=6,<7",  # the scopes of OAuth apps; only ever with the safe loader
+        "PyYAML>=6,<7",
     ],
     extras_require={
         "test": [
@@ -64,7 +63,6 @@ setup(
             "mypy>=2.4,<3",
             "ruff>=0.17,<0.18",
             "types-bleach>=6.4,<7",
-            "types-oauthlib>=4,<5",
             "types-python-dateutil>=2.9",
             "types-PyYAML>=6,<7",
         ],

@@ -26,6 +26,7 @@ STOP_SECONDS = 20
 ANSWER_SECONDS = 30
 WORKER = "nora@example.com"
 WORD = "zeppelin"
+EXPAND = "custom_,latest_message_,latest_message_content,requesters"
 
 MAIL = "\r\n".join(
     [
@@ -152,7 +153,7 @@ def work_a_ticket(api: Api) -> int:
 
     found = api.get("records/ticket/search.json", q=f"{WORD} status:open")
     expect([row["id"] for row in found["results"]] == [ticket_id], f"search for '{WORD}' found {found}")
-    ticket = api.get(f"records/ticket/{ticket_id}.json", expand="custom_,latest_message_,requesters")
+    ticket = api.get(f"records/ticket/{ticket_id}.json", expand=EXPAND)
     expect("Grüße" in ticket["latest_message_content"], f"the text came out as {ticket['latest_message_content']!r}")
     expect("ana@example.com" in json.dumps(ticket["requesters"]), f"the requesters are {ticket['requesters']}")
     say("search and expand: found by a word, text and requester are right")

@@ -1,0 +1,128 @@
+"""The tour in README.md, typed as it stands there: its blocks are run by bash, and show what README says they show.
+
+Only the two ports are others, so that tests can run beside each other and beside a service.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVICE_PORT, MAIL_PORT = "8200", "8025"  # those of README
+END_OF_STEP = "=== end of step ==="
+START_SECONDS, TOUR_SECONDS = 60, 120
+BETWEEN_TRIES = 0.05
+
+
+class Tour:
+    """The blocks of README. `steps`: (what is typed, what it shows), in order; `ports`: {port of README: ours}."""
+
+    def __init__(self, readme: str, ports: dict[str, str]) -> None:
+        self.ports = ports
+        self.steps: list[tuple[str, str]] = []
+        self.programs: dict[str, str] = {}
+        for _, kind, content in BLOCK.findall(readme):
+            text = self._with_our_ports(content)
+            if kind == "tour":
+                self.steps.append((text, ""))
+            elif kind == "shows":
+                self.steps[-1] = (self.steps[-1][0], text)
+            else:
+                self.programs[kind.removeprefix("tour ")] = text
+
+    def _with_our_ports(self, text: str) -> str:
+        for theirs, ours in self.ports.items():
+            text = text.replace(theirs, ours)
+        return text
+
+
+def free_port() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return str(taken.getsockname()[1])
+
+
+@pytest.fixture
+def tour() -> Tour:
+    return Tour(README, {SERVICE_PORT: free_port(), MAIL_PORT: free_port()})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A checkout after `make run`: the Makefile, and an environment with our `python` and `helpdesk`."""
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("Makefile", "setup.py"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name, module in (("python", ""), ("helpdesk", " -m server")):
+        script = programs / name
+        script.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable}{module} "$@"\n')
+        script.chmod(0o755)
+    (tmp_path / ".venv" / ".for-run").touch()
+    return tmp_path
+
+
+def test_the_tour_shows_what_it_says(tour: Tour, folder: Path) -> None:
+    assert len(tour.steps) >= 6 and all(shown for _, shown in tour.steps)
+    environment = {**os.environ, "HELPDESK_PORT": tour.ports[SERVICE_PORT]}
+    with (
+        running(tour.programs["service"], folder, environment, tour.ports[SERVICE_PORT]),
+        running(tour.programs["mailbox"], folder, environment, tour.ports[MAIL_PORT]),
+    ):
+        shown = typed([text for text, _ in tour.steps], folder, environment)
+    compared = doctest.OutputChecker()
+    for (text, expected), got in zip(tour.steps, shown, strict=True):
+        assert compared.check_output(expected, got, doctest.ELLIPSIS), f"{text}\nshows:\n{got}\nnot:\n{expected}"
+
+
+def typed(steps: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
+    """What each step prints, in one shell after the other."""
+    script = "".join(f"{step}\necho '{END_OF_STEP}'\n" for step in steps)
+    done = subprocess.run(
+        ["bash"], input=script, cwd=folder, env=environment, capture_output=True, text=True, timeout=TOUR_SECONDS
+    )
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+    *shown, rest = done.stdout.split(f"{END_OF_STEP}\n")
+    assert rest == ""
+    return shown
+
+
+@contextmanager
+def running(command: str, folder: Path, environment: dict[str, str], port: str) -> Iterator[None]:
+    """A program of the tour, from when it answers at its port; ended as Ctrl-C does."""
+    log = folder / f"{port}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["bash", "-c", command], cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        assert answers(process, int(port)), log.read_text()
+        yield
+    finally:
+        os.killpg(process.pid, 2)
+        process.wait(START_SECONDS)
+
+
+def answers(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Whether somebody listens at a port before the program ends."""
+    for _ in range(int(START_SECONDS / BETWEEN_TRIES)):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=START_SECONDS).close()
+            return True
+        except ConnectionRefusedError:
+            if process.poll() is not None:
+                return False
+            threading.Event().wait(BETWEEN_TRIES)
+    return False
