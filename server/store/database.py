@@ -173,7 +173,7 @@ class Store:
 
         It may be run twice: see writer.py."""
         outer = self._writer.transaction_here()
-        return work(outer) if outer is not None else self._writer.call(work)
+        return outer.part(work) if outer is not None else self._writer.call(work)
 
     def submit(self, work: Write, done: Callable[[Pending], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""

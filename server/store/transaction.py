@@ -4,7 +4,7 @@ Not for beginning or ending one: Store.read and Store.write do."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from server.store.database import Store
 
 Row = tuple[Any, ...]
+Result = TypeVar("Result")
 
 
 class Transaction:
@@ -54,8 +55,14 @@ class Transaction:
         """Run a statement that changes rows; answers how many it changed."""
         statement = self._cache.get(key, build)
         self.statements += 1
+        self._require_open()
         self.connection.execute(statement.sql, statement.bind(values))
         return self.connection.changes()
+
+    def _require_open(self) -> None:
+        """SQLite drops the whole transaction for want of room; what ran behind it would be committed by itself."""
+        if not self.connection.in_transaction:
+            raise apsw.FullError("the transaction was dropped")
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""
@@ -146,6 +153,23 @@ class Transaction:
             return query
 
         return self.run(("delete", table.name, *equals), build, tuple(equals.values()))
+
+    def part(self, work: Callable[["Transaction"], Result]) -> Result:
+        """Run `work` so that a caller who goes on after its error keeps nothing of it."""
+        self._require_open()
+        kept = len(self._callbacks)
+        self.connection.execute("SAVEPOINT part")
+        try:
+            result = work(self)
+        except BaseException:
+            del self._callbacks[kept:]
+            self.memo.clear()
+            if self.connection.in_transaction:  # SQLite drops the whole transaction when there is no room
+                self.connection.execute("ROLLBACK TO part")
+                self.connection.execute("RELEASE part")
+            raise
+        self.connection.execute("RELEASE part")
+        return result
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""

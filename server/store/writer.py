@@ -170,6 +170,8 @@ class Writer:
             connection.execute("SAVEPOINT one")
             self._current = transaction
             pending.result = pending.write(transaction)
+            if not connection.in_transaction:  # a statement ended it, and its error was caught on the way here
+                raise apsw.FullError("the transaction was dropped")
             connection.execute("RELEASE one")
         except BaseException as error:
             pending.result = None

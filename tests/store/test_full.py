@@ -1,6 +1,7 @@
 """A database without room: the guilty write fails cleanly, the others and all reads go on, and so does the service
 once there is room again."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,18 @@ def test_callbacks_of_a_write_that_was_run_twice_run_once(small: Store) -> None:
 
     write_together(small, first, big)
     assert heard == ["first"]
+
+
+def test_a_write_that_goes_on_after_want_of_room_is_not_half_done(small: Store) -> None:
+    def careless(tx: Transaction) -> None:
+        tx.insert(PUMP, {"name": "before"})
+        with contextlib.suppress(Exception):
+            small.write(lambda part: part.insert(LETTER, {"text": BIG}))
+        tx.insert(PUMP, {"name": "after"})
+
+    with pytest.raises(Full):
+        small.write(careless)
+    assert names(small) == [] and add_pump(small, "next")
 
 
 def test_no_room_is_told_with_a_time_to_come_back(small: Store) -> None:

@@ -128,6 +128,24 @@ def test_a_write_inside_a_failing_write_leaves_nothing(store: Store) -> None:
     assert names(store) == []
 
 
+def test_a_part_that_fails_leaves_nothing_when_the_write_goes_on(store: Store) -> None:
+    heard = []
+
+    def inner(tx: Transaction) -> None:
+        tx.insert(PUMP, {"name": "inner"})
+        tx.after_commit(lambda: heard.append("inner"))
+        raise Conflict("no")
+
+    def outer(tx: Transaction) -> None:
+        tx.insert(PUMP, {"name": "before"})
+        with pytest.raises(Conflict):
+            store.write(inner)
+        store.write(lambda part: part.insert(PUMP, {"name": "after"}))
+
+    store.write(outer)
+    assert names(store) == ["before", "after"] and heard == []
+
+
 def test_a_full_queue_asks_to_come_back(opened: Callable[..., Store]) -> None:
     store = opened(queue_limit=3)
     held, go = threading.Event(), threading.Event()
