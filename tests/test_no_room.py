@@ -3,7 +3,9 @@
 import resource
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,9 +38,9 @@ def token(data: Path, prepared: tuple[Path, str]) -> str:
     return prepared[1]
 
 
-def _limit(data: Path) -> dict[str, str]:
+def _limit(data: Path, room: int = ROOM_PAGES) -> dict[str, str]:
     pages = (data / "helpdesk.db").stat().st_size // PAGE_BYTES
-    return {"HELPDESK_MAX_DATABASE_PAGES": str(pages + ROOM_PAGES)}
+    return {"HELPDESK_MAX_DATABASE_PAGES": str(pages + room)}
 
 
 def _is_no_room(reply: Reply) -> bool:
@@ -183,3 +185,44 @@ def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(dat
     assert api.search("task", "").ok()["total"] == written + 1
     assert server.stop() == 0
     assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+def test_writes_beside_those_without_room_are_done_once_or_refused(data: Path, token: str) -> None:
+    """Groups of writes are dropped by the large ones among them, and the others are run again."""
+    server = Server(data, env=_limit(data, 300))
+    done: dict[str, list[str]] = {"task": [], "ticket": [], "compose": []}
+    refused: list[str] = []
+
+    def small(number: int) -> None:
+        api = Api(server.url, token)
+        for count in range(8):
+            name = f"{number}x{count}"
+            for uri, reply in (
+                ("task", api.create("task", title=name, links=["worker:1"])),
+                ("ticket", api.parse(MAIL.format(name, "Short."))),
+                ("compose", api.compose(group_id=1, to="zoe@larch.example", subject=name, content=name, dont_send=1)),
+            ):
+                assert reply.status == 200 or _is_no_room(reply), reply
+                (done[uri] if reply.status == 200 else refused).append(name)
+
+    def large(number: int) -> None:
+        api = Api(server.url, token)
+        for count in range(4):
+            name = f"big {number}x{count}"
+            assert _is_no_room(api.post("/rest/attachments/upload.json", file_name=name, content=name * 200_000))
+
+    with ThreadPoolExecutor(12) as threads:
+        for each in [threads.submit(work, number) for number in range(6) for work in (small, large)]:
+            each.result()
+    assert len(done["task"]) > 10
+    api = Api(server.url, token)
+    assert sorted(each["title"] for each in _all(api, "task")) == sorted(done["task"])
+    assert sorted(each["subject"] for each in _all(api, "ticket")) == sorted(done["ticket"] + done["compose"])
+    assert len(_all(api, "message")) == len(done["ticket"] + done["compose"])
+    assert _all(api, "attachment") == []
+    assert server.stop() == 0
+    assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+def _all(api: Api, uri: str) -> list[dict[str, Any]]:
+    return api.search(uri, "", limit=500).ok()["results"]
