@@ -18,7 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 from urllib.parse import urlencode, urlsplit
+from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60  # the first start unpacks the executable and makes the database
@@ -94,7 +96,7 @@ def main() -> None:
         compare_registries(executable)
         with tempfile.TemporaryDirectory(prefix="helpdesk-smoke-") as folder:
             walk(executable, Path(folder))
-    except Failed as failure:
+    except (Failed, URLError) as failure:
         raise SystemExit(f"smoke: FAILED: {failure}") from None
     print("smoke: all steps passed")
 
@@ -115,6 +117,7 @@ def walk(executable: str, folder: Path) -> None:
     """The main job, then a restart."""
     data = folder / "data"
     with serving(executable, data, folder / "serve.log") as address:
+        look_at_console(address)
         token = set_up(executable, data, folder)
         ticket_id = work_a_ticket(Api(address, token))
         import_mail(executable, data, folder)
@@ -125,6 +128,14 @@ def walk(executable: str, folder: Path) -> None:
         say("restart: everything is still there")
     run([executable], "check", "--data", str(data))
     say("check: clean")
+
+
+def look_at_console(address: str) -> None:
+    """Its pages and files are data to a packager, which leaves out what it is not told of."""
+    for path in ("/", "/static/console.css"):
+        with urlopen(address + path, timeout=ANSWER_SECONDS) as answer:
+            expect(answer.status == 200 and len(answer.read()) > 0, f"{path} answered {answer.status} or nothing")
+    say("console: its first page and its style sheet are there")
 
 
 def set_up(executable: str, data: Path, folder: Path) -> str:
