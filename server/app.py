@@ -19,7 +19,7 @@ import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from server import access, desk, jobs, log
+from server import access, clock, desk, jobs, log
 from server.access import tokens
 from server.context import Service
 from server.desk import first_start, service_settings
@@ -140,6 +140,8 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
 
 def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
     """Run until SIGTERM or Ctrl-C; `ready` is called when it answers. Raises HelpdeskError when it cannot start."""
+    if settings.clock_offset_seconds:
+        clock.forward(settings.clock_offset_seconds)
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)

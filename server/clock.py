@@ -11,6 +11,6 @@ def now() -> int:
 
 
 def forward(seconds: int) -> None:
-    """Move this process's clock. For tests, and for `helpdesk serve --clock-offset`."""
+    """Move this process's clock. For tests, and for the setting `clock_offset_seconds`."""
     global _offset_seconds
     _offset_seconds += seconds

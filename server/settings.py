@@ -111,7 +111,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
 )
 
-BY_NAME = {setting.name: setting for setting in SETTINGS}
+# Taken as the others are, and not listed: nobody needs them to run the service.
+HIDDEN: tuple[Setting, ...] = (
+    Setting("clock_offset_seconds", 0, "Seconds that this process's clock is ahead; for tests.", "seconds",
+            most=100 * 366 * 86400),
+)
+
+BY_NAME = {setting.name: setting for setting in (*SETTINGS, *HIDDEN)}
 WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
@@ -169,11 +175,12 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
 
 def defaults_by_name() -> dict[str, Value]:
     """{name: default} of every row."""
-    return {setting.name: setting.default for setting in SETTINGS}
+    return {setting.name: setting.default for setting in BY_NAME.values()}
 
 
 def help_rows() -> list[dict[str, str]]:
-    """One map a setting, all text: name, variable, default, unit, help. For --help and the reference pages."""
+    """One map a setting, all text: name, variable, default, unit, help; without hidden ones. For --help and the
+    reference pages."""
     return [
         {
             "name": setting.name,
