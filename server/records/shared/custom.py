@@ -44,7 +44,6 @@ KINDS = {
 }  # fmt: skip
 GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider"
 SEVERAL = frozenset(("I", "M", "X", LINKS))
-BLANK_UNSETS = frozenset(("D", "M", "S", "T", "U", "X", "I", LINKS, GEO))
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
 MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
@@ -190,7 +189,7 @@ def coerce(field: CustomField, name: str, raw: Any, intake: Intake, adds: bool =
         if isinstance(raw, (list, dict)):
             raise Invalid("takes one value, not a list")
         text = as_text(raw)
-        if text == "" and (field.kind in BLANK_UNSETS or adds):
+        if text == "":
             return Coerced([])
         value = _one(field, text, intake)
         return Coerced([] if value is None else [value])
@@ -505,7 +504,7 @@ class CustomFilter(Filter):
         self.inner = inner
 
     def meaning(self, term: Term, scope: "Scope") -> Condition:
-        if isinstance(term.value, Text) and is_null(term.value):
+        if isinstance(term.value, Text) and (is_null(term.value) or self._is_never(term.value)):
             return negated(self._any_value())
         plain = Term(term.field, term.value, False, term.position)
         if isinstance(self.inner, DeepFilter):
@@ -522,6 +521,9 @@ class CustomFilter(Filter):
             if word in ("none", "nobody", "noone", "no", "blank", "empty"):
                 return negated(self._any_value())
         return self._some(self.inner.bind(CUSTOM_VALUE).condition(plain, scope))
+
+    def _is_never(self, text: Text) -> bool:
+        return self.field.kind == "E" and text.value.strip().lower() in ("never", "")
 
     def _any_value(self) -> Condition:
         return self._some(None)
@@ -544,12 +546,13 @@ class CustomFilter(Filter):
 
     def order(self, scope: "Scope") -> Any:
         values = peewee.Table("custom_value", alias="sorted")
-        return (
+        first = (
             values.select(values.c.value)
             .where(values.c.field_id == self.field.id, values.c.record_id == peewee.Column(self.table.sql, self.own))
             .order_by(values.c.place)
             .limit(1)
         )
+        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
 
 
 def countable(field: CustomField) -> bool:
