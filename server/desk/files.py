@@ -81,7 +81,7 @@ def _read_piece(blob_id: int, start: int, end: int, tx: Transaction) -> bytes:
 
 
 def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str, Any]:
-    """Keep a file; its bytes are shared with every other file of the same bytes. Raises TooLarge, Invalid, Forbidden."""
+    """Keep a file; its bytes are shared with other files of the same bytes. Raises TooLarge, Invalid, Forbidden."""
     record_type = ctx.service.registry.type("attachment")
 
     def write(tx: Transaction) -> dict[str, Any]:
