@@ -1,7 +1,7 @@
 """What outsiders see does not change, in any way, when something happens in a private group.
 
 Every search, count, order and expansion of every type is asked for by an outsider, then records of all kinds are made
-in a private group and tied to public ones, and everything is asked again: the answers must be the same, letter for letter."""
+in a private group and tied to public ones, and everything is asked again: the answers must be the same throughout."""
 
 import json
 from collections.abc import Iterator

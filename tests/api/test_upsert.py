@@ -1,0 +1,88 @@
+"""Upsert through HTTP: no match creates, one updates, more change nothing; matching and writing are one step."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.api.minimal import made, number
+from tests.service import Api
+
+
+def test_no_match_creates_and_one_match_updates(api: Api) -> None:
+    name = f"Kite {number()}"
+    first = api.upsert("org", f'name:"{name}"', name=name, city="Oslo").ok()
+    second = api.upsert("org", f'name:"{name}"', city="Bergen").ok()
+    assert (first["id"], second["name"], second["city"]) == (second["id"], name, "Bergen")
+    assert api.found("org", f'name:"{name}"') == [first["id"]]
+
+
+def test_two_matches_change_nothing(api: Api) -> None:
+    name = f"Twin {number()}"
+    ids = [made(api, "org", name=name) for _ in range(3)]
+    before = [api.record("org", id).ok().json for id in ids]
+    answer = api.upsert("org", f'name:"{name}"', city="Oslo")
+    assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT")
+    assert "3 records" in answer["message"]
+    assert [api.record("org", id).ok().json for id in ids] == before
+
+
+@pytest.mark.parametrize("query", ["nosuch:1", "name:", "(", "sort:nosuch", "created:foo", "org:(", "", "  "])
+def test_a_bad_query_writes_nothing(query: str, api: Api) -> None:
+    before = api.search("org").ok()["total"]
+    assert api.upsert("org", query or " ", name="Bad").status == 422
+    assert api.search("org").ok()["total"] == before
+    assert api.found("org", 'name:"Bad"') == []
+
+
+def test_what_the_query_does_not_find_must_be_complete(api: Api) -> None:
+    answer = api.upsert("org", "id:999999", city="Oslo")
+    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "name")
+
+
+def test_only_what_the_caller_may_read_is_matched(api: Api) -> None:
+    subject = f"Hidden {number()}"
+    hidden = made(api, "ticket", subject=subject, group_id=api.ids["private"])
+    answer = api.as_("milo").upsert("ticket", f'subject:"{subject}"', subject=subject, group_id=api.ids["support"]).ok()
+    assert answer["id"] != hidden
+    assert (
+        api.record("ticket", hidden)["updated"]
+        and api.upsert("ticket", f'subject:"{subject}"', importance=1).status == 409
+    )
+
+
+def test_a_match_that_may_not_be_changed_is_refused(api: Api) -> None:
+    ticket = made(api, "ticket", subject=f"Fixed {number()}")
+    answer = api.as_("olga").upsert("ticket", f"id:{ticket}", importance=1)
+    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    assert api.record("ticket", ticket)["importance"] == 50
+
+
+def test_limits_inside_the_query_do_not_hide_a_second_match(api: Api) -> None:
+    name = f"Limit {number()}"
+    made(api, "org", name=name), made(api, "org", name=name)
+    for control in ("limit:1", "limit:1 page:2", "page:99", "sort:-id"):
+        assert api.upsert("org", f'name:"{name}" {control}', city="Oslo").status == 409, control
+
+
+def test_sixteen_at_once_create_one_record(api: Api) -> None:
+    email = f"race{number()}@kite.example"
+
+    def upsert(client: int) -> tuple[int, int]:
+        answer = Api(api.url, api.token).upsert("address", f'email:"{email}"', email=email, is_trusted=client % 2)
+        return answer.status, answer.json.get("id", 0)
+
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(upsert, range(16)))
+    assert {status for status, _ in answers} == {200}
+    assert len({id for _, id in answers}) == 1
+    assert len(api.found("address", f'email:"{email}"')) == 1
+
+
+def test_sixteen_at_once_by_a_name_that_need_not_be_unique(api: Api) -> None:
+    name = f"Race {number()}"
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(
+            threads.map(lambda _: Api(api.url, api.token).upsert("org", f'name:"{name}"', name=name).status, range(16))
+        )
+    assert answers == [200] * 16
+    assert len(api.found("org", f'name:"{name}"')) == 1
