@@ -1,6 +1,7 @@
 """Builds, starts and stops one service: store, registry, scheduler, HTTP server. Here the layers are joined."""
 
 import asyncio
+import gc
 import importlib
 import os
 import pkgutil
@@ -37,6 +38,7 @@ from server.web.server import CUT_HEAD_BYTES, Front, Site
 
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
+GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
 LOG = log.get("app")
 
@@ -192,15 +194,19 @@ def _start(
     http.add_sockets(sockets)
     scheduler = Scheduler(service, scripts, wake, stop_seconds=settings.stop_seconds)
     scheduler.start()
+    gc.collect()
+    gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
+    gc.set_threshold(*GC_THRESHOLDS)
     url = f"http://{_shown_host(settings.host)}:{settings.port}"
     return Running(service, front, http, scheduler, scripts, url)
 
 
 async def _watch_stalls() -> None:
-    """Log when something held the event loop: every request waits then."""
+    """Log when something held the event loop: every request waits then. Write out the log on the way."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + STALL_CHECK_SECONDS
+        log.flush()
         await asyncio.sleep(STALL_CHECK_SECONDS)
         late = loop.time() - due
         if late > STALL_SECONDS:

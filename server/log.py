@@ -4,6 +4,7 @@ Standard logging underneath, so that other packages' records end in the same lin
 and never tokens, passwords or bodies: nothing here looks for them, but `mask_path` hides the ones that stand in a path.
 """
 
+import contextlib
 import json
 import logging
 import re
@@ -15,6 +16,7 @@ from urllib.parse import unquote
 
 from server.errors import Invalid
 
+FLUSH_SECONDS = 1.0
 ROOT = "helpdesk"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "critical"}
@@ -75,27 +77,49 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
                       "or json", field="log_level")
     # Facts that no line shows; finding them costs for each record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = LineHandler(stream or sys.stderr, text_line if form == "text" else json_line)
+    handler = LineHandler(stream or _standard_error(), text_line if form == "text" else json_line)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug records are many and not ours
     logging.getLogger(ROOT).setLevel(LEVELS[level])
 
 
+def _standard_error() -> TextIO:
+    """Standard error with a buffer; sys.stderr itself writes every line at once."""
+    try:
+        return open(sys.stderr.fileno(), "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    except (OSError, ValueError, AttributeError):  # no real file, as under some test runners and services
+        return sys.stderr
+
+
 class LineHandler(logging.Handler):
-    """Writes each record as one line, at once."""
+    """Writes each record as one line: warnings and worse at once, others at most FLUSH_SECONDS later."""
 
     def __init__(self, stream: TextIO, form: Callable[[logging.LogRecord], str]) -> None:
         super().__init__()
         self._stream = stream
         self._form = form
+        self._flushed_at = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             self._stream.write(self._form(record) + "\n")
-            self._stream.flush()
+            # A system call for each request's line would be a tenth of what a small read costs.
+            if record.levelno >= logging.WARNING or record.created - self._flushed_at > FLUSH_SECONDS:
+                self._stream.flush()
+                self._flushed_at = record.created
         except Exception:
             self.handleError(record)
+
+    def flush(self) -> None:
+        with contextlib.suppress(ValueError, OSError):  # the stream may be closed when the process ends
+            self._stream.flush()
+
+
+def flush() -> None:
+    """Write out what is held back; the service calls it every second."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
 
 
 def text_line(record: logging.LogRecord) -> str:
