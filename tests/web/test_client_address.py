@@ -27,5 +27,5 @@ def test_the_client_is_the_last_one_that_no_trusted_proxy_is(
 
 
 def test_a_proxy_that_is_no_address_is_named() -> None:
-    with pytest.raises(Invalid, match="'proxy.local' is not an address"):
+    with pytest.raises(Invalid, match=r"'proxy\.local' is not an address"):
         networks(("10.0.0.1", "proxy.local"))
