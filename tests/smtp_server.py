@@ -107,6 +107,11 @@ class SmtpServer:
             self._taken += 1
             return self.messages[self._taken - 1]
 
+    def forget(self) -> None:
+        """Take all that came so far."""
+        with self._arrived:
+            self._taken = len(self.messages)
+
     def keep(self, message: Message, options: list[str]) -> None:
         with self._arrived:
             self.messages.append(message)

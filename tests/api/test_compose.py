@@ -1,0 +1,301 @@
+"""Compose through HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
+
+import json
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from tests.api.post import SENDER, Form, Post, customer, names, requesters, text_of, transport, upload, written
+from tests.service import Api, Reply
+
+ALL_BYTES = bytes(range(256)) * 200
+# What is only saved is done on the writer itself, all else on worker threads.
+BOTH_WAYS = pytest.mark.parametrize("saved", [[("dont_send", "1")], []], ids=["writer", "thread"])
+
+
+def form(api: Api, *more: tuple[str, Any], without: str = "", **values: Any) -> Form:
+    """A compose form with what is required, as pairs; later pairs win."""
+    known = {"group_id": api.ids["support"], "to": customer(), "subject": "Boat", "content": "Hello Ann"} | values
+    given = {name for name, _ in more} | {without}
+    return [(name, value) for name, value in known.items() if name not in given] + list(more)
+
+
+def compose(api: Api, pairs: Form) -> Reply:
+    return api.call("POST", "/rest/tickets/compose.json", data=pairs)
+
+
+@pytest.fixture(scope="module")
+def tier(office: Post) -> int:
+    """A custom field of tickets."""
+    made = office.api.create("custom_field", context="ticket", name="Tier", type="S", uri="tier_of_compose")
+    return int(made.ok()["id"])
+
+
+@pytest.fixture(scope="module")
+def template(office: Post) -> int:
+    made = office.api.create(
+        "html_template", name="Letter", owner__context="app", owner_id=0, content="<h1>Kite</h1>{{message_body}}"
+    )
+    return int(made.ok()["id"])
+
+
+@BOTH_WAYS
+def test_every_parameter_at_once(saved: Form, post: Post, tier: int, template: int) -> None:
+    api, to, cc, bcc = post.api, customer(), customer(), customer()
+    bucket = api.create("bucket", name="Refunds", group_id=api.ids["support"]).ok()["id"]
+    org = api.create("org", name="Kite").ok()["id"]
+    files = [upload(api, "a.bin", ALL_BYTES), upload(api, "b.txt", b"b", "text/plain")]
+    answer = compose(api, form(
+        api, ("file_id[]", files[0]), ("file_id[]", files[1]), (f"custom_{tier}", "Gold"), *saved,
+        to=f"Ann Kite <{to}>", cc=cc, bcc=bcc, bucket_id=bucket, content="Hello *Ann*",
+        content_format="" if saved else "markdown",  # HTML is never made on the writer
+        html_template_id=template, org_id=org, owner_id=api.ids["milo"], reopen_at="+2 days", status=1,
+        expand="bucket_,custom_,requester_emails,latest_message_",
+    )).ok()  # fmt: skip
+    assert answer["_context"] == "svc.contexts.ticket"
+    assert (answer["subject"], answer["status"], answer["org_id"]) == ("Boat", "waiting", org)
+    assert (answer["bucket_id"], answer["bucket_name"], answer["owner_id"]) == (bucket, "Refunds", api.ids["milo"])
+    assert answer["custom"] == {str(tier): "Gold"} and answer[f"custom_{tier}"] == "Gold"
+    assert answer["reopen_date"] > answer["created"] + 86400 and answer["requester_emails"] == to
+    assert answer["latest_message_is_not_sent"] == len(saved)
+    kept = api.found("attachment", f"on.message:(id:{answer['latest_message_id']})")
+    assert set(files) <= set(kept) and len(kept) == (2 if saved else 3)  # the HTML is a file too
+    if saved:
+        return
+    sender, recipients, mail = post.take()
+    assert (sender, set(recipients)) == (SENDER, {to, cc, bcc})
+    assert "<h1>Kite</h1>" in text_of(mail, "html") and "<em>Ann</em>" in text_of(mail, "html")
+    assert [each.get_filename() for each in mail.iter_attachments()] == ["a.bin", "b.txt"]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("blank", [None, "", "   "], ids=["absent", "blank", "spaces"])
+@pytest.mark.parametrize("name", ["group_id", "to", "subject", "content"])
+def test_what_is_required_is_named_and_nothing_written(name: str, blank: str | None, saved: Form, post: Post) -> None:
+    before = written(post.api)
+    more = [] if blank is None else [(name, blank)]
+    answer = compose(post.api, form(post.api, *more, *saved, without=name))
+    if name == "to" and saved:
+        assert requesters(post.api, answer.ok()["id"]) == []
+        return
+    names(answer, name, "ERROR_PARAM_REQUIRED")
+    assert written(post.api) == before
+
+
+WRONG: list[tuple[str, str, str]] = [
+    # sent as, value, named
+    ("group_id", "999999", "group_id"),
+    ("group_id", "Support", "group_id"),
+    ("group_id", "-1", "group_id"),
+    ("group_id", "9" * 30, "group_id"),
+    ("bucket_id", "999999", "bucket_id"),
+    ("bucket_id", "1.5", "bucket_id"),
+    ("owner_id", "999999", "owner_id"),
+    ("owner_id", "milo", "owner_id"),
+    ("org_id", "999999", "org_id"),
+    ("html_template_id", "999999", "html_template_id"),
+    ("file_id[]", "999999", "file_id"),
+    ("file_id[]", "a.txt", "file_id"),
+    ("custom_999999", "x", "custom_999999"),
+    ("custom_fields", "x", "custom_fields"),
+    ("status", "4", "status"),
+    ("status", "-1", "status"),
+    ("status", "closed", "status"),
+    ("reopen_at", "the day after never", "reopen_at"),
+    ("send_at", "the day after never", "send_at"),
+    ("content_format", "rtf", "content_format"),
+    ("subject", "Boat\r\nBcc: zoe@kite.example", "subject"),
+    ("subject", "x" * 256, "subject"),
+    ("to", "ann@kite.example\nBcc: zoe@kite.example", "to"),
+    ("cc", "a@kite.example\r\nX-Evil: 1", "cc"),
+    ("to", ", ".join(f"p{number}@kite.example" for number in range(101)), "to"),
+    ("subject[]", "x", "subject"),
+    ("content[a]", "x", "content"),
+]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("name", "value", "field"), WRONG, ids=[f"{name}={value[:12]!r}" for name, value, _ in WRONG])
+def test_wrong_values_are_named_and_nothing_is_written(
+    name: str, value: str, field: str, saved: Form, post: Post
+) -> None:
+    before = written(post.api)
+    plain = name.partition("[")[0]
+    names(compose(post.api, form(post.api, (name, value), *saved, without=plain)), field)
+    assert written(post.api) == before
+
+
+def test_without_a_usable_recipient_nothing_is_mailed_and_nothing_written(post: Post) -> None:
+    before = written(post.api)
+    names(compose(post.api, form(post.api, to="Ann at Kite")), "to")
+    assert written(post.api) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "is_sent"),
+    [("1", False), ("true", False), ("yes", False), ("on", False), ("0", True), ("", True), ("false", True)],
+)
+def test_flags_as_scripts_write_them(value: str, is_sent: bool, post: Post) -> None:
+    answer = compose(post.api, form(post.api, dont_send=value, expand="latest_message_")).ok()
+    assert answer["latest_message_is_not_sent"] == int(not is_sent)
+    compose(post.api, form(post.api, subject="The next")).ok()
+    assert post.mail()["Subject"] == ("Boat" if is_sent else "The next")
+
+
+def test_form_multipart_and_json_make_the_same(post: Post) -> None:
+    api = post.api
+    file = upload(api, "a.txt", b"a", "text/plain")
+    pairs = form(api, ("file_id[]", file), dont_send=1, status=2, to="ann@kite.example, bo@kite.example")
+    values = {name.removesuffix("[]"): [value] if name.endswith("[]") else value for name, value in pairs}
+    path = "/rest/tickets/compose.json"
+    answers = [
+        compose(api, pairs).ok(),
+        api.call("POST", path, files=[(name, (None, str(value))) for name, value in pairs]).ok(),
+        api.call("POST", path, json=values).ok(),
+        api.call("POST", path, json=values | {"dont_send": True, "content_format": "markdown"}).ok(),
+    ]
+    shown = [
+        (each["status_id"], each["subject"], requesters(api, each["id"]), each["num_messages_out"]) for each in answers
+    ]
+    assert shown == [(2, "Boat", ["ann@kite.example", "bo@kite.example"], 1)] * 4
+    for each in answers:
+        assert file in api.found("attachment", f"on.message:(id:{each['latest_message_id']})")
+
+
+@BOTH_WAYS
+def test_keys_of_the_answer_with_expand(saved: Form, post: Post, tier: int) -> None:
+    plain = compose(post.api, form(post.api, *saved)).ok().json
+    shown = post.api.record("ticket", plain["id"]).ok().json
+    assert plain == shown
+    expanded = compose(post.api, form(post.api, (f"custom_{tier}", "Iron"), *saved, expand="bucket_,group_,custom_"))
+    kept = post.api.record("ticket", expanded.ok()["id"], expand="bucket_,group_,custom_").ok()
+    assert expanded.json == kept.json
+    assert (expanded["group_name"], expanded["bucket_name"]) == ("Support", "Inbox")
+    assert "group_name" not in plain and "custom" not in plain
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("number", "word"), [(0, "open"), (1, "waiting"), (2, "closed"), (3, "deleted")])
+def test_every_status(number: int, word: str, saved: Form, post: Post) -> None:
+    answer = compose(post.api, form(post.api, *saved, status=number, reopen_at="2100-01-01")).ok()
+    assert (answer["status"], answer["status_id"]) == (word, number)
+    assert (answer["reopen_date"] > 0) == (number in (1, 2))
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("name", "group", "status"), [
+    ("milo", "support", 200), ("milo", "private", 403), ("nora", "private", 200), ("olga", "private", 403),
+    ("dora", "support", 401),
+])  # fmt: skip
+def test_who_may_compose_where(name: str, group: str, status: int, saved: Form, post: Post) -> None:
+    api = post.api
+    before = written(api)
+    answer = compose(api.as_(name), form(api, *saved, group_id=api.ids[group]))
+    assert answer.status == status, answer
+    if status != 200:
+        assert written(api) == before
+
+
+@BOTH_WAYS
+def test_a_bucket_of_a_private_group_is_no_way_in(saved: Form, post: Post) -> None:
+    api = post.api
+    (bucket,) = api.found("bucket", f"group.id:{api.ids['private']}")
+    before = written(api)
+    answer = compose(api.as_("milo"), form(api, *saved, bucket_id=bucket))
+    assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    assert written(api) == before
+
+
+def test_markdown_arrives_as_text_and_html(post: Post) -> None:
+    compose(post.api, form(post.api, content="Hello **Ann**\r\n\r\n- one\r\n- two", content_format="markdown")).ok()
+    mail = post.mail()
+    assert mail.get_content_type() == "multipart/alternative"
+    assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+    assert "Hello" in text_of(mail) and "<strong>Ann</strong>" in text_of(mail, "html")
+    assert "<li>two</li>" in text_of(mail, "html")
+
+
+def test_files_arrive_byte_for_byte(post: Post) -> None:
+    api = post.api
+    text = "Zeile\r\nzwei\nDrei\r\n.\r\n\x00".encode()
+    sent = [
+        ("all.bin", ALL_BYTES),
+        ("Größe – 見積.pdf", b"%PDF\r\n" + ALL_BYTES),
+        ("dots.txt", text),
+        ("none.txt", b""),
+    ]
+    files = [("file_id[]", upload(api, name, content)) for name, content in sent]
+    compose(api, form(api, *files)).ok()
+    mail = post.mail()
+    found = [(part.get_filename(), part.get_payload(decode=True)) for part in mail.iter_attachments()]
+    assert found == sent
+
+
+def test_who_gets_a_private_copy_is_not_in_the_mail(post: Post) -> None:
+    hidden = customer()
+    answer = compose(post.api, form(post.api, bcc=f"Zoe <{hidden}>", expand="latest_message_headers")).ok()
+    post.smtp.take()
+    _, recipients, raw = post.smtp.messages[-1]
+    assert hidden in recipients and hidden.encode() not in raw and b"bcc" not in raw.lower()
+    message = post.api.record("message", answer["latest_message_id"], expand="headers").ok()
+    assert hidden in message["headers"]["bcc"]
+
+
+@pytest.mark.parametrize("send_at", ["+1 hour", "2100-01-01 08:00", "4102444800"])
+def test_mail_for_later_is_answered_with_its_draft(send_at: str, post: Post) -> None:
+    api = post.api
+    before = written(api)
+    answer = compose(api, form(api, send_at=send_at, status=2)).ok()
+    assert (answer["_context"], answer["type"]) == ("svc.contexts.mail.draft", "mail.compose")
+    assert answer["params"]["send_at"] > answer["updated"] and answer["ticket_id"] == 0
+    assert written(api) == before | {"draft": before["draft"] + 1}
+    api.remove("draft", answer["id"]).ok()
+
+
+def test_what_is_only_saved_has_no_time_to_wait_for(post: Post) -> None:
+    answer = compose(post.api, form(post.api, send_at="+1 hour", dont_send=1)).ok()
+    assert answer["_context"] == "svc.contexts.ticket" and answer["num_messages"] == 1
+
+
+@pytest.mark.parametrize("send", [
+    lambda api, pairs: compose(api, pairs),
+    lambda api, pairs: api.call("POST", "/rest/tickets/compose.json", json=dict(pairs)),
+    lambda api, pairs: api.call("POST", f"/rest/tickets/compose.json?{'&'.join(f'{n}={v}' for n, v in pairs)}"),
+], ids=["form", "json", "query"])  # fmt: skip
+def test_others_can_write_while_a_mail_server_lets_us_wait(send: Any, post: Post) -> None:
+    """A mail never leaves on the writer: the server here takes the connection and says nothing."""
+    api = post.api
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(20)
+        transport(api, silent.getsockname()[1])
+        answers: list[Reply] = []
+        waiting = threading.Thread(target=lambda: answers.append(send(api, form(api, dont_send="0"))))
+        waiting.start()
+        connection, _ = silent.accept()
+        try:
+            other = Api(api.url, api.token)
+            other.create("task", title="Meanwhile").ok()
+            other.compose(**dict(form(api, dont_send=1))).ok()
+            other.compose(**dict(form(api, dont_send=1, content_format="markdown"))).ok()
+            assert answers == []
+        finally:
+            connection.close()
+            waiting.join()
+            transport(api, post.smtp.port)
+    (draft,) = answers
+    assert draft.ok()["type"] == "mail.compose"
+    comment = api.search("comment", f"on.draft:(id:{draft['id']})").ok()["results"][0]["comment"]
+    assert comment.startswith("Error sending message: ")
+    api.remove("draft", draft["id"]).ok()
+
+
+@pytest.mark.parametrize("flag", ["[1]", '{"a": 1}', '"\\ud83d"'])
+def test_a_flag_that_cannot_be_read_is_an_error_and_no_crash(flag: str, post: Post) -> None:
+    body = json.dumps(dict(form(post.api)))[:-1] + f', "dont_send": {flag}}}'
+    before = written(post.api)
+    headers = {"Content-Type": "application/json"}
+    answer = post.api.call("POST", "/rest/tickets/compose.json", data=body, headers=headers)
+    assert answer.status in (400, 422) and answer["__error"] == "ERROR_PARAM_INVALID"
+    assert written(post.api) == before
