@@ -3,9 +3,10 @@
 Whether a mask is taken, and which ticket it names, is for the caller to look up.
 """
 
-import random
 import re
+import secrets
 from datetime import date
+from typing import Protocol
 
 from server.errors import Invalid
 
@@ -20,7 +21,26 @@ _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
 _UNFIT = ("ASS", "CUM", "DIK", "DIE", "FAG", "FCK", "FUC", "FUK", "FUX", "GAY", "HIV", "JAP", "KKK", "NIG", "NGR",
           "PIS", "SEX", "SHT", "SUC", "SUK", "TIT", "TWT", "WTF", "XXX")  # fmt: skip
 
-_SYSTEM_RANDOM = random.SystemRandom()
+
+
+class Choosing(Protocol):
+    """What draws: a random.Random, or OneDraw."""
+
+    def choice(self, options: str, /) -> str: ...
+
+
+class OneDraw:
+    """Choices out of one draw of the system's random numbers: each draw is a system call, which costs the interpreter's
+    lock too."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def choice(self, options: str, /) -> str:
+        if self._number < 2**64:  # too few digits left to be even
+            self._number = secrets.randbits(512)
+        self._number, place = divmod(self._number, len(options))
+        return options[place]
 
 
 def masks_in(subject: str) -> list[str]:
@@ -42,7 +62,7 @@ def masks_in(subject: str) -> list[str]:
     return found
 
 
-def new_mask(pattern: str = DEFAULT_PATTERN, rand: random.Random = _SYSTEM_RANDOM, today: date | None = None) -> str:
+def new_mask(pattern: str = DEFAULT_PATTERN, rand: Choosing | None = None, today: date | None = None) -> str:
     """A mask drawn by a pattern, in upper case; the caller draws again when it is taken.
 
     Pattern: `L` letter without O, `N` digit 1 to 9, `C` either, `Y` `M` `D` year, month, day in four, two, two digits,
@@ -53,6 +73,7 @@ def new_mask(pattern: str = DEFAULT_PATTERN, rand: random.Random = _SYSTEM_RANDO
     if not any(token in _CHOICES for token, is_literal in tokens if not is_literal):
         raise Invalid(f"'{pattern}' gives every ticket one mask; it needs L, N or C.", field="pattern")
     day = today or date.today()
+    rand = rand or OneDraw()
     for _ in range(DRAWS):
         mask = "".join(_drawn(token, is_literal, rand, day) for token, is_literal in tokens).upper()
         if not any(word in mask for word in _UNFIT):
@@ -86,7 +107,7 @@ def _tokens(pattern: str) -> list[tuple[str, bool]]:
     return tokens
 
 
-def _drawn(token: str, is_literal: bool, rand: random.Random, day: date) -> str:
+def _drawn(token: str, is_literal: bool, rand: Choosing, day: date) -> str:
     if is_literal:
         return token
     if token in _CHOICES:
