@@ -184,7 +184,8 @@ class Dictionaries:
             for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):
                 found[name, record["id"]] = {f"{prefix}_{key}": value for key, value in dictionary.items()}
         for pair, dictionary in zip(targets, shown, strict=True):
-            dictionary.update(found.get(pair, {}))
+            for key, value in found.get(pair, {}).items():
+                dictionary.setdefault(key, value)  # a message has a ticket_url of its own
 
 
 def paths(expand: str) -> list[str]:
