@@ -68,7 +68,7 @@ class RestSite(Site):
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
         grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
-        self._count(grant)
+        self._count(grant, request)
         below = _below(request.path)
         endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
         if not endpoints:
@@ -94,10 +94,12 @@ class RestSite(Site):
         found = each.function(call)
         return found if isinstance(found, Answer) else Answer(found)
 
-    def _count(self, grant: Grant) -> None:
-        """The rate limit, when one is set: so many requests of a token in each minute of the clock."""
-        if not self.per_minute:
+    def _count(self, grant: Grant, request: Request) -> None:
+        """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
+        starts again on a thread is one."""
+        if not self.per_minute or request.is_counted:
             return
+        request.is_counted = True
         minute = int(time.time() // 60)
         if self.minute[0] != minute:
             self.minute = (minute, {})

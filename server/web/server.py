@@ -58,7 +58,7 @@ _COUNT = itertools.count(0x1000)
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address."""
 
-    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started", "queries")
+    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started", "is_counted", "queries")
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str) -> None:
         self.method = line.method
