@@ -68,6 +68,7 @@ class Request:
         self.client = client
         self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()
+        self.is_counted = False  # for the rate limit
         self.queries = 0  # statements run for it
 
 
