@@ -14,11 +14,11 @@ def test_a_request_counts_once_and_the_one_above_the_limit_is_told_when_to_come_
     started = Server(tmp_path / "data", env={"HELPDESK_RATE_LIMIT_PER_MINUTE": "3", "HELPDESK_INLINE_STEPS": "1"})
     try:
         api = started.set_up()
-        statuses = [api.call(method, path).status for _ in range(8)]
-        refused = api.call(method, path)
+        replies = [api.call(method, path) for _ in range(12)]
     finally:
         assert started.stop() == 0
+    refused = [each for each in replies if each.status == 429]
     # The minute may turn while the test runs: then six are let through.
-    assert statuses.count(429) in (2, 5) and 429 not in statuses[:3]
-    assert refused.status == 429 and 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert refused["__error"] == "ERROR_RATE_LIMIT"
+    assert len(refused) in (6, 7, 8, 9) and 429 not in [each.status for each in replies[:3]]
+    assert all(1 <= int(each.headers["Retry-After"]) <= 60 for each in refused)
+    assert refused[0]["__error"] == "ERROR_RATE_LIMIT"
