@@ -2,7 +2,7 @@
 
 import json
 
-from server.errors import Forbidden
+from server.errors import Forbidden, Invalid
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
@@ -94,6 +94,10 @@ class Notification(RecordType):
 
     def label(self, record: Record) -> str:
         return entries.one_line(record["params"]) or super().label(record)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.value("target_id") and not change.value("target__context"):
+            raise Invalid("target_id: is the id of what type? send target__context too", field="target_id")
 
     def privileged(self, change: Change, writing: Writing) -> None:
         actor = writing.actor

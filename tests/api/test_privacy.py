@@ -13,7 +13,6 @@ from server.desk import records
 from server.errors import HelpdeskError
 from server.records.base import RecordType
 from server.records.registry import Registry, load
-from server.search.filters.base import Filter
 from tests.records.desk import Desk
 
 CANARY = "zxcanary"
@@ -151,8 +150,10 @@ def _everything(desk: Desk, worker: int) -> dict[str, str]:
 
 
 def _queries(desk: Desk, record_type: RecordType) -> Iterator[str]:
+    yield ""
     for name, each in record_type.filter_by_name.items():
-        for value in _values(each):
+        # What compares a column of the record itself cannot tell of others; one of each kind is enough.
+        for value in TEXTS[each.type] if not each.column_name or record_type.uri == "ticket" else ():
             yield f"{name}:{value}"
         if name in PATTERNS and each.type == "links":
             for target in ("ticket", "message", "org"):
@@ -164,10 +165,6 @@ def _queries(desk: Desk, record_type: RecordType) -> Iterator[str]:
     if record_type.uri == "org":
         yield f"ticket:(messages:(attachments:(name:{CANARY}.txt)))"
         yield f"its_ticket:(subject:{CANARY}*)"
-
-
-def _values(each: Filter) -> tuple[str, ...]:
-    return TEXTS[each.type]
 
 
 def _ask(
@@ -188,7 +185,7 @@ def _brief(answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["olga", "milo"])
 def test_no_answer_to_an_outsider_changes(name: str, watched: dict[str, Any]) -> None:
     before, after = watched["before"][name], watched["after"][name]
-    assert len(before) > 900
+    assert len(before) > 800
     changed = {asked: (before[asked], after[asked]) for asked in before if before[asked] != after[asked]}
     assert changed == {}
 

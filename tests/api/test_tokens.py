@@ -11,7 +11,7 @@ from tests.api.minimal import made
 from tests.service import MOVED, ROOT, Api, Server
 
 REALM = 'Bearer realm="svc"'
-UNKNOWN = "svc_at_" + "x" * 43
+UNKNOWN = "svc_at_" + "UnkN0wn-t0ken_0f-th3_t3sts-0123456789abcdef"
 
 
 def ask(api: Api, *headers: tuple[str, str], path: str = "/rest/workers/me.json", method: str = "GET"):
