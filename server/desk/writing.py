@@ -287,6 +287,9 @@ class Writer:
         record_type.after_write(change, self)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             tokens.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
+        wake = self.ctx.service.wake_scheduler
+        if wake is not None and _lets_mail_leave(change):
+            tx.after_commit(wake)
         self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None:
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))
@@ -350,3 +353,8 @@ class Writer:
                     self._remove(files, files.record(file))
 
 
+def _lets_mail_leave(change: Change) -> bool:
+    """Whether mail may be due that waited: for a way to leave, or for a client to queue it."""
+    if change.type.uri == "address":
+        return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
+    return change.type.uri == "draft" and bool(change.sent) and bool(change.value("is_queued"))
