@@ -118,6 +118,7 @@ class Api:
         self.token = token
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Bearer {token}"
+        self.session.trust_env = False  # no proxies and password files to look up for each request
         self.people: dict[str, Api] = {}
         self.ids: dict[str, int] = {}
 

@@ -20,6 +20,10 @@ WRITABLE = [
 ]
 
 
+# Fields of one kind read alike: one of each is asked for everything, the others for the first and the last value.
+FIRST_OF_KIND = {each.values[1].type: each.values[1] for each in reversed(WRITABLE)}
+
+
 @pytest.fixture(scope="module")
 def records() -> dict[str, int]:
     """One record of each type, made when it is first asked for."""
@@ -51,7 +55,8 @@ def test_a_value_that_does_not_fit_is_refused_by_name(
 ) -> None:
     id = one(records, record_type.uri, api)
     before = api.record(record_type.uri, id).ok().json
-    for value in values.wrong(field):
+    listed = values.wrong(field)
+    for value in listed if field is FIRST_OF_KIND[field.type] else [*listed[:1], *listed[-1:]]:
         answer = api.update(record_type.uri, id, **{field.name: value})
         assert answer.status == 422, (value, answer)
         assert answer["errors"][0]["field"].startswith(field.name), (value, answer)

@@ -28,8 +28,8 @@ TEXTS = {
     "bool": ("y", "n"),
     "enum": (),
     "worker": ("any", "none", "me", "nora"),
-    "watchers": ("any", "none", "olga", "(id:>0)"),
-    "deep": ("(id:>0)", "!(id:>0)", "null", CANARY, "all(id:>0)"),
+    "watchers": ("none", "(id:>0)"),
+    "deep": ("(id:>0)", "!(id:>0)", CANARY),
     "links": ("any", "none", "ticket", "message", "![ticket,comment]", "attachment"),
     "virtual": ("me",),
     "hidden": (),
@@ -38,6 +38,10 @@ TEXTS = {
 PATTERNS = ("links", "on", "owner", "author", "target", "actor")
 FURTHER = ("links.ticket", "links~25", "links:_label", "links.ticket:subject", "comments~25", "comments:_label",
            "attachments:_label", "on:_label", "on.ticket", "_label", "custom_")  # fmt: skip
+
+
+# Who asks, and about what: a member of another group sees more than who is in none, by the same rules.
+ASKED = {"olga": load().uris(), "milo": ["org", "ticket", "message"]}
 
 
 @pytest.fixture(scope="module")
@@ -126,16 +130,16 @@ def _secrets(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
 def watched(desk: Desk, ids: dict[str, int]) -> dict[str, Any]:
     """What outsiders saw before and after, by what was asked; and the ids of the secrets."""
     desk.update("org", ids["org"], its_ticket=ids["ticket"])
-    before = {name: _everything(desk, ids[name]) for name in ("olga", "milo")}
+    before = {name: _everything(desk, ids[name], uris) for name, uris in ASKED.items()}
     secrets = _secrets(desk, ids)
     desk.update("org", ids["org"], updated=desk.row("org", ids["org"])["updated"], its_ticket=ids["ticket"])
-    after = {name: _everything(desk, ids[name]) for name in ("olga", "milo")}
+    after = {name: _everything(desk, ids[name], uris) for name, uris in ASKED.items()}
     return {"before": before, "after": after, "secrets": secrets}
 
 
-def _everything(desk: Desk, worker: int) -> dict[str, str]:
+def _everything(desk: Desk, worker: int, uris: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for record_type in desk.registry:
+    for record_type in map(desk.registry.type, uris):
         expands = [*record_type.expand_by_name, *(f"{each.prefix}_" for each in record_type.nested), *FURTHER]
         found[f"{record_type.uri} expanded"] = _ask(desk, worker, record_type, "", ",".join(expands))
         names = tuple(record_type.subtotals.search)
@@ -185,7 +189,7 @@ def _brief(answer: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["olga", "milo"])
 def test_no_answer_to_an_outsider_changes(name: str, watched: dict[str, Any]) -> None:
     before, after = watched["before"][name], watched["after"][name]
-    assert len(before) > 800
+    assert len(before) > (700 if name == "olga" else 100)
     changed = {asked: (before[asked], after[asked]) for asked in before if before[asked] != after[asked]}
     assert changed == {}
 
