@@ -1,5 +1,6 @@
 """Reply through HTTP: forms as scripts send them, on the writer and on worker threads, and the mail that arrives."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -288,3 +289,19 @@ def test_a_reply_for_later_changes_the_ticket_now(send_at: str, post: Post, boat
     (draft,) = post.api.search("draft", f"ticket.id:{boat.id}").ok()["results"]
     assert (draft["type"], draft["to"]) == ("ticket.reply", boat.customer)
     post.api.remove("draft", draft["id"]).ok()
+
+
+def test_sixteen_replies_at_once_on_the_writer_and_on_threads_are_all_there(post: Post, boat: Boat) -> None:
+    def send(number: int) -> Reply:
+        return reply(Api(post.api.url, post.api.token), boat, content=f"Reply {number}", dont_send=number % 2)
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = [each.ok() for each in pool.map(send, range(16))]
+    assert {each["id"] for each in answers} == {boat.id}
+    ticket = post.api.record("ticket", boat.id).ok()
+    messages = post.api.found("message", f"ticket.id:{boat.id}")
+    assert (ticket["num_messages"], ticket["num_messages_in"], ticket["num_messages_out"]) == (17, 1, 16)
+    assert len(messages) == 17 and ticket["latest_message_id"] == max(messages)
+    sent = {text_of(post.mail()).strip() for _ in range(8)}
+    assert sent == {f"Reply {number}" for number in range(0, 16, 2)}
+    assert len(post.api.found("message", f"ticket.id:{boat.id} isNotSent:yes")) == 8
