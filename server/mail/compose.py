@@ -29,7 +29,8 @@ _FORBIDDEN = re.compile(r"[\r\n\0]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ID = re.compile(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
 _MIME_TYPE = re.compile(r"([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})")
-_REPLY_MARKS = re.compile(r"\A(?:\s*+re\s*+:)*+\s*+", re.IGNORECASE)
+# The group gives back: Python before 3.11.5 loses characters when one that does not fails half way.
+_REPLY_MARKS = re.compile(r"\A(?:\s*+re\s*+:)*\s*+", re.IGNORECASE)
 
 AUTOREPLY_HEADERS = (
     ("Auto-Submitted", "auto-replied"),

@@ -23,7 +23,7 @@ BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
 NO_SUBJECT = "(no subject)"
 
-_START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*+\r*+\n)*+(?:>?From [^\n]*\n)?")
+_START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
 _BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _UNSAFE_IN_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]')

@@ -16,7 +16,8 @@ MAX_PART_HEAD_BYTES = 10_240
 
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 _TYPE = re.compile(r"[ \t]*+([^;]*+)")
-_PARAMETER = re.compile(r"""[ \t]*+;[ \t]*+(?:([^\s;="]++)[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]*+)))?+""")
+# The group gives back: Python before 3.11.5 loses characters when one that does not fails half way.
+_PARAMETER = re.compile(r"""[ \t]*+;[ \t]*+(?:([^\s;="]++)[ \t]*+=[ \t]*+(?:"((?:[^"\\]|\\.)*+)"|([^\s;"]*+)))?""")
 _ESCAPED = re.compile(r'\\(["\\])')  # other backslashes are part of what some clients send as a path
 
 
