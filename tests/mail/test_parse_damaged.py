@@ -209,4 +209,5 @@ def test_texts_agree_with_the_email_package(python_samples):
         if theirs.is_multipart() or theirs.get_content_type() != "text/plain" or theirs.get_filename():
             continue
         expected = theirs.get_payload(decode=True).decode("utf-8", "replace").replace("\r\n", "\n")
-        assert read(raw).text == expected.rstrip()
+        if "\ufffd" not in expected:  # else its charset is neither told nor UTF-8, and ours is a guess
+            assert read(raw).text == expected.rstrip()
