@@ -64,7 +64,21 @@ def test_a_record_is_not_linked_with_itself(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "link", ["nosuch:1", "org:999999", "org:0", "org:", ":1", "org", "", "--org:1", "org:-1", "app:0"]
+    "link",
+    [
+        "nosuch:1",
+        "org:999999",
+        "org:0",
+        "org:",
+        ":1",
+        "org",
+        "",
+        "--org:1",
+        "org:-1",
+        "app:0",
+        "-org:9999999999999999999",
+        "org:9999999999999999999",
+    ],
 )
 def test_what_cannot_be_linked_is_refused_and_nothing_is_written(link: str, api: Api) -> None:
     task, org = made(api, "task"), made(api, "org")

@@ -97,6 +97,8 @@ TICKETS: list[tuple[str, str, Meaning | int]] = [
     ("58", "owner.id:me OR owner.id:none", lambda t: t.owner in ("Nora", "")),
     ("58b", "owner.id:{Milo}", lambda t: t.owner == "Milo"),
     ("58c", "owner.id:nobodyofthatname", nothing),
+    ("58d", "owner.id:99999999999999999999", 422),
+    ("58e", "owner.id:>9999999999999999999", 422),
     ("59", "owner:(firstName:Mil)", lambda t: t.owner == "Milo"),
     ("60", "owner:me", lambda t: t.owner == "Nora"),
     ("61", "watchers:me", lambda t: "Nora" in t.watchers),

@@ -15,6 +15,7 @@ from server import times
 from server.errors import Invalid, UnknownField, nearest
 from server.fields.base import Intake, as_text
 from server.fields.flag import WORDS
+from server.fields.structure import MAX_ID_DIGITS
 from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
 from server.search.ast import Subquery, Term, Text
 from server.search.conditions import Condition, negated
@@ -244,7 +245,7 @@ def _date(field: CustomField, text: str, intake: Intake) -> int | None:
 
 def _id(field: CustomField, text: str, intake: Intake) -> int | None:
     text = text.strip()
-    if not (text.isascii() and text.isdigit()) or len(text) > 19:
+    if not (text.isascii() and text.isdigit()) or len(text) > MAX_ID_DIGITS:
         raise Invalid(f"'{text[:50]}' is not an id")
     if int(text) == 0 and field.kind in ZERO_UNSETS:
         return None

@@ -9,7 +9,7 @@ from server.search.ast import Items, Subquery, Term, Text
 from server.search.conditions import At, Condition, any_of, compared, equals, negated, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.filters.ways import Through, Way
-from server.search.values import like_pattern, split_comparison
+from server.search.values import integer, like_pattern, split_comparison
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -39,10 +39,10 @@ class WorkerFilter(Filter):
         if lowered == "me" and not text.quoted:
             return self._ids([scope.actor_id])
         if word.isascii() and word.isdigit():
-            return self._ids([int(word)])
+            return self._ids([integer(word)])
         operator, rest = split_comparison(word)
         if operator and rest.isascii() and rest.isdigit() and self.column_name:
-            return compared(self.column, operator, int(rest))
+            return compared(self.column, operator, integer(rest))
         if len(word) > MAX_NAME_CHARS:
             raise Invalid(f"a name of at most {MAX_NAME_CHARS} characters is looked up")
         return self._named(word)
