@@ -1,10 +1,14 @@
 """The envelope of every answer, and the table of errors: status, code, headers, one row of the table after another."""
 
+from pathlib import Path
+
 import pytest
 import requests
 
+from server import errors
+from server.web import errors as web_errors
 from tests.api.minimal import made
-from tests.service import Api, Reply
+from tests.service import Api, Reply, Server
 
 KEYS = {"__build", "__status", "__version"}
 IMPORTANT = (
@@ -151,3 +155,44 @@ def test_a_failed_request_writes_nothing(api: Api) -> None:
     assert api.create("ticket", **ticket, participants="new@kite.example", status="nosuch").status == 422
     assert (api.search("org").ok()["total"], api.search("activity_log").ok()["total"]) == before
     assert api.found("address", "email:new@kite.example") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (errors.TooMany("x", retry_after=7), 429, "ERROR_RATE_LIMIT"),
+        (errors.Unavailable("x", retry_after=7), 503, "ERROR"),
+        (errors.Full("x", retry_after=7), 507, "ERROR"),
+        (errors.TimedOut("x"), 504, "ERROR"),
+        (errors.Rejected("x"), 422, "ERROR_REJECTED"),
+        (errors.ScriptError("x"), 422, "ERROR"),
+        (errors.HelpdeskError("x"), 500, "ERROR_SERVER"),
+    ],
+)
+def test_errors_that_a_test_cannot_cause(error: errors.HelpdeskError, status: int, code: str) -> None:
+    assert web_errors.status_and_code(error) == (status, code)
+    assert web_errors.body(error) == {"__error": code, "message": "x"}
+    assert web_errors.headers(error) == ({"Retry-After": "7"} if "retry_after" in error.details else {})
+
+
+def test_every_error_has_a_status() -> None:
+    below = [errors.HelpdeskError]
+    while below:
+        each = below.pop()
+        below += each.__subclasses__()
+        assert each is errors.HelpdeskError or web_errors.status_and_code(each("x"))[0] != 500
+
+
+def test_errors_answer_200_where_clients_expect_it_but_for_401(tmp_path: Path) -> None:
+    started = Server(tmp_path / "data", env={"HELPDESK_REST_ERRORS_AS_200": "yes"})
+    try:
+        client = started.set_up()
+        for answer, code in (
+            (client.record("org", 999999), "ERROR_NOT_FOUND"), (client.create("org"), "ERROR_PARAM_REQUIRED"),
+            (client.search("org", "nosuch:1"), "ERROR_SEARCH_FILTERS_INVALID"),
+            (client.delete("/rest/workers/me.json"), "ERROR_METHOD"),
+        ):  # fmt: skip
+            assert (answer.status, answer["__status"], answer["__error"]) == (200, "error", code)
+        assert other(client, None).status == 401
+    finally:
+        assert started.stop() == 0
