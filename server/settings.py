@@ -114,7 +114,7 @@ SETTINGS: tuple[Setting, ...] = (
 # Taken as the others are, and not listed: nobody needs them to run the service.
 HIDDEN: tuple[Setting, ...] = (
     Setting("clock_offset_seconds", 0, "Seconds that this process's clock is ahead; for tests.", "seconds",
-            most=100 * 366 * 86400),
+            least=-100 * 366 * 86400, most=100 * 366 * 86400),
 )
 
 BY_NAME = {setting.name: setting for setting in (*SETTINGS, *HIDDEN)}

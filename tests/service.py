@@ -13,7 +13,6 @@ import requests
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
-MOVED = "import sys; from server import __main__ as p, clock; clock.forward({}); sys.exit(p.main(sys.argv[1:]))"
 
 
 def command(
@@ -30,15 +29,16 @@ class Server:
     """`helpdesk serve` on a free port. `url` is where it listens, `setup_link` what it printed on a first start."""
 
     def __init__(
-        self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int | None = None
+        self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int = 0
     ) -> None:
         """seconds_off: how far its clock is off from that of the machine."""
         self.data = data
         self.log = (data.parent / f"{data.name}.log").open("ab")
-        program = ["-m", "server"] if seconds_off is None else ["-c", MOVED.format(seconds_off)]
+        moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
         self.process = subprocess.Popen(
-            [sys.executable, *program, "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
-            stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**os.environ, **(env or {})},
+            [sys.executable, "-m", "server", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
+            stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT,
+            env={**os.environ, **moved, **(env or {})},
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
