@@ -12,6 +12,7 @@ import itertools
 import secrets
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -75,7 +76,7 @@ class Request:
 Handler = Callable[[Request, int | None], Answer]
 
 
-class Site:
+class Site(ABC):
     """One part of the service, by the beginning of its paths.
 
     writing(request): the work to be done on the writer, inside its transaction, for a request that is small enough to
@@ -86,8 +87,9 @@ class Site:
 
     is_json = True
 
+    @abstractmethod
     def limit(self, method: str, path: str) -> int:
-        raise NotImplementedError
+        """The largest body in bytes."""
 
     def inline(self, request: Request) -> bool:
         return False
@@ -95,8 +97,9 @@ class Site:
     def writing(self, request: Request) -> Callable[[], Answer] | None:
         return None
 
+    @abstractmethod
     def answer(self, request: Request, steps: int | None) -> Answer:
-        raise NotImplementedError
+        """The answer. Raises the errors of errors.py, and OutOfSteps within a budget."""
 
 
 class Front(HTTPServerConnectionDelegate):
