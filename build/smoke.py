@@ -215,6 +215,15 @@ def serving(executable: str, data: Path, log: Path) -> Iterator[str]:
     except Failed as failure:
         raise Failed(f"{failure}\n--- log of the server:\n{tail(log)}") from None
     finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End it after a failure. SIGTERM first: a one-file executable is two processes, and only the first can be killed."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
