@@ -219,7 +219,7 @@ def serving(executable: str, data: Path, log: Path) -> Iterator[str]:
 
 
 def end(process: subprocess.Popen[str]) -> None:
-    """End it after a failure. SIGTERM first: a one-file executable is two processes, and only the first can be killed."""
+    """End it after a failure. SIGTERM first: a one-file executable is two processes, and a kill reaches only one."""
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
