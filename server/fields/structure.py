@@ -145,7 +145,7 @@ class Fieldsets(Field):
 
 
 class CustomValues(Field):
-    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see records/shared/custom.py."""
+    """Stands for `custom_<id>` and the uris of custom fields, whose rules are data; see records/shared/custom/."""
 
     type = "by custom field"
 

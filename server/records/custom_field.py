@@ -1,4 +1,4 @@
-"""Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom.py."""
+"""Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom/."""
 
 from typing import TYPE_CHECKING, Any
 

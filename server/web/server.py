@@ -73,9 +73,6 @@ class Request:
         self.queries = 0  # statements run for it
 
 
-Handler = Callable[[Request, int | None], Answer]
-
-
 class Site(ABC):
     """One part of the service, by the beginning of its paths.
 

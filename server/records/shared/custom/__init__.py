@@ -1,0 +1,28 @@
+"""Custom fields: fields that are data. A value is one row of `custom_value`, several for kinds that hold several."""
+
+from server.records.shared.custom.definitions import GEO, KINDS, LINKS, SLIDER, CustomField, Definitions, definitions
+from server.records.shared.custom.intake import Coerced, coerce, take, write
+from server.records.shared.custom.searched import CustomFilter, countable, filter_named
+from server.records.shared.custom.shown import load_by_id, load_by_uri, shown_text, shown_value, values_of
+
+__all__ = [
+    "Coerced",
+    "CustomField",
+    "CustomFilter",
+    "Definitions",
+    "GEO",
+    "KINDS",
+    "LINKS",
+    "SLIDER",
+    "coerce",
+    "countable",
+    "definitions",
+    "filter_named",
+    "load_by_id",
+    "load_by_uri",
+    "shown_text",
+    "shown_value",
+    "take",
+    "values_of",
+    "write",
+]

@@ -1,0 +1,152 @@
+"""Which custom fields there are: their kinds, and each one as a value. Read once for every change of them."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+    from server.records.registry import Registry
+    from server.store.transaction import Transaction
+
+KINDS = {
+    "C": "Checkbox", "D": "Picklist", "E": "Date", "F": "File", "I": "Files", "L": "Record Link", "M": "List",
+    "N": "Number", "O": "Decimal", "S": "Text: Single Line", "T": "Text: Multiple Lines", "U": "URL", "W": "Worker",
+    "X": "Multiple Checkboxes", "Y": "Currency", "svc.custom_field.geo.point": "Geolocation",
+    "svc.custom_field.record.links": "Record Links", "svc.custom_field.slider": "Slider",
+}  # fmt: skip
+GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider"
+SEVERAL = frozenset(("I", "M", "X", LINKS))
+ZERO_UNSETS = frozenset(("F", "L", "W"))
+COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
+MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
+CURRENCY_DECIMALS = 2  # until currencies are records of their own
+
+
+@dataclass(frozen=True)
+class CustomField:
+    """One custom field of one record type. `filter` is its name in searches."""
+
+    id: int
+    context: str
+    name: str
+    uri: str
+    kind: str
+    params: dict[str, Any]
+    pos: int
+    fieldset_id: int
+    filter: str
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals a stored whole number has."""
+        if self.kind == "Y":
+            return CURRENCY_DECIMALS
+        places = str(self.params.get("decimal_at") or 0)
+        return min(int(places), 10) if places.isdigit() else 0
+
+    @property
+    def target(self) -> str:
+        """The type that values point to, "" for other kinds."""
+        if self.kind == "W":
+            return "worker"
+        if self.kind in ("F", "I"):
+            return "attachment"
+        return str(self.params.get("context") or "") if self.kind in ("L", LINKS) else ""
+
+    @property
+    def options(self) -> list[str]:
+        listed = self.params.get("options") or []
+        if isinstance(listed, dict):
+            listed = list(listed.values())
+        if isinstance(listed, str):
+            listed = listed.splitlines()
+        return [str(option) for option in listed]
+
+    def points_to(self, record_type: "RecordType", registry: "Registry") -> bool:
+        """Whether its values are ids of this type."""
+        target = registry.find(self.target) if self.target else None
+        return target is record_type
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """All custom fields, by record type."""
+
+    by_context: dict[str, tuple[CustomField, ...]]
+    uris: dict[str, str]
+
+    def of(self, uri: str) -> tuple[CustomField, ...]:
+        """The fields of a type, in order."""
+        return self.by_context.get(self.uris.get(uri, uri), ())
+
+    def named(self, uri: str, name: str) -> CustomField | None:
+        """The field that `custom_<id>` or a uri names on a type."""
+        number = name.removeprefix("custom_")
+        for each in self.of(uri):
+            if each.uri == name or (name != number and number == str(each.id)):
+                return each
+        return None
+
+
+def definitions(tx: "Transaction") -> Definitions:
+    """The custom fields as this snapshot sees them; kept until one of them changes, whoever changes it."""
+    found = tx.memo.get("custom fields")
+    if found is None:
+        version = peewee.Table("version")
+        now = tx.value(
+            ("version of fields",), lambda: version.select(version.c.value).where(version.c.name == "fields")
+        )
+        kept = tx.store.shared.get("custom fields")
+        if kept is None or kept[0] != now:
+            kept = (now, _read_definitions(tx))
+            if not tx.can_write:
+                tx.store.shared["custom fields"] = kept
+        found = kept[1]
+        if not tx.can_write:
+            tx.memo["custom fields"] = found
+    return found
+
+
+def _read_definitions(tx: "Transaction") -> Definitions:
+    field = peewee.Table("custom_field")
+    fieldset = peewee.Table("custom_fieldset")
+    sets = {row[0]: row[1] for row in tx.rows(
+        ("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name)
+    )}
+    c = field.c
+    rows = tx.rows(
+        ("custom fields",),
+        lambda: field.select(
+            c.id, c.context, c.name, c.uri, c.type, c.params, c.pos, c.custom_fieldset_id
+        ).order_by(c.pos, c.id),
+    )
+    by_context: dict[str, list[CustomField]] = {}
+    for id, context, name, uri, kind, params, pos, set_id in rows:
+        listed = by_context.setdefault(context, [])
+        filter_name = _filter_name(name)
+        if set_id in sets:
+            filter_name = f"{_filter_name(sets[set_id])}.{filter_name}"
+        if any(each.filter == filter_name for each in listed):
+            filter_name += str(id)
+        params = json.loads(params)
+        listed.append(CustomField(
+            id, context, name, uri, kind, params if isinstance(params, dict) else {}, pos, set_id, filter_name
+        ))
+    return Definitions(
+        {context: tuple(listed) for context, listed in by_context.items()}, tx.store.shared.get("contexts", {})
+    )
+
+
+def _filter_name(label: str) -> str:
+    """The label as a filter name.
+
+    >>> _filter_name("Order number")
+    'orderNumber'
+    """
+    words = re.findall(r"[A-Za-z0-9]+", label)
+    joined = "".join(word[:1].upper() + word[1:].lower() for word in words)
+    return joined[:1].lower() + joined[1:]

@@ -1,0 +1,137 @@
+"""Custom fields in searches: the filter of each kind, sorting, counting."""
+
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, CustomField, definitions
+from server.records.shared.tables import CUSTOM_VALUE
+from server.search.ast import Subquery, Term, Text
+from server.search.conditions import Condition, negated
+from server.search.filters.base import Filter, is_null
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import ChooserFilter, DecimalFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Through
+from server.search.filters.worker import WorkerFilter
+from server.search.values import boolean
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+    from server.search.compile import Scope
+
+
+def filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+    """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `org.` before it for the
+    organization's fields, where the type has one; `.id` behind it for kinds that point to records."""
+    if "custom_fields" in record_type.features:
+        found = _of_type(record_type, record_type.uri, "id", name, scope)
+        if found is not None:
+            return found
+    if record_type.org_column and name.startswith("org."):
+        return _of_type(record_type, "org", record_type.org_column, name.removeprefix("org."), scope, name)
+    return None
+
+
+def _of_type(
+    record_type: "RecordType", uri: str, own: str, name: str, scope: "Scope", shown_name: str = ""
+) -> Filter | None:
+    by_id = name.endswith(".id")
+    for field in definitions(scope.tx).of(uri):
+        names = (field.filter, f"custom_{field.id}", field.uri)
+        if name in names:
+            return _filter(field, shown_name or name, own, False).bind(record_type.table)
+        if by_id and field.target and name.removesuffix(".id") in names:
+            return _filter(field, shown_name or name, own, True).bind(record_type.table)
+    return None
+
+
+def _filter(field: CustomField, name: str, own: str, by_id: bool) -> Filter:
+    if field.target and not by_id and field.kind != "W":
+        only = (("field_id", field.id),)
+        inner: Filter = DeepFilter(name, "", field.target, Through("custom_value", "record_id", "value", only))
+    elif field.kind == "W" and not by_id:
+        inner = WorkerFilter(name, "", "value")
+    else:
+        inner = _VALUE_FILTERS.get(field.kind, ChooserFilter if by_id else TextFilter)(name, "", "value")
+        if isinstance(inner, DecimalFilter):
+            inner.scale = 10**field.decimals
+        if isinstance(inner, TextFilter):
+            inner.match = "prefix" if field.kind in ("D", "M") else "partial"
+    return CustomFilter(field, name, own, inner)
+
+
+_VALUE_FILTERS: dict[str, type[Filter]] = {
+    "C": FlagFilter, "N": NumberFilter, "O": DecimalFilter, "Y": DecimalFilter, "E": DateFilter, SLIDER: NumberFilter,
+    "I": ChooserFilter, "F": ChooserFilter, "L": ChooserFilter, "W": ChooserFilter, LINKS: ChooserFilter,
+}  # fmt: skip
+
+
+class CustomFilter(Filter):
+    """A record answers when one of its values does; negated, when none does. own: the column with the record's id."""
+
+    type = "by custom field"
+
+    def __init__(self, field: CustomField, name: str, own: str, inner: Filter) -> None:
+        super().__init__(name, f"Custom field {field.name}.", sortable=own == "id")
+        self.field = field
+        self.own = own
+        self.inner = inner
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        if isinstance(term.value, Text) and (is_null(term.value) or self._is_never(term.value)):
+            return negated(self._any_value())
+        plain = Term(term.field, term.value, False, term.position)
+        if isinstance(self.inner, DeepFilter):
+            if self.own == "id":
+                return self.inner.bind(self.table).condition(plain, scope)
+            raise self.bad(term, "is searched through org:(...)")
+        if self.field.kind == "C" and isinstance(term.value, Text) and not boolean(term.value.value):
+            yes = Term(term.field, Text("1", False, term.position), False, term.position)
+            return negated(self._some(self.inner.bind(CUSTOM_VALUE).condition(yes, scope)))
+        if isinstance(term.value, Subquery) and self.field.kind != "E":
+            raise self.bad(term, "takes a value, not a query in parentheses")
+        if self.field.kind == "W" and isinstance(term.value, Text) and not term.value.quoted:
+            word = term.value.value.lower()
+            if word in ("none", "nobody", "noone", "no", "blank", "empty"):
+                return negated(self._any_value())
+        return self._some(self.inner.bind(CUSTOM_VALUE).condition(plain, scope))
+
+    def _is_never(self, text: Text) -> bool:
+        return self.field.kind == "E" and text.value.strip().lower() in ("never", "")
+
+    def _any_value(self) -> Condition:
+        return self._some(None)
+
+    def _some(self, condition: Condition | None) -> Condition:
+        """At least one value of the field answers."""
+        values, own = CUSTOM_VALUE.sql, peewee.Column(self.table.sql, self.own)
+
+        def build(at: Any) -> Any:
+            query = values.select(values.record_id).where(values.field_id == at(0))
+            if condition is not None:
+                query = query.where(condition.build(lambda index: at(index + 1)))
+            return own.in_(query)
+
+        key = ("custom", self.table.name, self.own, condition.key if condition else "any")
+        return Condition(key, (self.field.id, *(condition.values if condition else ())), build)
+
+    def order_key(self, scope: "Scope") -> int:
+        return self.field.id  # names of custom fields pass from one to another
+
+    def order(self, scope: "Scope") -> Any:
+        values = peewee.Table("custom_value", alias="sorted")
+        first = (
+            values.select(values.c.value)
+            .where(values.c.field_id == self.field.id, values.c.record_id == peewee.Column(self.table.sql, self.own))
+            .order_by(values.c.place)
+            .limit(1)
+        )
+        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
+
+
+def countable(field: CustomField) -> bool:
+    """Whether subtotals can be counted by it."""
+    return field.kind in COUNTABLE

@@ -1,0 +1,106 @@
+"""Custom values on their way out: by the id of their field and by its uri."""
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from server.records.shared.custom.definitions import LINKS, SEVERAL, CustomField, definitions
+from server.records.shared.tables import CUSTOM_VALUE
+from server.store.statements import in_list, slot
+
+if TYPE_CHECKING:
+    from server.records.base import RecordType
+    from server.records.parts import Loader, Record, Shown
+    from server.store.transaction import Transaction
+
+
+def values_of(
+    tx: "Transaction", fields: Sequence[CustomField], records: "Sequence[Record]"
+) -> dict[int, dict[int, list[Any]]]:
+    """{record id: {field id: [values]}}, in one statement."""
+    found: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
+    if not fields:
+        return found
+    table = CUSTOM_VALUE.sql
+    rows = tx.rows(
+        ("custom values of many",),
+        lambda: table.select(table.record_id, table.field_id, table.value)
+        .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
+        .order_by(table.record_id, table.field_id, table.place),
+        (json.dumps([each.id for each in fields]), json.dumps([record["id"] for record in records])),
+    )
+    for record_id, field_id, value in rows:
+        found[record_id].setdefault(field_id, []).append(value)
+    return found
+
+
+def shown_value(field: CustomField, values: list[Any]) -> Any:
+    """As in `custom` and under the uri: lists for kinds with several, None when unset."""
+    if field.kind in SEVERAL:
+        return values
+    return values[0] if values else None
+
+
+def shown_text(field: CustomField, values: list[Any]) -> Any:
+    """As in `custom_<id>`: text, "" when unset; record links stay a list."""
+    if field.kind == LINKS:
+        return values
+    if field.kind in ("O", "Y") and values:
+        return str(values[0])
+    return ", ".join(str(value) for value in values)
+
+
+def load_by_id(record_type: "RecordType") -> "Loader":
+    """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
+
+    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(shown.tx).of(record_type.uri)
+        stored = values_of(shown.tx, fields, records)
+        answer = {}
+        for record in records:
+            values = stored[record["id"]]
+            keys: dict[str, Any] = {
+                "custom": {str(each.id): shown_value(each, values.get(each.id, [])) for each in fields}
+            }
+            for each in fields:
+                keys |= _flat(shown, each, values.get(each.id, []))
+            answer[record["id"]] = keys
+        return answer
+
+    return load
+
+
+def _flat(shown: "Shown", field: CustomField, values: list[Any]) -> dict[str, Any]:
+    name = f"custom_{field.id}"
+    keys = {name: shown_text(field, values)}
+    if field.kind in ("L", "W") and field.target:
+        keys[f"{name}_id"] = values[0] if values else 0
+        keys[f"{name}__context"] = shown.type(field.target).context
+    elif field.kind == "O":
+        keys[f"{name}_decimal_at"] = field.decimals
+    elif field.kind == "Y":
+        keys[f"{name}_currency_id"] = int(field.params.get("currency_id") or 0)
+        keys[f"{name}_currency__context"] = "svc.contexts.currency"
+        amount = f"{Decimal(values[0]).scaleb(-field.decimals):,.{field.decimals}f}" if values else ""
+        keys[f"{name}_label"] = amount
+        keys[f"{name}_decimal"] = amount.replace(",", "")
+    elif field.kind == LINKS and field.target:
+        context = shown.type(field.target).context
+        keys[f"{name}_records"] = {str(id): {"_context": context, "id": id} for id in values}
+    return keys
+
+
+def load_by_uri(record_type: "RecordType") -> "Loader":
+    """`customfields`: the uris, and each value under its uri."""
+
+    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+        fields = definitions(shown.tx).of(record_type.uri)
+        stored = values_of(shown.tx, fields, records)
+        return {
+            record["id"]: {"customfields": [each.uri for each in fields]}
+            | {each.uri: shown_value(each, stored[record["id"]].get(each.id, [])) for each in fields}
+            for record in records
+        }
+
+    return load
