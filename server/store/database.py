@@ -171,7 +171,7 @@ class Store:
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` on the writer and answer once it is on disk; inside a write it is a part of that one.
 
-        It may be run twice: see writer.py."""
+        It may be run more than once: see writer.py."""
         outer = self._writer.transaction_here()
         return outer.part(work) if outer is not None else self._writer.call(work)
 

@@ -23,7 +23,10 @@ class Transaction:
 
     `statements` counts what was run, for the log line and for tests that bound it."""
 
-    __slots__ = ("store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo")
+    __slots__ = (
+        "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
+        "is_spoiled",
+    )  # fmt: skip
 
     def __init__(self, store: "Store", connection: apsw.Connection, cache: StatementCache, can_write: bool) -> None:
         self.store = store
@@ -33,6 +36,8 @@ class Transaction:
         self._cache = cache
         self._callbacks: list[Callable[[], None]] = []
         self.memo: dict[Hashable, Any] = {}
+        self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
+        self.is_spoiled = False
 
     def rows(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> list[Row]:
         """All rows of the statement of shape `key`."""
@@ -158,6 +163,8 @@ class Transaction:
         """Run `work` so that a caller who goes on after its error keeps nothing of it."""
         self._require_open()
         kept = len(self._callbacks)
+        if not self.has_savepoints:
+            return self._part_at_risk(work, kept)
         self.connection.execute("SAVEPOINT part")
         try:
             result = work(self)
@@ -170,6 +177,18 @@ class Transaction:
             raise
         self.connection.execute("RELEASE part")
         return result
+
+    def _part_at_risk(self, work: Callable[["Transaction"], Result], kept: int) -> Result:
+        """As part, where nothing can be undone by itself."""
+        changes = self.connection.total_changes()
+        try:
+            return work(self)
+        except BaseException:
+            del self._callbacks[kept:]
+            self.memo.clear()
+            if not self.connection.in_transaction or self.connection.total_changes() != changes:
+                self.is_spoiled = True
+            raise
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""

@@ -1,8 +1,9 @@
-"""The one thread that writes. It takes what waits, runs each function in its own savepoint inside one transaction,
-commits once, and answers all of them: one sync of the disk for many writes, and no lock errors.
+"""The one thread that writes. It takes what waits, runs each function inside one transaction, commits once, and answers
+all of them: one sync of the disk for many writes, and no lock errors.
 
-A function may be run twice: when SQLite drops a whole group (no room, an I/O error) each is tried alone, so that only
-the guilty one fails, with its own error."""
+A function may be run up to three times: first without a savepoint; when one of its group fails half way, again, each in
+its own; and when SQLite drops the whole group (no room, an I/O error), each alone, so that only the guilty one fails,
+with its own error."""
 
 import threading
 import time
@@ -130,12 +131,60 @@ class Writer:
             return [self._queue.popleft() for _ in range(count)]
 
     def _commit_group(self, group: list[Pending]) -> None:
+        if self._swiftly(group):
+            return
+        _reset(group)
         if self._try_group(group):
             return
         for pending in group:
-            pending.result = pending.error = None
-            pending.callbacks = []
+            _reset([pending])
             self._try_group([pending], alone=True)
+
+    def _swiftly(self, group: list[Pending]) -> bool:
+        """Run and commit without savepoints, at each of which the full-text index writes out what it has gathered.
+
+        A write that fails before it changed anything, as most do, is told so and the others go on. False when one fails
+        later, or SQLite drops the transaction: all is undone, to be done again with savepoints."""
+        connection = self._connection
+        try:
+            self._begin()
+            shape = self._schema_version()
+            if all(self._run_swiftly(pending, shape) for pending in group):
+                connection.execute("COMMIT")
+                return True
+        except apsw.Error:
+            pass  # told by the careful way, which meets it again
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        return False
+
+    def _run_swiftly(self, pending: Pending, shape: int) -> bool:
+        """Run one write; False when what it did must be undone."""
+        connection = self._connection
+        transaction = self._store.transaction(connection, can_write=True)
+        transaction.has_savepoints = False
+        changes = connection.total_changes()
+        self._store.start_clock()
+        try:
+            self._current = transaction
+            pending.result = pending.write(transaction)
+        except BaseException as error:
+            if not connection.in_transaction or connection.total_changes() != changes or transaction.is_spoiled:
+                return False
+            if self._schema_version() != shape:  # new tables are no changes in the sense of the count
+                return False
+            pending.error = as_helpdesk_error(error) if isinstance(error, apsw.Error) else error
+            return True
+        finally:
+            self._current = None
+            self._store.stop_clock()
+            pending.statements += transaction.statements
+        pending.callbacks = transaction.take_callbacks()
+        return connection.in_transaction and not transaction.is_spoiled
+
+    def _schema_version(self) -> int:
+        row = self._connection.execute("PRAGMA schema_version").fetchone()
+        return int(row[0]) if row else 0
 
     def _try_group(self, group: list[Pending], alone: bool = False) -> bool:
         """Run and commit; False when SQLite dropped the transaction under more than one of them."""
@@ -200,6 +249,14 @@ class Writer:
             pending.result, pending.callbacks = None, []
             pending.error = pending.error or error
         time.sleep(0.05)  # a broken disk must not turn this thread into a busy loop
+
+
+def _reset(group: list[Pending]) -> None:
+    """As if they had not run yet."""
+    for pending in group:
+        pending.result = pending.error = None
+        pending.callbacks = []
+        pending.statements = 0
 
 
 def _guarded(call: Callable[[Any], Any], argument: Any) -> None:

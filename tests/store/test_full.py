@@ -56,7 +56,8 @@ def test_the_others_are_run_again_when_the_whole_group_is_dropped(small: Store) 
     answers = write_together(small, first, big, last)
     assert [type(each.error) for each in answers] == [type(None), Full, type(None)]
     assert [row[1] for row in small.read(lambda tx: tx.find(LETTER))] == [b"first", b"last"]
-    assert [first.runs, big.runs, last.runs] == [2, 2, 1]
+    # Without savepoints, with them, and alone; the last one is reached only then.
+    assert [first.runs, big.runs, last.runs] == [3, 3, 1]
     assert [answers[0].result, answers[2].result] == [1, 2]
 
 
@@ -64,6 +65,36 @@ def test_a_write_is_run_once_when_nothing_goes_wrong(small: Store) -> None:
     writes = [Counted(lambda tx: tx.insert(PUMP, {"name": "a"})) for _ in range(8)]
     write_together(small, *writes)
     assert [each.runs for each in writes] == [1] * 8
+
+
+def test_a_write_that_fails_before_it_changed_anything_makes_nobody_run_again(small: Store) -> None:
+    def refused(tx: Transaction) -> None:
+        tx.find(PUMP, name="a")
+        raise ValueError("refused")
+
+    before, bad, after = (Counted(lambda tx: tx.insert(PUMP, {"name": "a"})), Counted(refused),
+                          Counted(lambda tx: tx.insert(PUMP, {"name": "b"})))  # fmt: skip
+    answers = write_together(small, before, bad, after)
+    assert [type(each.error) for each in answers] == [type(None), ValueError, type(None)]
+    assert [before.runs, bad.runs, after.runs] == [1, 1, 1]
+    assert [row[1] for row in small.read(lambda tx: tx.find(PUMP))] == ["a", "b"]
+
+
+def test_a_write_that_fails_half_way_leaves_nothing_and_the_others_whole(small: Store) -> None:
+    def half(tx: Transaction) -> None:
+        tx.insert(PUMP, {"name": "half"})
+        raise ValueError("half way")
+
+    def tables(tx: Transaction) -> None:
+        tx.connection.execute("CREATE TABLE half (id INTEGER)")
+        raise ValueError("half way")
+
+    good = Counted(lambda tx: tx.insert(PUMP, {"name": "good"}))
+    answers = write_together(small, good, half, tables)
+    assert [type(each.error) for each in answers] == [type(None), ValueError, ValueError]
+    assert good.runs == 2
+    assert [row[1] for row in small.read(lambda tx: tx.find(PUMP))] == ["good"]
+    assert not small.read(lambda tx: tx.connection.execute("SELECT 1 FROM sqlite_master WHERE name='half'").fetchall())
 
 
 def test_callbacks_of_a_write_that_was_run_twice_run_once(small: Store) -> None:
