@@ -107,6 +107,7 @@ def make_folder(folder: Path) -> None:
 
 def open_service(settings: Settings, wake: threading.Event | None = None) -> Service:
     """Store, registry and what a first start adds. Raises Damaged for a file or folder that cannot be used."""
+    clock.forward(settings.clock_offset_seconds)
     folder = Path(settings.data)
     make_folder(folder)
     registry = record_types.load()
@@ -142,8 +143,6 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
 
 def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
     """Run until SIGTERM or Ctrl-C; `ready` is called when it answers. Raises HelpdeskError when it cannot start."""
-    if settings.clock_offset_seconds:
-        clock.forward(settings.clock_offset_seconds)
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)

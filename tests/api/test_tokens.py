@@ -1,14 +1,12 @@
 """Bearer tokens through HTTP: how they are sent, what refuses them, what their scopes allow, how they end."""
 
 import http.client
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.api.minimal import made
-from tests.service import MOVED, ROOT, Api, Server
+from tests.service import Api, Server, command
 
 REALM = 'Bearer realm="svc"'
 UNKNOWN = "svc_at_" + "UnkN0wn-t0ken_0f-th3_t3sts-0123456789abcdef"
@@ -83,10 +81,9 @@ def test_a_token_is_read_from_nowhere_else(api: Api) -> None:
 
 def test_a_token_whose_time_is_over_is_refused(server: Server, api: Api) -> None:
     """It was given for an hour, two hours ago."""
-    made = subprocess.run(
-        [sys.executable, "-c", MOVED.format(-7200), "token", "create", "--worker", "nora@desk.example",
-         "--expires", "1 hour", "--data", str(server.data)],
-        capture_output=True, cwd=ROOT, timeout=60, check=True,
+    made = command(
+        "token", "create", "--worker", "nora@desk.example", "--expires", "1 hour", data=server.data,
+        env={"HELPDESK_CLOCK_OFFSET_SECONDS": "-7200"},
     )  # fmt: skip
     status, headers = ask(api, ("Authorization", f"Bearer {made.stdout.decode().strip()}"))
     assert status == 401 and 'error="invalid_token"' in headers["WWW-Authenticate"]
