@@ -156,7 +156,8 @@ def test_other_methods_are_405_on_the_page(method: str, waiting: Server) -> None
 
 @pytest.mark.parametrize("change", ["x", "A", "/", "%00", "/x", "?"])
 def test_another_code_is_no_link(change: str, waiting: Server) -> None:
-    link = waiting.setup_link[:-1] + change
+    # The code is random: one in sixteen ends with A.
+    link = waiting.setup_link[:-1] + (change if not waiting.setup_link.endswith(change) else "E")
     assert requests.get(link, timeout=30).status_code == 404
     assert requests.post(link, data=FORM, timeout=30).status_code == 404
 
