@@ -54,7 +54,7 @@ LIMITS: tuple[tuple[str, str, str], ...] = (
     ("records.shared.scopes.MAX_ENDPOINTS", "endpoints of a scope", ""),
     ("records.tickets.participants.MAX_PARTICIPANTS", "participants of a ticket in one change", ""),
     ("records.tickets.expands.MAX_MESSAGES", "messages that `expand=_messages` shows, the newest", ""),
-    ("records.shared.collections.MAX_LINKED", "ids of each record in lists of linked records", ""),
+    ("records.shared.forms.MOST", "ids of each record in lists of linked records", ""),
     ("records.attachment.MAX_SHOWN", "records that a file is shown to hang on", ""),
     ("records.shared.mentions.MAX_MENTIONS", "workers told that a text mentions them", ""),
     ("passwords.MAX_CHARS", "password", "characters"),

@@ -53,10 +53,7 @@ def system(timezone: str = "UTC") -> Actor:
 
 def version(tx: Transaction) -> int:
     """Rises with every change of workers, groups, rosters, roles, apps and tokens, whoever makes it."""
-    table = peewee.Table("version")
-    return int(
-        tx.value(("version of access",), lambda: table.select(table.c.value).where(table.c.name == "access")) or 0
-    )
+    return tx.version("access")
 
 
 def worker(tx: Transaction, id: int) -> Actor | None:

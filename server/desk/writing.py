@@ -26,7 +26,6 @@ from server.store import blobs, fulltext
 from server.store.transaction import Transaction
 
 MAX_FOUND = 100_000
-CUSTOM_PREFIX = "custom_"
 
 
 class Writer:

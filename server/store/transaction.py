@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
+import peewee
 
 from server.store.statements import StatementCache, in_list, slot
 from server.store.tables import Table
@@ -68,6 +69,14 @@ class Transaction:
         """SQLite drops the whole transaction for want of room; what ran behind it would be committed by itself."""
         if not self.connection.in_transaction:
             raise apsw.FullError("the transaction was dropped")
+
+    def version(self, name: str) -> int:
+        """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
+        table = peewee.Table("version")
+        found = self.value(
+            ("version",), lambda: table.select(table.c.value).where(table.c.name == slot(0)), (name,)
+        )
+        return int(found or 0)
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""

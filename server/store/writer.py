@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LOG = log.get("store")
 Write = Callable[[Transaction], Any]
 RETRY_AFTER_SECONDS = 1
-IDLE_CHECKPOINT_SECONDS = 2.0
 
 
 class Pending:

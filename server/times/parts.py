@@ -9,7 +9,6 @@ from server.times.limits import MAX_TEXT, shown
 from server.times.words import MONTH_NAMES, WEEKDAY_NAMES
 
 LAST_MINUTE = 24 * 60 - 1
-NOON = 12 * 60
 
 _SUNDAY_FIRST = WEEKDAY_NAMES[-1:] + WEEKDAY_NAMES[:-1]
 _WEEKDAY_GROUPS = {"weekdays": frozenset(range(1, 6)), "weekends": frozenset({0, 6})}

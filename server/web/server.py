@@ -30,7 +30,7 @@ from tornado.httputil import (
 from tornado.iostream import StreamClosedError
 
 from server import clock, log
-from server.context import Context, Service
+from server.context import Service
 from server.errors import HelpdeskError, Invalid, Malformed, NotFound, TooLarge, Unavailable, UnsupportedMedia
 from server.store.database import OutOfSteps
 from server.store.transaction import Transaction
@@ -400,11 +400,6 @@ def content_type(request: Request) -> str:
 def unsupported(kind: str) -> UnsupportedMedia:
     """The error for a body that no endpoint reads."""
     return UnsupportedMedia(f"a body of type '{kind[:80]}' is not read; send one of {', '.join(FORM_TYPES)}")
-
-
-def new_context(service: Service, request: Request, **parts: Any) -> Context:
-    """The context of a request."""
-    return Context(service=service, request_id=request.id, **parts)
 
 
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]

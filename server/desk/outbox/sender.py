@@ -4,13 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import peewee
-
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
 from server.errors import Invalid
 from server.records.base import Record
 from server.records.registry import Registry
-from server.store.statements import slot
 from server.store.transaction import Transaction
 
 NO_SENDER = "no sender address is configured: set one on the group or the service"
@@ -76,17 +73,6 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
     if transport is None:
         return None
     return Way(transport["id"], transport["extension_id"], transport["params"])
-
-
-def own_emails(tx: Transaction) -> frozenset[str]:
-    """The addresses that we send from, in lower case: those with a transport, and the default sender."""
-    table = peewee.Table("address")
-    rows = tx.rows(
-        ("own addresses",),
-        lambda: table.select(table.c.email).where((table.c.mail_transport_id != 0) | (table.c.id == slot(0))),
-        (default_sender(tx),),
-    )
-    return frozenset(row[0].lower() for row in rows)
 
 
 def _record(tx: Transaction, registry: Registry, uri: str, id: int) -> Record | None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from server.records.parts import Loader, Record, Shown
 
 WORKER = "svc.contexts.worker"
-MAX_LINKED = 25  # ids a record in the forms that list records
 
 
 def links(record_type: "RecordType") -> "Loader":

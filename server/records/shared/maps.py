@@ -1,12 +1,12 @@
 """Expands that answer `{id: dictionary}` for records found through a column or a table between."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import peewee
 
 from server.records.parts import Record, Shown
+from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 
@@ -25,7 +25,7 @@ def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Seq
         return query
 
     key = ("pairs", table.name, own, other, *only)
-    return [(row[0], row[1]) for row in shown.tx.rows(key, build, (_ids(records), *only.values()))]
+    return [(row[0], row[1]) for row in shown.tx.rows(key, build, (ids_text(records), *only.values()))]
 
 
 def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record]) -> Pairs:
@@ -37,7 +37,7 @@ def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record
         for row in shown.tx.rows(
             ("pairs behind", table, column),
             lambda: others.select(pointer, others.id).where(in_list(pointer, slot(0))).order_by(pointer, others.id),
-            (_ids(records),),
+            (ids_text(records),),
         )
     ]
 
@@ -58,7 +58,3 @@ def as_map(
         if other in others:
             found[own][str(other)] = others[other]
     return {own: {name: each} for own, each in found.items()}
-
-
-def _ids(records: Sequence[Record]) -> str:
-    return json.dumps([record["id"] for record in records])

@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
 
 class Way:
-    """key: its shape. needs: the column of the inner select, `id` when not said otherwise."""
+    """key: its shape."""
 
     key: Any = ()
-    needs = "id"
 
     def build(self, table: "Table", inner: Any) -> Any:
         """The condition on `table` that a record is reached from one of `inner`'s."""

@@ -96,10 +96,7 @@ def definitions(tx: "Transaction") -> Definitions:
     """The custom fields as this snapshot sees them; kept until one of them changes, whoever changes it."""
     found = tx.memo.get("custom fields")
     if found is None:
-        version = peewee.Table("version")
-        now = tx.value(
-            ("version of fields",), lambda: version.select(version.c.value).where(version.c.name == "fields")
-        )
+        now = tx.version("fields")
         kept = tx.store.shared.get("custom fields")
         if kept is None or kept[0] != now:
             kept = (now, _read_definitions(tx))

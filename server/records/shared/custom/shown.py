@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from server.records.shared.collections import ids_text
 from server.records.shared.custom.definitions import LINKS, SEVERAL, CustomField, definitions
 from server.records.shared.tables import CUSTOM_VALUE
 from server.store.statements import in_list, slot
@@ -28,7 +29,7 @@ def values_of(
         lambda: table.select(table.record_id, table.field_id, table.value)
         .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
         .order_by(table.record_id, table.field_id, table.place),
-        (json.dumps([each.id for each in fields]), json.dumps([record["id"] for record in records])),
+        (json.dumps([each.id for each in fields]), ids_text(records)),
     )
     for record_id, field_id, value in rows:
         found[record_id].setdefault(field_id, []).append(value)
