@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from server.web.openapi import shapes
+
 if TYPE_CHECKING:
     from server.web.call import Call
 
@@ -25,7 +27,8 @@ class Parameter:
 class Endpoint:
     """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
     small runs on the writer itself, as a part of its transaction. is_small: whether a call may.
-    path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be."""
+    path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
+    answer: what the payload of a success holds, in the words of openapi/shapes.py."""
 
     method: str
     path: str
@@ -36,6 +39,7 @@ class Endpoint:
     size: Literal["body", "mail", "file"] = "body"
     aliases: tuple[str, ...] = ()
     is_small: Callable[["Call"], bool] = lambda call: True
+    answer: shapes.Shape = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -62,11 +66,12 @@ def endpoint(
     size: Literal["body", "mail", "file"] = "body",
     aliases: tuple[str, ...] = (),
     is_small: Callable[["Call"], bool] = lambda call: True,
+    answer: shapes.Shape = shapes.ANY,
 ) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
-        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small))
+        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small, answer))
         return function
 
     return declare

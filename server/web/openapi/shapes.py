@@ -1,0 +1,93 @@
+"""Words in which an endpoint tells what it answers: `answer=` of routes.endpoint(). JSON Schema, 2020-12. Source: ours.
+
+Only the payload is told: the envelope's keys stand beside it and are added by the document. Not for record types: their
+schemas are made of their declarations.
+
+    answer=shapes.record("ticket")                                       one record
+    answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT)                   these keys, always
+    answer=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` only now and then
+    answer=shapes.page(shapes.record("comment"))                         results, count, limit, page, total
+    answer=shapes.NOTHING                                                the bare envelope
+    answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Schema = dict[str, Any]
+
+JSON = "application/json"
+
+ANY: Schema = {}
+TEXT: Schema = {"type": "string"}
+INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+BOOLEAN: Schema = {"type": "boolean"}
+FLAG: Schema = {"type": "integer", "enum": [0, 1]}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+ID: Schema = {"type": "integer", "minimum": 0}
+TIME: Schema = {"type": "integer", "description": "Unix seconds."}
+OBJECT: Schema = {"type": "object"}
+NOTHING: Schema = {"type": "object", "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class Success:
+    """One way in which an endpoint succeeds. schema: of the JSON payload, None for no body or one that is not JSON.
+    media_type: of the body, "" for none. headers: {name: note} of what comes with it."""
+
+    schema: Schema | None = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    media_type: str = ""
+    note: str = ""
+
+
+Shape = Schema | Success | tuple[Success, ...]
+
+
+def successes(answer: Shape) -> tuple[Success, ...]:
+    """What `answer=` says, in its longest form."""
+    if isinstance(answer, tuple):
+        return answer
+    return (answer,) if isinstance(answer, Success) else (Success(answer),)
+
+
+def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:
+    """An object with these keys and no others. sometimes: {key: schema} of those that may be absent."""
+    return {
+        "type": "object",
+        "properties": {**always, **(sometimes or {})},
+        "required": sorted(always),
+        "additionalProperties": False,
+    }
+
+
+def list_of(item: Schema) -> Schema:
+    """A list."""
+    return {"type": "array", "items": item}
+
+
+def map_of(value: Schema) -> Schema:
+    """An object whose keys are ids or names."""
+    return {"type": "object", "additionalProperties": value}
+
+
+def any_of(*schemas: Schema) -> Schema:
+    """One of these."""
+    return {"anyOf": list(schemas)}
+
+
+def record(uri: str) -> Schema:
+    """A record of this type, opened or not; "*" for a record of any type."""
+    return component("record" if uri == "*" else f"record.{uri.replace(' ', '_')}")
+
+
+def page(item: Schema, sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:
+    """A page of results, and further keys."""
+    return keys(sometimes, results=list_of(item), count=COUNT, limit=COUNT, page=COUNT, total=COUNT, **always)
+
+
+def component(name: str) -> Schema:
+    """A schema of the document's components by name."""
+    return {"$ref": f"#/components/schemas/{name}"}
