@@ -28,6 +28,7 @@ from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs.scheduler import Scheduler, periodic
 from server.records import registry as record_types
 from server.records.registry import Registry
+from server.records.shared import custom_types
 from server.settings import Settings
 from server.store import lock, schema
 from server.store.database import Store
@@ -125,7 +126,9 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     )
     for file in folder.glob(f"{DATABASE}*"):
         file.chmod(stat.S_IRUSR | stat.S_IWUSR)
-    store.shared["contexts"] = registry.contexts()
+    if store.read(lambda tx: custom_types.load(tx, registry)):
+        store.write(lambda tx: schema.add_tables(tx, [each.table for each in registry.custom]))
+        store.statements.forget()
     installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
     service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
     try:
@@ -266,6 +269,8 @@ def check(settings: Settings) -> list[str]:
     try:
         found = store.check()
         found += store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
+        store.read(lambda tx: custom_types.load(tx, registry))
+        found += store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))
     except HelpdeskError as error:
         return [error.message]
     except apsw.Error as error:

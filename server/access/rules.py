@@ -54,7 +54,7 @@ class Rules:
         table, place = record_type.table.sql, len(condition.values)
         return bool(
             tx.value(
-                ("readable", record_type.uri, condition.key),
+                ("readable", record_type.table.name, condition.key),
                 lambda: table.select(table.id).where(condition.build(slots_from(0)), table.id == slot(place)),
                 (*condition.values, id),
             )
@@ -93,7 +93,7 @@ class Rules:
             all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
             all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
         ]
-        if record_type.uri == "asset":
+        if record_type.ownerless_is_open:
             rules.append(equals(owner, ""))
         return any_of(rules)
 
@@ -181,7 +181,7 @@ class Rules:
 
     def _is_owner(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         context, id = record["owner__context"], record["owner_id"]
-        if context == "" and record_type.uri == "asset":
+        if context == "" and record_type.ownerless_is_open:
             return True
         return self.may_own_as(context, id)
 

@@ -54,11 +54,11 @@ class Dictionaries:
             return wanted
         if condition is NEVER:
             return set()
-        table, place = self.registry.type(uri).table.sql, len(condition.values)
+        table, place = self.registry.type(uri).table, len(condition.values)
         rows = self.tx.rows(
-            ("readable ids", uri, condition.key),
-            lambda: table.select(table.id).where(
-                condition.build(slots_from(0)), in_list(table.id, slots_from(place)(0))
+            ("readable ids", table.name, condition.key),
+            lambda: table.sql.select(table.sql.id).where(
+                condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0))
             ),
             (*condition.values, json.dumps(sorted(wanted))),
         )
@@ -75,7 +75,7 @@ class Dictionaries:
         else:
             table, place = record_type.table, len(condition.values)
             rows = self.tx.rows(
-                ("readable many", uri, condition.key),
+                ("readable many", table.name, condition.key),
                 lambda: table.sql.select(*table.all_columns)
                 .where(condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0)))
                 .order_by(table.sql.id),
@@ -133,7 +133,7 @@ class Dictionaries:
                 if found is not None:
                     loads[found[0].name + found[1]] = found
                 elif "custom_fields" in record_type.features and custom.definitions(self.tx).named(
-                    record_type.uri, path
+                    record_type.context, path
                 ):
                     name = "custom_" if path.startswith("custom_") else "customfields"
                     loads[name] = (record_type.expand_by_name[name], "")
@@ -261,11 +261,8 @@ class _Shape:
 # Contexts of types that other types point to already and that come later.
 _ABSENT = {"gpg_private_key": "svc.contexts.gpg.private.key"}
 
-_shapes: dict[RecordType, _Shape] = {}
-
-
 def _shape(record_type: RecordType, registry: Registry) -> _Shape:
-    shape = _shapes.get(record_type)
+    shape: _Shape | None = registry.kept.get(record_type)
     if shape is None:
-        shape = _shapes[record_type] = _Shape(record_type, registry)
+        shape = registry.kept[record_type] = _Shape(record_type, registry)
     return shape

@@ -39,7 +39,7 @@ class RecordLookup:
             return self._rules.may_read(self._tx, record_type, id)
         table = record_type.table.sql
         found = self._tx.value(
-            ("exists", record_type.uri), lambda: table.select(table.id).where(table.id == slot(0)), (id,)
+            ("exists", record_type.table.name), lambda: table.select(table.id).where(table.id == slot(0)), (id,)
         )
         return found is not None
 

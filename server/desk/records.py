@@ -190,7 +190,7 @@ def meta(ctx: Context, uri: str) -> dict[str, Any]:
             if key["type"] != "record":
                 labels[prefix + key["key"]] = f"{name} {key['key'].strip('_').replace('_', ' ')}".strip()
                 types[prefix + key["key"]] = META_CODES.get(key["type"], "S")
-        for field in definitions(tx).of(record_type.uri):
+        for field in definitions(tx).of(record_type.context):
             labels[f"{prefix}custom_{field.id}"] = f"{name} {field.name}".strip()
             types[f"{prefix}custom_{field.id}"] = field.kind
         for nested in record_type.nested:

@@ -252,7 +252,7 @@ def _labels(search: Search, uri: str, ids: set[Any]) -> dict[int, str]:
         return query if condition is ALWAYS else query.where(condition.build(slots_from(0)))
 
     rows = search.scope.tx.rows(
-        ("labels", uri, condition.key), build, (*condition.values, json.dumps([id for id in ids if id]))
+        ("labels", table.name, condition.key), build, (*condition.values, json.dumps([id for id in ids if id]))
     )
     return {row[0]: record_type.label(record_type.record(row)) for row in rows}
 

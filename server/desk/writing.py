@@ -323,7 +323,7 @@ class Writer:
         """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
-        for field in custom.definitions(tx).of(record_type.uri):
+        for field in custom.definitions(tx).of(record_type.context):
             tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
         tx.delete(FIELDSET_USE, context=context, record_id=id)
         linking.forget(self, context, id)

@@ -4,12 +4,29 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
+from server.search.filters.base import Filter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import PointingHere
 from server.store.tables import Index
+
+
+def filters(context: str) -> tuple[Filter, ...]:
+    """The filters of assets and of every custom type, which has their shape."""
+    return (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter(
+            "comments", "Has a matching comment.", "comment",
+            PointingHere("comment", "target_id", (("target__context", context),)),
+        ),
+        DateFilter("created", "When the record was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "What it is called.", "name", "partial"),
+        *owners.filters("app", "group", "role", "worker"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
 
 
 class Asset(RecordType):
@@ -20,6 +37,7 @@ class Asset(RecordType):
     aliases = ("assets",)
     label_names = ("Asset", "Assets")
     features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    ownerless_is_open = True
     access = Access(
         read="owner",
         create=("privilege", "owner"),
@@ -42,18 +60,7 @@ class Asset(RecordType):
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
     nested = (Nested("owner", "*", "Owner."),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DeepFilter(
-            "comments", "Has a matching comment.", "comment",
-            PointingHere("comment", "target_id", (("target__context", "svc.contexts.asset"),)),
-        ),
-        DateFilter("created", "When the record was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "What the asset is called.", "name", "partial"),
-        *owners.filters("app", "group", "role", "worker"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = filters("svc.contexts.asset")
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

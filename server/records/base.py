@@ -50,6 +50,7 @@ class RecordType:
     context: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     label_names: ClassVar[tuple[str, str]] = ("", "")
+    table_name: ClassVar[str] = ""  # the uri unless told
     tier: ClassVar[int] = 1
     lookup: ClassVar[str] = ""
     features: ClassVar[frozenset[str]] = frozenset()
@@ -57,6 +58,7 @@ class RecordType:
         "retrieve": True, "search": True, "create": True, "update": True, "delete": True,
     }
     access: ClassVar[Access]
+    ownerless_is_open: ClassVar[bool] = False  # by the rule "owner": whether a record without one is everybody's
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
@@ -102,7 +104,7 @@ class RecordType:
         if "avatars" in self.features:
             columns.append(Column("image_blob_id"))
         return Table(
-            self.uri, [*columns, *self.columns], self.indexes, bumps=self.bumps, summary=self.summary
+            self.table_name or self.uri, [*columns, *self.columns], self.indexes, bumps=self.bumps, summary=self.summary
         )
 
     # -- hooks ------------------------------------------------------------------------------------------------------
@@ -196,5 +198,5 @@ class RecordType:
         return sorted(set(names))
 
     def bind(self, registry: "Registry") -> None:
-        """Called once when all types are known."""
+        """Called once when all built-in types are known; more may come and go while the service runs."""
 

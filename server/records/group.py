@@ -168,7 +168,7 @@ class Group(RecordType):
     )
 
     def bind(self, registry: "Registry") -> None:
-        self.owned = owners.owned_tables(registry)
+        self.registry = registry
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.is_create and "reply_address_id" not in change.new:
@@ -205,7 +205,7 @@ class Group(RecordType):
         for bucket_id in self._bucket_ids(id, writing):
             writing.delete("bucket", bucket_id)
         rosters.forget_group(writing, id)
-        owners.forget(writing.tx, self.owned, self.context, id)
+        owners.forget(writing.tx, self.registry, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import Any
 
 from server.errors import NotFound, nearest
 from server.fields.base import Field
@@ -17,19 +18,35 @@ from server.store.tables import Table
 
 
 class Registry:
-    """The record types by every name they have."""
+    """The record types by every name they have: the built-in ones, and the custom ones that administrators made.
+
+    revision: rises when the custom ones change. kept: what others have worked out for a type; forgotten then."""
 
     def __init__(self, types: Iterable[RecordType]) -> None:
-        self._by_uri = {each.uri: each for each in sorted(types, key=lambda each: each.uri)}
-        self._by_name: dict[str, RecordType] = {}
-        for each in self._by_uri.values():
-            plural = each.label_names[1].lower()
-            for name in (each.context, *each.aliases, plural, each.label_names[0].lower()):
-                if name:
-                    self._by_name.setdefault(name, each)
-        self._by_name |= self._by_uri
-        for each in self._by_uri.values():
+        self._built_in = sorted(types, key=lambda each: each.uri)
+        self.built_in_names = frozenset(name for each in self._built_in for name in (each.uri, *names_of(each)))
+        self.custom: tuple[RecordType, ...] = ()
+        self.revision = 0
+        self.kept: dict[Any, Any] = {}
+        self._index()
+        for each in self._built_in:
             each.bind(self)
+
+    def replace_custom(self, types: Iterable[RecordType]) -> None:
+        """Let these be the custom types from now on. Who looks a name up sees the old ones or the new ones."""
+        self.custom = tuple(types)
+        self._index()
+        self.revision += 1
+        self.kept = {}
+
+    def _index(self) -> None:
+        by_uri = {each.uri: each for each in self.custom} | {each.uri: each for each in self._built_in}
+        by_name: dict[str, RecordType] = {}
+        for each in (*self._built_in, *self.custom):
+            for name in names_of(each):
+                by_name.setdefault(name, each)
+        self._by_uri = dict(sorted(by_uri.items()))
+        self._by_name = by_name | by_uri
 
     def __iter__(self) -> Iterator[RecordType]:
         return iter(self._by_uri.values())
@@ -49,20 +66,22 @@ class Registry:
         """Every uri, sorted."""
         return list(self._by_uri)
 
-    def contexts(self) -> dict[str, str]:
-        """{uri: full context}."""
-        return {each.uri: each.context for each in self}
-
     def tables(self) -> list[Table]:
-        """The tables of all types, and those between them."""
-        found = [each.table for each in self]
-        for each in self:
+        """The tables of the built-in types, and those between them. Those of custom types: shared/custom_types.py."""
+        found = [each.table for each in self._built_in]
+        for each in self._built_in:
             found += each.tables
         return [*found, *SHARED, blobs.BLOB, blobs.BLOB_PIECE]
 
     def texts(self) -> list[Text]:
         """The full-text indexes of all types."""
-        return [each.text for each in self if each.text is not None]
+        return [each.text for each in self._built_in if each.text is not None]
+
+
+def names_of(record_type: RecordType) -> list[str]:
+    """The names of a type beside its uri."""
+    singular, plural = record_type.label_names
+    return [name for name in (record_type.context, *record_type.aliases, plural.lower(), singular.lower()) if name]
 
 
 def load_all(package: ModuleType) -> list[ModuleType]:

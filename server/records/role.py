@@ -76,10 +76,7 @@ class Role(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "privsMode"))
 
     def bind(self, registry: "Registry") -> None:
-        self.owned = owners.owned_tables(registry)
-        self.known = frozenset(
-            f"contexts.{each.context}.{operation}" for each in registry if each.context for operation in GRANTED
-        )
+        self.registry = registry
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "privs" in change.new:
@@ -93,14 +90,17 @@ class Role(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         rosters.forget_role(writing, record["id"])
-        owners.forget(writing.tx, self.owned, self.context, record["id"])
+        owners.forget(writing.tx, self.registry, self.context, record["id"])
 
     def _privileges(self, listed: list[object]) -> list[str]:
         """The list without repetitions. Raises Invalid for a name that no record type has."""
         if len(listed) > MAX_PRIVILEGES:
             raise Invalid(f"privs: at most {MAX_PRIVILEGES} privileges", field="privs")
+        known = {
+            f"contexts.{each.context}.{operation}" for each in self.registry if each.context for operation in GRANTED
+        }
         for name in listed:
-            if not isinstance(name, str) or name not in self.known:
+            if not isinstance(name, str) or name not in known:
                 text = str(name)[:100]
-                raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, self.known)}", field="privs")
+                raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, known)}", field="privs")
         return sorted({str(name) for name in listed})

@@ -263,7 +263,7 @@ class Worker(RecordType):
     label_column = "first_name"
 
     def bind(self, registry: "Registry") -> None:
-        self.owned = owners.owned_tables(registry)
+        self.registry = registry
 
     def label(self, record: Record) -> str:
         return full_name(record) or "(no name)"
@@ -317,7 +317,7 @@ class Worker(RecordType):
         )
         tx.delete(WORKER_LOGIN, worker_id=id)
         rosters.forget_worker(writing, id)
-        owners.forget(tx, self.owned, self.context, id)
+        owners.forget(tx, self.registry, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

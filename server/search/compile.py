@@ -57,7 +57,7 @@ class Scope:
         inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
         table = record_type.table.sql
         return Condition(
-            ("ids", record_type.uri, inner.key),
+            ("ids", record_type.table.name, inner.key),
             inner.values,
             lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
         )

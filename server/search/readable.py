@@ -39,9 +39,9 @@ def points_to_readable(
 
 def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
     """The column holds the id of a record that answers the condition."""
-    table: Any = peewee.Table(record_type.uri, record_type.table.names)
+    table: Any = peewee.Table(record_type.table.name, record_type.table.names)
 
     def build(at: Any) -> Any:
         return column.in_(table.select(table.id).where(condition.build(at)))
 
-    return Condition(("behind", f"{column.name}", record_type.uri, condition.key), condition.values, build)
+    return Condition(("behind", f"{column.name}", record_type.table.name, condition.key), condition.values, build)

@@ -69,7 +69,7 @@ class Search:
             query = table.select(table.id).where(condition.build(slots_from(0)))
             return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
 
-        key = ("search ids", self.record_type.uri, condition.key, self._order_key())
+        key = ("search ids", self.record_type.table.name, condition.key, self._order_key())
         return [row[0] for row in self.scope.tx.rows(key, build, (*condition.values, limit))]
 
     def total(self) -> int:

@@ -58,6 +58,22 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -
         store.statements.forget()
 
 
+def add_tables(tx: Transaction, tables: Iterable[Table]) -> None:
+    """Add tables that come and go while the service runs, or what they lack. They have no triggers and no summaries."""
+    for table in tables:
+        _add_table(tx, table)
+
+
+def drop_table(tx: Transaction, table: Table) -> None:
+    """Remove such a table with its rows."""
+    tx.connection.execute(f'DROP TABLE IF EXISTS "{table.name}"')
+
+
+def lacks(tx: Transaction, tables: Iterable[Table]) -> bool:
+    """Whether the file lacks any of these tables or columns."""
+    return any(not set(table.names) <= _columns(tx, table.name) for table in tables)
+
+
 def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -> bool:
     """Whether the declarations are another than those that this file was brought in line with last."""
     known = tx.connection.execute("SELECT name FROM sqlite_master WHERE name = 'meta'").fetchone()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
+Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
 
 
 class Transaction:
@@ -35,7 +36,7 @@ class Transaction:
         self.can_write = can_write
         self.statements = 0
         self._cache = cache
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[Callback] = []
         self.memo: dict[Hashable, Any] = {}
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
@@ -201,9 +202,14 @@ class Transaction:
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""
-        self._callbacks.append(callback)
+        self._callbacks.append((False, callback))
 
-    def take_callbacks(self) -> list[Callable[[], None]]:
+    def at_commit(self, callback: Callable[[], None]) -> None:
+        """As after_commit, on the writer's thread and before anybody is told: for what every later request must see.
+        It must be quick, and touch no database."""
+        self._callbacks.append((True, callback))
+
+    def take_callbacks(self) -> list[Callback]:
         """The callbacks so far; the writer's part."""
         callbacks, self._callbacks = self._callbacks, []
         return callbacks

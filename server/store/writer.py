@@ -16,7 +16,7 @@ import apsw
 from server import log
 from server.errors import HelpdeskError, Unavailable
 from server.store.faults import as_helpdesk_error
-from server.store.transaction import Transaction
+from server.store.transaction import Callback, Transaction
 
 if TYPE_CHECKING:
     from server.store.database import Store
@@ -36,7 +36,7 @@ class Pending:
         self.done = done
         self.result: Any = None
         self.error: BaseException | None = None
-        self.callbacks: list[Callable[[], None]] = []
+        self.callbacks: list[Callback] = []
         self.statements = 0
 
 
@@ -116,9 +116,9 @@ class Writer:
                 self._commit_group(group)
             except Exception as error:  # the database is unusable: every waiter is told, the thread lives on
                 self._abandon(group, error)
-            for pending in group:
-                for callback in pending.callbacks:
-                    _guarded(self._store.after_commit, callback)
+            callbacks = [each for pending in group for each in pending.callbacks]
+            for at_once, callback in sorted(callbacks, key=lambda each: not each[0]):
+                _guarded(_run if at_once else self._store.after_commit, callback)
             for pending in group:
                 _guarded(pending.done, pending)
 
@@ -256,6 +256,10 @@ def _reset(group: list[Pending]) -> None:
         pending.result = pending.error = None
         pending.callbacks = []
         pending.statements = 0
+
+
+def _run(callback: Callable[[], None]) -> None:
+    callback()
 
 
 def _guarded(call: Callable[[Any], Any], argument: Any) -> None:

@@ -39,7 +39,6 @@ class Post:
     def __init__(self, folder: Path, registry: Registry) -> None:
         tables = [*registry.tables(), JOB, OUTGOING, SERVICE_SETTING, *spam.TABLES]
         store = schema.open_store(folder / "helpdesk.db", tables, registry.texts())
-        store.shared["contexts"] = registry.contexts()
         settings = load({}, {}, folder).replace(base_url=BASE_URL)
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
         self.now = NOW

@@ -49,7 +49,6 @@ class Desk:
         registry = load_types()
         folder.mkdir(exist_ok=True)
         store = schema.open_store(folder / "test.db", tables(registry), registry.texts())
-        store.shared["contexts"] = registry.contexts()
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
         self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32)
         self.now = NOW

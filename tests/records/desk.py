@@ -33,7 +33,6 @@ class Desk:
         self.registry = registry or load()
         tables = [*self.registry.tables(), service_settings.SERVICE_SETTING, tokens.TOKEN]
         self.store = open_store(folder / "helpdesk.db", tables, self.registry.texts())
-        self.store.shared["contexts"] = self.registry.contexts()
         loaded = settings.load({}, {}, data_folder=folder)
         self.service = Service(self.store, self.registry, loaded, BASE_URL, "test")
 

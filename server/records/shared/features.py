@@ -94,7 +94,7 @@ def _linked(record_type: "RecordType", name: str, rest: str, scope: "Scope") -> 
     target = scope.record_type(_spaced(uri)) if uri else None
     if target is None:
         return None
-    for each in custom.definitions(scope.tx).of(target.uri):
+    for each in custom.definitions(scope.tx).of(target.context):
         if each.uri == field_uri and each.points_to(record_type, scope.registry):
             way = Through("custom_value", "value", "record_id", (("field_id", each.id),))
             return DeepFilter(name, "", target.uri, way).bind(record_type.table)

@@ -95,15 +95,12 @@ def may_own_as(writing: Writing, context: str, id: int) -> bool:
     return context == WORKER and id == actor.id
 
 
-def owned_tables(registry: "Registry") -> tuple[str, ...]:
-    """The tables of all types that are owned."""
-    return tuple(each.table.name for each in registry if "owner__context" in each.initial)
-
-
-def forget(tx: Transaction, tables: tuple[str, ...], context: str, id: int) -> None:
+def forget(tx: Transaction, registry: "Registry", context: str, id: int) -> None:
     """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
-    for name in tables:
-        tx.run(("owner gone", name), partial(_ownerless, name), (0, context, id))
+    for each in registry:
+        if "owner__context" in each.initial:
+            name = each.table.name
+            tx.run(("owner gone", name), partial(_ownerless, name), (0, context, id))
 
 
 def _ownerless(table: str) -> Any:

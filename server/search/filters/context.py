@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING
 
 from server.search.ast import Text
 from server.search.conditions import Condition, equals
-from server.search.filters.text import TextFilter
+from server.search.filters.text import Match, TextFilter
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
 
 
 class ContextFilter(TextFilter):
-    """Takes uris, aliases and full contexts; a value that names no type is compared as it is, wildcards too."""
+    """Takes uris, aliases and full contexts; a value that names no type is compared with the context as `match` says."""
 
-    def __init__(self, name: str, note: str, column: str) -> None:
-        super().__init__(name, note, column, "exact")
+    def __init__(self, name: str, note: str, column: str, match: Match = "exact") -> None:
+        super().__init__(name, note, column, match)
 
     def one(self, text: Text, scope: "Scope") -> Condition:
         found = scope.record_type(text.value.strip().lower())

@@ -77,16 +77,15 @@ class Definitions:
     """All custom fields, by record type."""
 
     by_context: dict[str, tuple[CustomField, ...]]
-    uris: dict[str, str]
 
-    def of(self, uri: str) -> tuple[CustomField, ...]:
+    def of(self, context: str) -> tuple[CustomField, ...]:
         """The fields of a type, in order."""
-        return self.by_context.get(self.uris.get(uri, uri), ())
+        return self.by_context.get(context, ())
 
-    def named(self, uri: str, name: str) -> CustomField | None:
+    def named(self, context: str, name: str) -> CustomField | None:
         """The field that `custom_<id>` or a uri names on a type."""
         number = name.removeprefix("custom_")
-        for each in self.of(uri):
+        for each in self.of(context):
             if each.uri == name or (name != number and number == str(each.id)):
                 return each
         return None
@@ -133,9 +132,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
         listed.append(CustomField(
             id, context, name, uri, kind, params if isinstance(params, dict) else {}, pos, set_id, filter_name
         ))
-    return Definitions(
-        {context: tuple(listed) for context, listed in by_context.items()}, tx.store.shared.get("contexts", {})
-    )
+    return Definitions({context: tuple(listed) for context, listed in by_context.items()})
 
 
 def _filter_name(label: str) -> str:

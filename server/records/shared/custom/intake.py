@@ -192,7 +192,7 @@ def take(tx: "Transaction", record_type: "RecordType", fields: dict[str, Any]) -
     found = []
     known = definitions(tx)
     for name in list(fields):
-        field = known.named(record_type.uri, name)
+        field = known.named(record_type.context, name)
         if field is not None and (name not in record_type.fields):
             found.append((field, name, fields.pop(name)))
         elif field is None and name.startswith("custom_") and name not in record_type.fields:

@@ -27,19 +27,19 @@ def filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter
     """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `org.` before it for the
     organization's fields, where the type has one; `.id` behind it for kinds that point to records."""
     if "custom_fields" in record_type.features:
-        found = _of_type(record_type, record_type.uri, "id", name, scope)
+        found = _of_type(record_type, record_type.context, "id", name, scope)
         if found is not None:
             return found
     if record_type.org_column and name.startswith("org."):
-        return _of_type(record_type, "org", record_type.org_column, name.removeprefix("org."), scope, name)
+        return _of_type(record_type, "svc.contexts.org", record_type.org_column, name.removeprefix("org."), scope, name)
     return None
 
 
 def _of_type(
-    record_type: "RecordType", uri: str, own: str, name: str, scope: "Scope", shown_name: str = ""
+    record_type: "RecordType", context: str, own: str, name: str, scope: "Scope", shown_name: str = ""
 ) -> Filter | None:
     by_id = name.endswith(".id")
-    for field in definitions(scope.tx).of(uri):
+    for field in definitions(scope.tx).of(context):
         names = (field.filter, f"custom_{field.id}", field.uri)
         if name in names:
             return _filter(field, shown_name or name, own, False).bind(record_type.table)
