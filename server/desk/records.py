@@ -129,10 +129,14 @@ def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
     """results, count, total, page, limit and, asked for, subtotals. Counts cover what the caller may read.
 
     Raises BadQuery with a position, NotOffered for a type without search. Source: Records, Search."""
+    return search_parsed(ctx, uri, parse(asked.q), asked)
+
+
+def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -> dict[str, Any]:
+    """As search, by a tree in place of the `q` of the request."""
     record_type = ctx.service.registry.type(uri)
     if "search" not in record_type.features or not record_type.operations["search"]:
         raise _not_offered(record_type, "search")
-    parsed = parse(asked.q)
     limit = parsed.limit or asked.limit
     page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
 
