@@ -4,7 +4,7 @@ HelpdeskError
     NotAuthenticated
     Forbidden          ScopeDenied  AdminOnly
     NotFound
-    Invalid            Required  UnknownField  BadQuery  Malformed  UnsupportedMedia  Rejected
+    Invalid            Required  UnknownField  BadQuery  BadDataQuery  Malformed  UnsupportedMedia  Rejected
     Conflict           AmbiguousUpsert
     TooLarge
     TooMany
@@ -63,6 +63,10 @@ class UnknownField(Invalid):
 
 class BadQuery(Invalid):
     """A search text that cannot be understood. `details["position"]` counts characters from 0."""
+
+
+class BadDataQuery(BadQuery):
+    """A data query that cannot be understood, or that takes longer than it says it may."""
 
 
 class Malformed(Invalid):

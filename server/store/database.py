@@ -137,18 +137,20 @@ class Store:
 
     # -- the two ways in --------------------------------------------------------------------------------------------
 
-    def read(self, work: Callable[[Transaction], Result], steps: int | None = None) -> Result:
+    def read(
+        self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
+    ) -> Result:
         """Run `work` on this thread inside one snapshot.
 
         steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
-        changed, so the caller may start again without it. Raises TimedOut after `read_seconds`. Inside a write it sees
-        what that write has done so far."""
+        changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`. Inside
+        a write it sees what that write has done so far."""
         outer = self._writer.transaction_here()
         if outer is not None:
             return work(outer)
         connection = self._reader()
         local = self._local
-        local.deadline = time.monotonic() + self.read_seconds
+        local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
         local.steps_left = steps
         tx = Transaction(self, connection, self.statements, False)
         try:

@@ -16,6 +16,7 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.UnsupportedMedia: (415, "ERROR_PARAM_INVALID"),
     errors.Rejected: (422, "ERROR_REJECTED"),
     errors.Required: (422, "ERROR_PARAM_REQUIRED"),
+    errors.BadDataQuery: (422, "ERROR"),
     errors.BadQuery: (422, "ERROR_SEARCH_FILTERS_INVALID"),
     errors.Invalid: (422, "ERROR_PARAM_INVALID"),
     errors.Conflict: (409, "ERROR_CONFLICT"),

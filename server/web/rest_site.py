@@ -10,7 +10,7 @@ from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied, TooMany
 from server.web.call import Answer, Call
-from server.web.params import Params, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
+from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.routes import ENDPOINTS, Endpoint, Router
 from server.web.server import Request, Site, content_type, unsupported
 
@@ -139,7 +139,17 @@ def parameters(request: Request, each: Endpoint) -> Tree:
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
-    return merge(query, _body(request))
+    return merge(query, _text_body(request, each.text_body) if each.text_body else _body(request))
+
+
+def _text_body(request: Request, name: str) -> Tree:
+    """The body as the parameter `name`, unless it is JSON or a form that has this name."""
+    kind = content_type(request)
+    if kind in ("application/json", "multipart/form-data"):
+        return _body(request)
+    # Clients send a bare text as a form, too, when they are not told otherwise.
+    is_form = kind == "application/x-www-form-urlencoded" and f"&{name}=".encode() in b"&" + request.body
+    return _body(request) if is_form else {name: Raw(request.body)}
 
 
 def _body(request: Request) -> Tree:

@@ -28,7 +28,9 @@ class Endpoint:
     """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
     small runs on the writer itself, as a part of its transaction. is_small: whether a call may.
     path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
-    answer: what the payload of a success holds, in the words of openapi/shapes.py."""
+    answer: what the payload of a success holds, in the words of openapi/shapes.py.
+    text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
+    such parameter."""
 
     method: str
     path: str
@@ -40,6 +42,7 @@ class Endpoint:
     aliases: tuple[str, ...] = ()
     is_small: Callable[["Call"], bool] = lambda call: True
     answer: shapes.Shape = field(default_factory=dict)
+    text_body: str = ""
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -67,11 +70,14 @@ def endpoint(
     aliases: tuple[str, ...] = (),
     is_small: Callable[["Call"], bool] = lambda call: True,
     answer: shapes.Shape = shapes.ANY,
+    text_body: str = "",
 ) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
-        ENDPOINTS.append(Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small, answer))
+        ENDPOINTS.append(
+            Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body)
+        )
         return function
 
     return declare

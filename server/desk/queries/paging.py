@@ -1,0 +1,35 @@
+"""Pages of data queries, counted from 0, and how `_.paging` tells of them. Source: Data queries, worklist.records."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+
+def paging(total: int, count: int, limit: int, index: int) -> dict[str, Any]:
+    """{"page": {of, rows, index, prev, first, next, last}}: `count` rows of `total` on page `index` of `limit` rows.
+
+    prev and first are left out on the first page, next and last on the last one."""
+    pages = -(-total // limit)
+    page: dict[str, Any] = {
+        "of": pages,
+        "rows": {
+            "of": total,
+            "count": count,
+            "limit": limit,
+            "from": index * limit + 1 if count else 0,
+            "to": index * limit + count if count else 0,
+        },
+        "index": index,
+    }
+    if index > 0:
+        page |= {"prev": index - 1, "first": 0}
+    if index + 1 < pages:
+        page |= {"next": index + 1, "last": pages - 1}
+    return {"page": page}
+
+
+def page_of(items: Sequence[Item], limit: int, index: int) -> tuple[Sequence[Item], dict[str, Any]]:
+    """One page of a list that is there as a whole, and its paging."""
+    shown = items[index * limit : (index + 1) * limit]
+    return shown, paging(len(items), len(shown), limit, index)

@@ -1,0 +1,24 @@
+"""Data queries over HTTP. Source: Endpoints, Data query."""
+
+from typing import Any
+
+from server.desk.queries import frame
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
+ANSWER = shapes.keys(data=shapes.ANY, _=shapes.OBJECT)
+
+
+@endpoint("GET", "data/query", "Ask a data query.", "read", Q, answer=ANSWER)
+def query(call: Call) -> dict[str, Any]:
+    return frame.answer(call.ctx, call.params.text("q", required=True))
+
+
+@endpoint(
+    "POST", "data/query", "Ask a data query, for long ones: the body is its text, or a form or JSON with q.", "read", Q,
+    text_body="q", answer=ANSWER,
+)  # fmt: skip
+def query_by_post(call: Call) -> dict[str, Any]:
+    return query(call)
