@@ -124,6 +124,12 @@ class Store:
         deadline = getattr(local, "deadline", None)
         return deadline is not None and time.monotonic() > deadline
 
+    def require_thread(self) -> None:
+        """Called inside a read before work that takes long without SQLite. Raises OutOfSteps on the event loop, so that
+        the read is started again on a thread."""
+        if getattr(self._local, "steps_left", None) is not None:
+            raise OutOfSteps
+
     def start_clock(self) -> None:
         """From here on statements of this thread are interrupted after `read_seconds`."""
         self._local.deadline = time.monotonic() + self.read_seconds
