@@ -30,7 +30,7 @@ class Endpoint:
     path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
     answer: what the payload of a success holds, in the words of openapi/shapes.py.
     text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
-    such parameter."""
+    such parameter. operation: which a record type that `{uri}` names must offer: create, search, ..."""
 
     method: str
     path: str
@@ -43,6 +43,7 @@ class Endpoint:
     is_small: Callable[["Call"], bool] = lambda call: True
     answer: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
+    operation: str = ""
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -71,13 +72,14 @@ def endpoint(
     is_small: Callable[["Call"], bool] = lambda call: True,
     answer: shapes.Shape = shapes.ANY,
     text_body: str = "",
+    operation: str = "",
 ) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
-        ENDPOINTS.append(
-            Endpoint(method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body)
-        )
+        ENDPOINTS.append(Endpoint(
+            method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body, operation
+        ))
         return function
 
     return declare

@@ -4,6 +4,7 @@ Only the payload is told: the envelope's keys stand beside it and are added by t
 schemas are made of their declarations.
 
     answer=shapes.record("ticket")                                       one record
+    answer=shapes.RECORD                                                 one of the type that the path names
     answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT)                   these keys, always
     answer=shapes.keys({"note": shapes.TEXT}, id=shapes.ID)              `note` only now and then
     answer=shapes.page(shapes.record("comment"))                         results, count, limit, page, total
@@ -11,6 +12,7 @@ schemas are made of their declarations.
     answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +31,8 @@ ID: Schema = {"type": "integer", "minimum": 0}
 TIME: Schema = {"type": "integer", "description": "Unix seconds."}
 OBJECT: Schema = {"type": "object"}
 NOTHING: Schema = {"type": "object", "additionalProperties": False}
+RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a path for each type, where it is filled in
+ANY_RECORD: Schema = {"$ref": "#/components/schemas/RecordOfAnyType"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,11 @@ def keys(sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Sch
     }
 
 
+def with_keys(schema: Schema, /, **more: Schema) -> Schema:
+    """What a schema of an object allows, such as a record, and these keys."""
+    return {"allOf": [schema], "properties": more, "required": sorted(more)}
+
+
 def list_of(item: Schema) -> Schema:
     """A list."""
     return {"type": "array", "items": item}
@@ -79,8 +88,18 @@ def any_of(*schemas: Schema) -> Schema:
 
 
 def record(uri: str) -> Schema:
-    """A record of this type, opened or not; "*" for a record of any type."""
-    return component("record" if uri == "*" else f"record.{uri.replace(' ', '_')}")
+    """A record of this type, opened or not."""
+    return component(component_name(uri, "Record"))
+
+
+def component_name(uri: str, part: str) -> str:
+    """The name of a schema of a record type.
+
+    >>> component_name("custom_fieldset", "Record")
+    'CustomFieldsetRecord'
+    """
+    words = re.split(r"[^0-9A-Za-z]+", uri)
+    return "".join(word[:1].upper() + word[1:] for word in words) + part
 
 
 def page(item: Schema, sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:

@@ -8,14 +8,28 @@ from typing import Any
 from server.desk import files
 from server.errors import Required
 from server.web.call import Answer, Call
+from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.routes import Parameter, endpoint
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 SANDBOX = "sandbox; default-src 'none'"
+FILE_HEADERS = {
+    "Content-Disposition": "The file's name.",
+    "Accept-Ranges": "bytes",
+    "ETag": "Changes with the bytes.",
+    "Last-Modified": "When it was stored.",
+    "Content-Security-Policy": "Keeps browsers from running what is in it.",
+}
+RANGE_HEADERS = FILE_HEADERS | {"Content-Range": "Which bytes these are, of how many."}
+BYTES = (
+    shapes.Success(media_type="*/*", headers=FILE_HEADERS, note="The whole file, as its own type."),
+    shapes.Success(status=206, media_type="*/*", headers=RANGE_HEADERS, note="The bytes that `Range` asked for."),
+    shapes.Success(status=416, headers=RANGE_HEADERS, note="The file ends before the range begins."),
+)
 
 
-@endpoint("GET", "attachments/{id}/download", "The bytes of a file.", "read")
+@endpoint("GET", "attachments/{id}/download", "The bytes of a file.", "read", answer=BYTES)
 def download(call: Call) -> Answer:
     file = files.find(call.ctx, call.id)
     headers = {
@@ -44,7 +58,7 @@ def download(call: Call) -> Answer:
     Parameter("mime_type", "string", "Its type; application/octet-stream when absent."),
     Parameter("encoding", "string", "text or base64."),
     Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
-    size="file",
+    size="file", answer=shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID),
 )  # fmt: skip
 def upload(call: Call) -> dict[str, Any]:
     params = call.params

@@ -4,6 +4,7 @@ from typing import Any
 
 from server.desk import app_tokens
 from server.web.call import Call
+from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 
@@ -14,6 +15,9 @@ from server.web.routes import Parameter, endpoint
     Parameter("scopes", "string", "Scopes of the app, with spaces between; api when absent."),
     Parameter("expires", "string", "How long, such as 1 hour or 30 days."),
     Parameter("label", "string", "What it is for."),
+    answer=shapes.keys(
+        access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT
+    ),
 )  # fmt: skip
 def create_tokens(call: Call) -> dict[str, Any]:
     params = call.params

@@ -5,6 +5,7 @@ from typing import Any
 from server.desk import mailroom
 from server.errors import Forbidden
 from server.web.call import Call
+from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 
@@ -12,7 +13,7 @@ from server.web.routes import Parameter, endpoint
     "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "small write",
     Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are taken as they are.",
               required=True),
-    size="mail",
+    size="mail", answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
 )  # fmt: skip
 def parse(call: Call) -> dict[str, Any]:
     if not call.ctx.actor.may("contexts.svc.contexts.ticket.create"):

@@ -5,10 +5,11 @@ from typing import Any
 from server.desk import records
 from server.errors import Invalid, Required
 from server.web.call import Answer, Call
+from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 EXPAND = Parameter("expand", "string", "Keys to open, with commas between, such as custom_,owner_,watchers.")
-FIELDS = Parameter("fields[]", "mixed", "One fields[<name>] for each field.", required=True)
+FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", required=True)
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
     Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
@@ -20,6 +21,12 @@ SEARCH = (
     META,
 )
 MAX_SUBTOTALS = 20
+# Without `show_results` there are only the counts that were asked for.
+PAGE = shapes.keys({
+    "results": shapes.list_of(shapes.RECORD), "count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT,
+    "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
+})  # fmt: skip
+CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record."})
 SLOW_FIELDS = frozenset(("password", "content"))  # hashed or decoded before the write, on a thread
 
 
@@ -29,14 +36,15 @@ def is_small(call: Call) -> bool:
     return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
 
-@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META)
+@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, answer=shapes.RECORD,
+          operation="retrieve")
 def retrieve(call: Call) -> dict[str, Any]:
     found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
 @endpoint("POST", "records/{uri}/create", "Create a record.", "small write", FIELDS, EXPAND, META, size="file",
-          is_small=is_small)
+          is_small=is_small, answer=CREATED, operation="create")
 def create(call: Call) -> Answer:
     fields = sent_fields(call)
     if fields is None:
@@ -46,7 +54,7 @@ def create(call: Call) -> Answer:
 
 
 @endpoint("PUT", "records/{uri}/{id}", "Change a record.", "small write", FIELDS, EXPAND, META, size="file",
-          is_small=is_small)
+          is_small=is_small, answer=shapes.RECORD, operation="update")
 def update(call: Call) -> dict[str, Any]:
     found = records.update(call.ctx, call.uri, call.id, sent_fields(call) or {}, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
@@ -55,7 +63,7 @@ def update(call: Call) -> dict[str, Any]:
 @endpoint(
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
     Parameter("query", "string", "A search that finds no record or one.", required=True), FIELDS, EXPAND, META,
-    size="file", is_small=is_small,
+    size="file", is_small=is_small, answer=shapes.RECORD, operation="create",
 )  # fmt: skip
 def upsert(call: Call) -> dict[str, Any]:
     query, fields = call.params.text("query", ""), sent_fields(call)
@@ -63,13 +71,13 @@ def upsert(call: Call) -> dict[str, Any]:
     return with_meta(call, call.uri, found)
 
 
-@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "small write")
+@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "small write", answer=shapes.NOTHING, operation="delete")
 def delete(call: Call) -> dict[str, Any]:
     records.delete(call.ctx, call.uri, call.id)
     return {}
 
 
-@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH)
+@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
 def search(call: Call) -> dict[str, Any]:
     params, settings = call.params, call.ctx.service.settings
     names = tuple(params.text_list("subtotals"))
@@ -86,7 +94,8 @@ def search(call: Call) -> dict[str, Any]:
     return with_meta(call, call.uri, records.search(call.ctx, call.uri, asked))
 
 
-@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH)
+@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH, answer=PAGE,
+          operation="search")
 def search_by_post(call: Call) -> dict[str, Any]:
     return search(call)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from server.desk import records, tickets
 from server.web.call import Call
+from server.web.openapi import shapes
 from server.web.rest.records import EXPAND
 from server.web.routes import Parameter, endpoint
 
@@ -29,6 +30,7 @@ COMMON = (
     Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
     EXPAND,
 )
+SENT = shapes.any_of(shapes.record("ticket"), shapes.record("draft"))
 
 
 @endpoint(
@@ -38,7 +40,7 @@ COMMON = (
     Parameter("subject", "string", "The subject.", required=True),
     Parameter("content", "string", "The message.", required=True),
     Parameter("org_id", "integer", "The organization."),
-    *COMMON, size="file", is_small=is_small,
+    *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
 def compose(call: Call) -> dict[str, Any]:
     uri, id = tickets.compose(call.ctx, call.params.tree)
@@ -57,7 +59,7 @@ def compose(call: Call) -> dict[str, Any]:
     Parameter("is_forward", "boolean", "1 leaves the ticket's subject and requesters alone."),
     Parameter("subject", "string", "The new subject of the ticket."),
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
-    *COMMON, size="file", is_small=is_small,
+    *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
 def reply(call: Call) -> dict[str, Any]:
     uri, id = tickets.reply(call.ctx, call.params.tree)

@@ -1,0 +1,85 @@
+"""Successful answers: the payload that an endpoint tells of, with the keys of the envelope beside it."""
+
+from typing import Any
+
+from server.web.openapi import shapes
+from server.web.openapi.shapes import JSON, Schema, Success
+from server.web.routes import Endpoint
+
+ENVELOPE: Schema = {
+    "type": "object",
+    "description": "What every successful answer holds besides its payload.",
+    "properties": {
+        "__build": {"type": "integer"},
+        "__status": {"type": "string", "const": "success"},
+        "__version": {"type": "string"},
+    },
+    "required": ["__build", "__status", "__version"],
+}
+META: Schema = shapes.keys(
+    labels=shapes.map_of(shapes.TEXT), types=shapes.map_of(shapes.TEXT)
+) | {"description": "Labels and type codes of keys, with show_meta=1."}  # fmt: skip
+SUBTOTAL: Schema = {
+    "type": "object",
+    "description": "How many matches have a value.",
+    "properties": {
+        "label": shapes.TEXT,
+        "hits": shapes.COUNT,
+        "key": {"type": ["integer", "string", "number", "boolean", "null"]},
+        "distribution": {"type": "array", "items": shapes.component("Subtotal")},
+    },
+    "required": ["label", "hits"],
+    "additionalProperties": False,
+}
+RECORD_OF_ANY_TYPE: Schema = {
+    "type": "object",
+    "description": "A record; `_type` names its type.",
+    "properties": {"_context": shapes.TEXT, "_type": shapes.TEXT, "_label": shapes.TEXT, "id": shapes.ID},
+    "required": ["_context", "_type", "id"],
+    "additionalProperties": True,
+}
+
+
+def responses(each: Endpoint, uri: str) -> dict[str, Schema]:
+    """{status: response} of an endpoint's successes."""
+    has_meta = any(parameter.name == "show_meta" for parameter in each.parameters)
+    return {str(one.status): _response(one, uri, has_meta) for one in shapes.successes(each.answer)}
+
+
+def _response(one: Success, uri: str, has_meta: bool) -> Schema:
+    shown: Schema = {"description": one.note or "Done."}
+    if one.schema is not None:
+        shown["content"] = {JSON: {"schema": enveloped(_filled(one.schema, uri), has_meta)}}
+    elif one.media_type:
+        shown["content"] = {one.media_type: {}}
+    if one.headers:
+        shown["headers"] = {
+            name: {"description": note, "required": True, "schema": {"type": "string"}}
+            for name, note in one.headers.items()
+        }
+    return shown
+
+
+def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
+    """The schema of a whole answer."""
+    more: Schema = {"_meta": shapes.component("Meta")} if has_meta else {}
+    if payload.get("additionalProperties") is False:
+        return payload | {
+            "properties": payload.get("properties", {}) | ENVELOPE["properties"] | more,
+            "required": sorted({*payload.get("required", ()), *ENVELOPE["required"]}),
+        }
+    if not payload:
+        return shapes.component("Envelope")
+    whole: Schema = {"allOf": [shapes.component("Envelope"), payload], "unevaluatedProperties": False}
+    return whole | ({"properties": more} if more else {})
+
+
+def _filled(schema: Any, uri: str) -> Any:
+    """The schema with the record type of the path put in."""
+    if isinstance(schema, list):
+        return [_filled(each, uri) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema == shapes.RECORD:
+        return shapes.record(uri)
+    return {key: _filled(each, uri) for key, each in schema.items()}

@@ -1,0 +1,54 @@
+"""The OpenAPI 3.1 document of the REST API, made of the record types and the endpoints. Source: ours."""
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any
+
+from server.records.registry import Registry
+from server.settings import VERSION
+from server.web.openapi import answers, errors, record_types
+from server.web.openapi.paths import Paths
+from server.web.routes import Endpoint
+
+ABOUT = """\
+Every answer is JSON with `__status`, `__version` and `__build` beside its payload; errors tell `__error` and `message`.
+
+Parameters of POST, PUT and PATCH are sent as a form, as multipart or as JSON. They are also read from the query string;
+the body wins. In forms, lists are written `name[]=a&name[]=b` and maps `name[key]=value`; yes and no are 1 and 0.
+Times are Unix seconds, or words such as `+2 hours` where a text is allowed.
+
+In place of the name of a record type, its plural, its other aliases and its full context are understood as well.
+HEAD is answered as GET without a body, OPTIONS with the methods of a path. A single slash at the end is ignored.
+"""
+
+
+def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = "") -> dict[str, Any]:
+    """The whole document. base_url: where the service is reached."""
+    found = Paths(sorted(endpoints, key=attrgetter("path", "method")), registry)
+    schemas = {
+        "Envelope": answers.ENVELOPE,
+        "Error": errors.ERROR,
+        "Meta": answers.META,
+        "RecordOfAnyType": answers.RECORD_OF_ANY_TYPE,
+        "Subtotal": answers.SUBTOTAL,
+    }
+    for each in registry:
+        schemas |= record_types.schemas(each)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Helpdesk", "version": VERSION, "description": ABOUT},
+        "servers": [{"url": base_url or "/"}],
+        "security": [{"token": []}],
+        "paths": found.paths,
+        "components": {
+            "schemas": schemas | found.schemas,
+            "responses": errors.responses(),
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An access token; what it may do is bounded by its scopes and its worker.",
+                }
+            },
+        },
+    }

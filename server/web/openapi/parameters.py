@@ -1,0 +1,136 @@
+"""What endpoints take, as parameters of the path and query, and as bodies in the encodings that are read."""
+
+import re
+from typing import Any
+
+from server.web.forms import RAW_NAMES
+from server.web.openapi.shapes import Schema
+from server.web.routes import Endpoint, Parameter
+
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+TYPES: dict[str, Schema] = {
+    "string": {"type": "string"},
+    "text": {"type": "string"},
+    "integer": {"type": "integer"},
+    "id": {"type": "integer", "minimum": 0},
+    "number": {"type": "number"},
+    "boolean": {"type": ["boolean", "integer"], "enum": [True, False, 0, 1]},
+    "time": {"type": ["integer", "string"]},
+    "array": {"type": "array", "items": {"type": ["string", "integer"]}},
+    "map": {"type": "object"},
+    "object": {"type": "object"},
+    "json": {},
+    "mixed": {},
+}
+PATH: dict[str, Schema] = {
+    "id": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+}
+PATH_NOTES = {"id": "The record's id."}
+METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+def in_path(path: str, each: Endpoint) -> list[Schema]:
+    """The arguments of a path."""
+    told = {parameter.name: parameter for parameter in each.parameters}
+    found = []
+    for name in re.findall(r"\{(\w+)\}", path):
+        parameter = told.get(name)
+        schema = TYPES[parameter.type] if parameter else PATH.get(name, {"type": "string"})
+        note = parameter.note if parameter else PATH_NOTES.get(name, "")
+        found.append({"name": name, "in": "path", "required": True, "description": note, "schema": schema})
+    return found
+
+
+def in_query(each: Endpoint) -> list[Schema]:
+    """The parameters of a request without a body."""
+    if each.method in METHODS_WITH_BODY:
+        return []
+    return [_query_parameter(parameter) for parameter in _outside_path(each)]
+
+
+def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
+    """The schema of a JSON body and that of a form, None for an endpoint without. fields: what `fields` may hold."""
+    parameters = _outside_path(each)
+    if each.method not in METHODS_WITH_BODY or not parameters:
+        return None
+    return _body_schema(parameters, fields, outermost), _body_schema(parameters, fields, _as_in_forms)
+
+
+def encoding(each: Endpoint) -> Schema:
+    """How the values of a form are written: maps as name[key]=value, files as parts of their own."""
+    found: dict[str, Any] = {}
+    for parameter in _outside_path(each):
+        if is_map(parameter):
+            found[outermost(parameter)] = {"style": "deepObject", "explode": True}
+    return found
+
+
+def files(each: Endpoint) -> Schema:
+    """The encoding of those parameters that may be file parts of a multipart body."""
+    names = {outermost(parameter) for parameter in each.parameters} & RAW_NAMES
+    return {name: {"contentType": "text/plain, application/octet-stream"} for name in sorted(names)}
+
+
+def outermost(parameter: Parameter) -> str:
+    """The name that a handler reads.
+
+    >>> outermost(Parameter("fields[]", "map", "")), outermost(Parameter("limit", "integer", ""))
+    ('fields', 'limit')
+    """
+    return parameter.name.partition("[")[0]
+
+
+def is_map(parameter: Parameter) -> bool:
+    """Whether it is written as name[key]=value."""
+    return outermost(parameter) == "fields" or parameter.type in ("map", "object")
+
+
+def _outside_path(each: Endpoint) -> list[Parameter]:
+    arguments = re.findall(r"\{(\w+)\}", each.path)
+    return [parameter for parameter in each.parameters if parameter.name not in arguments]
+
+
+def _query_parameter(parameter: Parameter) -> Schema:
+    shown: Schema = {
+        "name": _as_in_forms(parameter), "in": "query", "description": parameter.note, "schema": _schema(parameter),
+    }  # fmt: skip
+    if parameter.required:
+        shown["required"] = True
+    if is_map(parameter):
+        shown |= {"style": "deepObject", "explode": True}
+    return shown
+
+
+def _body_schema(parameters: list[Parameter], fields: Schema | None, named: Any) -> Schema:
+    plain = [each for each in parameters if "*" not in each.name]
+    schema: Schema = {
+        "type": "object",
+        "properties": {
+            named(each): fields if fields and outermost(each) == "fields" else
+            _schema(each) | {"description": each.note}
+            for each in plain
+        },
+    }  # fmt: skip
+    required = [named(each) for each in plain if each.required]
+    if required:
+        schema["required"] = required
+    families = [each for each in parameters if "*" in each.name]
+    if families:
+        schema["patternProperties"] = {
+            f"^{re.escape(each.name).replace(re.escape('*'), '.+')}$": _schema(each) | {"description": each.note}
+            for each in families
+        }
+    return schema
+
+
+def _as_in_forms(parameter: Parameter) -> str:
+    return outermost(parameter) if is_map(parameter) else parameter.name
+
+
+def _schema(parameter: Parameter) -> Schema:
+    if is_map(parameter):
+        return TYPES["map"]
+    schema = TYPES[parameter.type]
+    if parameter.name.endswith("[]") and schema.get("type") != "array":
+        return {"type": "array", "items": schema}
+    return schema

@@ -1,0 +1,97 @@
+"""Endpoints as operations. Where a path names a record type, there is one path for each type: readers and generated
+clients then see its own fields and keys; what a type does not offer is left out. Aliases are paths, too."""
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from server.records.base import RecordType
+from server.records.registry import Registry
+from server.web.openapi import answers, errors, parameters, shapes
+from server.web.openapi.shapes import JSON, Schema
+from server.web.routes import Endpoint
+
+TYPE_ARGUMENT = "{uri}"
+
+
+class Paths:
+    """The paths of all endpoints, and the schemas of the bodies that they take."""
+
+    def __init__(self, endpoints: Iterable[Endpoint], registry: Registry) -> None:
+        self.paths: dict[str, Schema] = {}
+        self.schemas: dict[str, Schema] = {}
+        for each in endpoints:
+            for place, path in enumerate((each.path, *each.aliases)):
+                if TYPE_ARGUMENT in path:
+                    for record_type in registry:
+                        if offers(record_type, each.operation):
+                            self._add(path, place, each, record_type)
+                else:
+                    self._add(path, place, each, None)
+
+    def _add(self, path: str, place: int, each: Endpoint, record_type: RecordType | None) -> None:
+        uri = record_type.uri if record_type else ""
+        name = operation_id(each, uri) + (f"_alias{place}" if place else "")
+        full = f"/rest/{path.replace(TYPE_ARGUMENT, quote(uri))}.json"
+        self.paths.setdefault(full, {})[each.method.lower()] = self._operation(name, full, each, record_type)
+
+    def _operation(self, name: str, path: str, each: Endpoint, record_type: RecordType | None) -> Schema:
+        shown: Schema = {
+            "operationId": name,
+            "summary": each.note,
+            "tags": [record_type.label_names[1] if record_type else _module(each).capitalize()],
+            "parameters": [*parameters.in_path(path, each), *parameters.in_query(each)],
+            "responses": {
+                **answers.responses(each, record_type.uri if record_type else ""),
+                **{str(status): {"$ref": f"#/components/responses/{errors.name(status)}"}
+                   for status in errors.statuses(each.mode)},
+            },
+        }  # fmt: skip
+        body = self._body(name, each, record_type)
+        if body is not None:
+            shown["requestBody"] = body
+        return shown
+
+    def _body(self, name: str, each: Endpoint, record_type: RecordType | None) -> Schema | None:
+        fields = None
+        if record_type is not None:
+            part = "Create" if each.operation == "create" else "Update"
+            fields = shapes.component(shapes.component_name(record_type.uri, part))
+        found = parameters.body(each, fields)
+        if found is None:
+            return None
+        as_json, form = found
+        json_name = form_name = shapes.component_name(name, "Body")
+        self.schemas[json_name] = as_json
+        if form != as_json:
+            form_name = shapes.component_name(name, "Form")
+            self.schemas[form_name] = form
+        maps, files = parameters.encoding(each), parameters.files(each)
+        return {
+            "required": "required" in as_json,
+            "content": {
+                JSON: {"schema": shapes.component(json_name)},
+                parameters.FORM: _encoded(form_name, maps),
+                parameters.MULTIPART: _encoded(form_name, maps | files),
+            },
+        }
+
+
+def operation_id(each: Endpoint, uri: str) -> str:
+    """The name that generated clients give the operation: file of the endpoint, record type, function."""
+    return "_".join(part.replace(" ", "_") for part in (_module(each), uri, each.function.__name__) if part)
+
+
+def offers(record_type: RecordType, operation: str) -> bool:
+    """Whether records of a type can be created, searched and so on; "" for what every type takes part in."""
+    if operation == "search" and "search" not in record_type.features:
+        return False
+    return not operation or bool(record_type.operations[operation])
+
+
+def _module(each: Endpoint) -> str:
+    return each.function.__module__.rpartition(".")[2]
+
+
+def _encoded(name: str, encoding: Schema) -> Schema:
+    media: Schema = {"schema": shapes.component(name)}
+    return media | {"encoding": encoding} if encoding else media

@@ -1,0 +1,105 @@
+"""The schemas of a record type, made of its declaration: <Type>Record as shown, <Type>Create and <Type>Update as sent.
+
+Not for what operations there are: that is paths.py."""
+
+import re
+from typing import Any
+
+from server.fields.base import Field
+from server.records.base import RecordType
+from server.web.openapi import shapes
+from server.web.openapi.shapes import Schema
+
+KEY_TYPES: dict[str, Schema] = {
+    "text": shapes.TEXT,
+    "context": shapes.TEXT,
+    "url": shapes.TEXT,
+    "id": shapes.ID,
+    "timestamp": {"type": "integer"},
+    "time": {"type": "integer"},
+    "number": shapes.INTEGER,
+    "uint": shapes.COUNT,
+    "bytes": shapes.COUNT,
+    "seconds": shapes.COUNT,
+    "float": shapes.NUMBER,
+    "bit": shapes.FLAG,
+    "boolean": shapes.BOOLEAN,
+    "object": {"type": ["object", "array"]},
+    "map": shapes.OBJECT,
+    "array": {"type": "array"},
+}
+CUSTOM = "^custom(_|$)"
+
+
+def schemas(record_type: RecordType) -> dict[str, Schema]:
+    """{component name: schema} of one type."""
+    uri = record_type.uri
+    return {
+        shapes.component_name(uri, "Record"): shown(record_type),
+        shapes.component_name(uri, "Create"): sent(record_type, is_create=True),
+        shapes.component_name(uri, "Update"): sent(record_type, is_create=False),
+    }
+
+
+def shown(record_type: RecordType) -> Schema:
+    """The dictionary of a record: keys that are always there are required, those that `expand` opens are not. It is
+    not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
+    described = record_type.describe()
+    always = [each for each in described["keys"] if each["returned"] == "default"]
+    opened = [each for each in [*described["keys"], *described["expand"]] if each["type"] != "record"]
+    has_custom = "custom_fields" in record_type.features
+    prefixes = {f"^{re.escape(nested.prefix)}_" for nested in record_type.nested} | ({CUSTOM} if has_custom else set())
+    schema: Schema = {
+        "type": "object",
+        "description": described["note"],
+        "properties": {each["key"]: _key_schema(each) for each in opened if each["key"] != "custom_"},
+        "required": [each["key"] for each in always],
+        "patternProperties": {prefix: {} for prefix in sorted(prefixes)},
+    }
+    schema["properties"]["_context"] = {"type": "string", "const": record_type.context}
+    schema["properties"]["_type"] = {"type": "string", "const": record_type.uri}
+    if has_custom:  # with this key, each custom field stands under its own uri
+        schema["dependentSchemas"] = {"customfields": {"additionalProperties": True}}
+    return schema
+
+
+def _key_schema(key: dict[str, Any]) -> Schema:
+    about = {"description": key["note"]}
+    if key["type"] != "records":
+        return KEY_TYPES.get(key["type"], shapes.ANY) | about
+    item = {"type": "object"}
+    return {"type": ["object", "array"], "items": item, "additionalProperties": item} | about
+
+
+def sent(record_type: RecordType, *, is_create: bool) -> Schema:
+    """What `fields` may hold. Values of forms are texts; what a text must look like is what the type says."""
+    fields = {name: each for name, each in record_type.fields.items() if "<" not in name and not each.immutable}
+    properties = {name: _field_schema(each, is_create) for name, each in fields.items()}
+    for other, name in record_type.alternatives.items():
+        if name in properties:
+            properties[other] = properties[name]
+    schema: Schema = {"type": "object", "properties": properties}
+    required = [each for each in fields.values() if each.required] if is_create else []
+    alone = [each.name for each in required if not each.alternatives]
+    if alone:
+        schema["required"] = alone
+    one_of_each = [_one_of(each) for each in required if each.alternatives]
+    if one_of_each:
+        schema["allOf"] = one_of_each
+    schema["additionalProperties"] = _own_names() if "custom_fields" in record_type.features else False
+    return schema
+
+
+def _own_names() -> Schema:
+    return {"description": "Values of custom fields, as `custom_<id>` or by the field's uri."}
+
+
+def _one_of(field: Field) -> Schema:
+    return {"anyOf": [{"required": [name]} for name in (field.name, *field.alternatives)]}
+
+
+def _field_schema(field: Field, is_create: bool) -> Schema:
+    schema = field.schema()
+    if is_create and field.default not in (None, "") and "default" not in schema:
+        schema["default"] = field.default
+    return schema
