@@ -16,15 +16,20 @@ MAX_ID_DIGITS = 18  # no record has a longer id, and the database takes no longe
 
 
 class Structure(Field):
-    """A map or a list, sent as `name[key]=...` or as JSON text of at most `max` characters."""
+    """A map or a list, sent as `name[key]=...` or as JSON text of at most `max` characters.
+
+    is_list, is_map: only one of the two; an empty list is an empty map there."""
 
     type = "object"
     takes_lists = True
 
-    def __init__(self, note: str, max: int = 65535, *, is_list: bool = False, **options: Any) -> None:
+    def __init__(
+        self, note: str, max: int = 65535, *, is_list: bool = False, is_map: bool = False, **options: Any
+    ) -> None:
         super().__init__(note, **options)
         self.max = max
         self.is_list = is_list
+        self.is_map = is_map
 
     def initial(self) -> Any:
         return "[]" if self.is_list else "{}"
@@ -44,6 +49,10 @@ class Structure(Field):
             raise self.bad("takes a list")
         if not self.is_list and not isinstance(value, (dict, list)):
             raise self.bad("takes a map")
+        if self.is_map and isinstance(value, list):
+            if value:
+                raise self.bad("takes a map, not a list")
+            value = {}
         text = json.dumps(value, ensure_ascii=False)
         if len(text) > self.max:
             raise self.bad(f"at most {self.max} characters as JSON, this has {len(text)}")

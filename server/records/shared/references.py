@@ -1,4 +1,4 @@
-"""What pointed to a record that is gone."""
+"""What points to a record that is gone, or about to be."""
 
 from typing import Any
 
@@ -17,3 +17,14 @@ def redirect(tx: Transaction, table: str, column: str, old: int, new: int = 0) -
         lambda: changed.update({pointer: slot(0)}).where(pointer == slot(1)),
         (new, old),
     )
+
+
+def ids_pointing(tx: Transaction, table: str, column: str, id: int) -> list[int]:
+    """The ids of the rows whose column holds `id`, in order."""
+    rows: Any = peewee.Table(table, ("id", column))
+    found = tx.rows(
+        ("ids pointing", table, column),
+        lambda: rows.select(rows.id).where(getattr(rows, column) == slot(0)).order_by(rows.id),
+        (id,),
+    )
+    return [row[0] for row in found]
