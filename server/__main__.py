@@ -18,6 +18,7 @@ from server.desk import app_tokens, first_start, mail_import, records
 from server.errors import HelpdeskError, Invalid
 from server.records import registry as record_types
 from server.settings import BUILD, VERSION, Settings, help_rows, load
+from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -235,7 +236,10 @@ def description() -> dict[str, Any]:
     return {
         "record_types": {each.uri: each.describe() for each in registry},
         "field_kinds": record_types.field_kinds(),
-        "endpoints": sorted((each.describe() for each in ENDPOINTS), key=lambda each: (each["path"], each["method"])),
+        "endpoints": sorted(
+            [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION],
+            key=lambda each: (each["path"], each["method"]),
+        ),
     }
 
 

@@ -34,6 +34,8 @@ from server.store import lock, schema
 from server.store.database import Store
 from server.store.tables import Table
 from server.web import rest
+from server.web.openapi.site import PATH as OPENAPI_PATH
+from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front, Site
 
@@ -185,7 +187,8 @@ def _start(
     endpoints()
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
-    front = Front(service, {"/rest/": RestSite(service), **sites(service)}, settings.rest_errors_as_200)
+    api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service)}
+    front = Front(service, {**api, **sites(service)}, settings.rest_errors_as_200)
     http = HTTPServer(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,

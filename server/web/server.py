@@ -368,7 +368,7 @@ class Exchange(HTTPMessageDelegate):
             headers[name] = value
         if kind:
             headers["Content-Type"] = kind
-        if answer.status != 204:
+        if answer.status not in (204, 304):
             headers["Content-Length"] = str(length)
         for name, value in answer.headers.items():
             headers[name] = value.replace("\r", " ").replace("\n", " ")

@@ -66,14 +66,14 @@ class Paths:
             form_name = shapes.component_name(name, "Form")
             self.schemas[form_name] = form
         maps, files = parameters.encoding(each), parameters.files(each)
-        return {
-            "required": "required" in as_json,
-            "content": {
-                JSON: {"schema": shapes.component(json_name)},
-                parameters.FORM: _encoded(form_name, maps),
-                parameters.MULTIPART: _encoded(form_name, maps | files),
-            },
+        content = {
+            JSON: {"schema": shapes.component(json_name)},
+            parameters.FORM: _encoded(form_name, maps),
+            parameters.MULTIPART: _encoded(form_name, maps | files),
         }
+        if each.text_body:
+            content["text/plain"] = {"schema": as_json["properties"][each.text_body]}
+        return {"required": "required" in as_json, "content": content}
 
 
 def operation_id(each: Endpoint, uri: str) -> str:
