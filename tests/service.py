@@ -183,13 +183,16 @@ def sent(fields: dict[str, Any], **more: Any) -> list[tuple[str, Any]]:
     """Fields as a form sends them: lists repeated with [], maps with [key]."""
     pairs = [(name, value) for name, value in more.items() if value != ""]
     for name, value in fields.items():
-        if isinstance(value, list):
-            pairs += [(f"fields[{name}][]", item) for item in value]
-        elif isinstance(value, dict):
-            pairs += [(f"fields[{name}][{key}]", item) for key, item in value.items()]
-        else:
-            pairs.append((f"fields[{name}]", value))
+        pairs += _flat(f"fields[{name}]", value)
     return pairs
+
+
+def _flat(name: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [pair for item in value for pair in _flat(f"{name}[]", item)]
+    if isinstance(value, dict):
+        return [pair for key, item in value.items() for pair in _flat(f"{name}[{key}]", item)]
+    return [(name, value)]
 
 
 def people(nora: Api) -> None:

@@ -44,6 +44,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import Column, Index
 
 if TYPE_CHECKING:
+    from server.records.registry import Registry
     from server.search.compile import Scope
 
 MAX_SHOWN = 250  # records that a file hangs on, in the form without a number
@@ -189,6 +190,9 @@ class Attachment(RecordType):
         assert isinstance(field, FileContent)
         return fields | {"content": field.decode(content)}
 
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
     def privileged(self, change: Change, writing: Writing) -> None:
         """Whoever attaches or detaches a file must be able to change what it hangs on."""
         for _, context, id in change.extras.get("attach", ()):
@@ -197,6 +201,10 @@ class Attachment(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         """The bytes are put where they are kept; size, hash and uploader follow."""
         new = change.new
+        for adds, context, _ in change.extras.get("attach", ()):
+            target = self.registry.find(context)
+            if adds and (target is None or "attachments" not in target.features):
+                raise Invalid(f"attach: nothing is attached to records of type {context[:80]}", field="attach")
         if str(new.get("mime_type", "")).strip().lower() == COPIED:
             raise Invalid(f"mime_type: {COPIED} needs automation resources, which are not installed", field="mime_type")
         content = change.extras.pop("content", None)

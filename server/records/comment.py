@@ -125,6 +125,10 @@ class Comment(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         """The author is the caller unless told otherwise."""
         new = change.new
+        target = self.registry.find(change.value("target__context"))
+        if change.is_create and (target is None or "comments" not in target.features):
+            raise Invalid(f"target__context: {change.value('target__context')[:80]} takes no comments",
+                          field="target__context")
         if change.is_create and not new.get("author__context") and not new.get("author_id"):
             new["author__context"], new["author_id"] = writing.actor.context, writing.actor.id
         elif change.is_create and not new.get("author__context"):
