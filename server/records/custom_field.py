@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.errors import AdminOnly, Invalid
+from server.errors import AdminOnly, Conflict, Invalid
 from server.fields.link import ContextName, Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
@@ -111,6 +111,8 @@ class CustomField(RecordType):
             self._check_uri(change)
         if change.is_create or "params" in change.new:
             change.new["params"] = self._params(change.value("type"), change.new.get("params") or {})
+            if change.value("type") == "Y":
+                self._check_currency(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         writing.tx.delete(CUSTOM_VALUE, field_id=record["id"])
@@ -157,6 +159,23 @@ class CustomField(RecordType):
                 raise Invalid(f"params: value_min {low} must be below value_max {high}", field="params")
             params |= {"value_min": low, "value_max": high}
         return params
+
+    def _check_currency(self, change: Change, writing: Writing) -> None:
+        """Amounts are kept in the smallest unit of one currency, so it is named from the first and stays."""
+        params = change.new["params"]
+        sent = params.get("currency_id") or 0
+        id = custom.currency_id(params)
+        if not id and change.old is not None:
+            id = custom.currency_id(change.old["params"])
+        if str(sent).strip() not in ("0", str(id)) or (id and writing.record("currency", id) is None):
+            raise Invalid(f"params: there is no currency '{str(sent)[:50]}'", field="params")
+        is_other = change.old is not None and id != custom.currency_id(change.old["params"])
+        if is_other and writing.tx.first(CUSTOM_VALUE, field_id=change.id):
+            raise Conflict(
+                "params: currency_id stays while there are amounts; make another field instead", field="params"
+            )
+        default = writing.find("currency", is_default=1)
+        params["currency_id"] = id or (default["id"] if default else 0)
 
     def _context(self, name: Any) -> str:
         target = self.registry.find(str(name or "").lower())

@@ -1,5 +1,6 @@
 """Filters on numbers: equal, compared, in a range, in a list; also sizes, durations and scaled decimals."""
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from server import times
@@ -7,7 +8,7 @@ from server.errors import Invalid
 from server.search.ast import Items, Term, Text
 from server.search.conditions import NEVER, Condition, between, compared, equals, one_of
 from server.search.filters.base import Filter, is_null
-from server.search.values import integer, size_bytes, split_comparison, split_range
+from server.search.values import MAX_INTEGER, integer, size_bytes, split_comparison, split_range
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -84,7 +85,12 @@ class DecimalFilter(NumberFilter):
         self.scale = scale
 
     def number(self, text: str) -> int | float:
-        return decimal(text.strip()) * self.scale
+        value = decimal(text.strip())
+        if self.scale == 1:
+            return value
+        scaled = Decimal(text.strip()) * Decimal(self.scale)  # exact: 1.15 * 100 as floats is less than 115
+        is_whole = abs(scaled) <= MAX_INTEGER and scaled == scaled.to_integral_value()
+        return int(scaled) if is_whole else float(scaled)
 
 
 def decimal(text: str) -> float:

@@ -1,6 +1,15 @@
 """Custom fields: fields that are data. A value is one row of `custom_value`, several for kinds that hold several."""
 
-from server.records.shared.custom.definitions import GEO, KINDS, LINKS, SLIDER, CustomField, Definitions, definitions
+from server.records.shared.custom.definitions import (
+    GEO,
+    KINDS,
+    LINKS,
+    SLIDER,
+    CustomField,
+    Definitions,
+    currency_id,
+    definitions,
+)
 from server.records.shared.custom.intake import Coerced, coerce, take, write
 from server.records.shared.custom.searched import CustomFilter, countable, filter_named
 from server.records.shared.custom.shown import load_by_id, load_by_uri, shown_text, shown_value, values_of
@@ -16,6 +25,7 @@ __all__ = [
     "SLIDER",
     "coerce",
     "countable",
+    "currency_id",
     "definitions",
     "filter_named",
     "load_by_id",

@@ -1,4 +1,5 @@
-"""Which custom fields there are: their kinds, and each one as a value. Read once for every change of them."""
+"""Which custom fields there are: their kinds, and each one as a value. Read once for every change of them, together
+with the currencies that some are in."""
 
 import json
 import re
@@ -6,6 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
+
+from server.fields.structure import MAX_ID_DIGITS
+from server.records.shared import currencies
+from server.records.shared.currencies import Currencies, Currency
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -23,12 +28,11 @@ SEVERAL = frozenset(("I", "M", "X", LINKS))
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
 MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
-CURRENCY_DECIMALS = 2  # until currencies are records of their own
 
 
 @dataclass(frozen=True)
 class CustomField:
-    """One custom field of one record type. `filter` is its name in searches."""
+    """One custom field of one record type. filter: its name in searches. currency: that of its amounts (kind Y)."""
 
     id: int
     context: str
@@ -39,12 +43,13 @@ class CustomField:
     pos: int
     fieldset_id: int
     filter: str
+    currency: Currency
 
     @property
     def decimals(self) -> int:
         """How many decimals a stored whole number has."""
         if self.kind == "Y":
-            return CURRENCY_DECIMALS
+            return self.currency.decimals
         places = str(self.params.get("decimal_at") or 0)
         return min(int(places), 10) if places.isdigit() else 0
 
@@ -74,9 +79,14 @@ class CustomField:
 
 @dataclass(frozen=True)
 class Definitions:
-    """All custom fields, by record type."""
+    """All custom fields, by record type; and all currencies."""
 
     by_context: dict[str, tuple[CustomField, ...]]
+    currencies: Currencies
+
+    def every(self) -> list[CustomField]:
+        """The fields of all types."""
+        return [each for fields in self.by_context.values() for each in fields]
 
     def of(self, context: str) -> tuple[CustomField, ...]:
         """The fields of a type, in order."""
@@ -120,6 +130,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
             c.id, c.context, c.name, c.uri, c.type, c.params, c.pos, c.custom_fieldset_id
         ).order_by(c.pos, c.id),
     )
+    money = currencies.read(tx)
     by_context: dict[str, list[CustomField]] = {}
     for id, context, name, uri, kind, params, pos, set_id in rows:
         listed = by_context.setdefault(context, [])
@@ -129,10 +140,17 @@ def _read_definitions(tx: "Transaction") -> Definitions:
         if any(each.filter == filter_name for each in listed):
             filter_name += str(id)
         params = json.loads(params)
+        params = params if isinstance(params, dict) else {}
         listed.append(CustomField(
-            id, context, name, uri, kind, params if isinstance(params, dict) else {}, pos, set_id, filter_name
+            id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params))
         ))
-    return Definitions({context: tuple(listed) for context, listed in by_context.items()})
+    return Definitions({context: tuple(listed) for context, listed in by_context.items()}, money)
+
+
+def currency_id(params: dict[str, Any]) -> int:
+    """The currency that the settings of a field name; 0 for none."""
+    text = str(params.get("currency_id") or 0)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else 0
 
 
 def _filter_name(label: str) -> str:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from server.records.shared.collections import ids_text
@@ -81,11 +80,10 @@ def _flat(shown: "Shown", field: CustomField, values: list[Any]) -> dict[str, An
     elif field.kind == "O":
         keys[f"{name}_decimal_at"] = field.decimals
     elif field.kind == "Y":
-        keys[f"{name}_currency_id"] = int(field.params.get("currency_id") or 0)
+        keys[f"{name}_currency_id"] = field.currency.id
         keys[f"{name}_currency__context"] = "svc.contexts.currency"
-        amount = f"{Decimal(values[0]).scaleb(-field.decimals):,.{field.decimals}f}" if values else ""
-        keys[f"{name}_label"] = amount
-        keys[f"{name}_decimal"] = amount.replace(",", "")
+        keys[f"{name}_label"] = field.currency.label(values[0]) if values else ""
+        keys[f"{name}_decimal"] = field.currency.decimal(values[0]) if values else ""
     elif field.kind == LINKS and field.target:
         context = shown.type(field.target).context
         keys[f"{name}_records"] = {str(id): {"_context": context, "id": id} for id in values}
