@@ -99,6 +99,8 @@ class Dictionaries:
             labels = record_type.labels(self, records)
             for record, dictionary in zip(records, shown, strict=True):
                 dictionary["_label"] = labels[record["id"]]
+                if record_type.label_key:
+                    dictionary[record_type.label_key] = labels[record["id"]]
         if wanted and depth < MAX_DEPTH:
             self._open(record_type, records, shown, wanted, depth)
         return shown

@@ -73,6 +73,7 @@ class RecordType:
     events: ClassVar[tuple[Event, ...]] = ()
     label_column: ClassVar[str] = "name"
     label_on_expand: ClassVar[bool] = False
+    label_key: ClassVar[str] = ""  # a key that holds the label too
     has_url: ClassVar[bool] = True
     org_column: ClassVar[str] = ""  # where `org.<custom field>` filters look for the organization
     has_fieldset_filter: ClassVar[bool] = True

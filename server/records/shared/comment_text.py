@@ -9,7 +9,10 @@ from server.store.fulltext import Text
 COMMENT_TEXT = Text("comment_text", ("comment",))
 
 
-def comment_words(context: str, note: str = "Words in the comments on the record.") -> WordsFilter:
-    """`comments:` of the record type with this context: one of its comments holds all the words."""
+def comment_words(
+    context: str, note: str = "Words in the comments on the record.", name: str = "comments", default: bool = False
+) -> WordsFilter:
+    """`comments:` of the record type with this context: one of its comments holds all the words. default: bare words go
+    there; then the name is `text`."""
     way = PointingHere("comment", "target_id", (("target__context", context),))
-    return WordsFilter("comments", note, COMMENT_TEXT, way=way)
+    return WordsFilter(name, note, COMMENT_TEXT, way=way, default=default)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ContextFilter(TextFilter):
-    """Takes uris, aliases and full contexts; a value that names no type is compared with the context as `match` says."""
+    """Takes uris, aliases and full contexts; what names no type is compared with the context, as `match` says."""
 
     def __init__(self, name: str, note: str, column: str, match: Match = "exact") -> None:
         super().__init__(name, note, column, match)

@@ -1,0 +1,75 @@
+"""Saved searches: queries that are kept under a name, for oneself or for others. Nothing runs them by itself."""
+
+from server.errors import BadQuery, Invalid
+from server.fields.link import ContextName
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.shared import owners
+from server.search.filters.context import ContextFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.parser import parse
+from server.store.tables import Index
+
+
+class SavedSearch(RecordType):
+    """A query on one record type, owned by the service, a group, a role or a worker. Source: Ours."""
+
+    uri, context = "saved_search", "svc.contexts.context.saved.search"
+    aliases = ("saved search", "saved searches")
+    label_names = ("Saved Search", "Saved Searches")
+    tier = 3
+    lookup = "tag"
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
+    )
+    fields = {
+        "context": ContextName("Record type that is searched.", required=True),
+        "name": Text("Name; also the label.", required=True),
+        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "query": Text("Search query.", 65535, required=True),
+        "tag": Text(
+            "Short name of letters, digits and dashes that no other saved search has; blank for none.", 64, unique=True,
+            pattern=r"[A-Za-z0-9-]*", blank_ok=True,
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (
+        Index(("tag",), "a saved search by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
+        Index(("context",), "the saved searches on a record type"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    nested = (Nested("owner", "*", "Owner."),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        ContextFilter("context", "Record type that is searched: one of its names, or part of its context.", "context",
+                      "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        TextFilter("query", "Search query.", "query", "partial"),
+        TextFilter("tag", "Short name.", "tag", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )  # fmt: skip
+    subtotals = Subtotals(search=("context", "fieldset"))
+    has_links_filter = False
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """A query that cannot be read is refused here, not where somebody runs it; what it names may come and go."""
+        owners.check(change, writing)
+        if "query" in change.new:
+            try:
+                parse(change.new["query"])
+            except BadQuery as error:
+                raise Invalid(f"query: {error.message}", field="query") from error
