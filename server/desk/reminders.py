@@ -1,0 +1,67 @@
+"""Reminders whose time has come: their workers are told, once, also of what came due while the service was down.
+
+Found by a scan of an index, so that changing a reminder leaves nothing behind that would have to be changed too."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.desk import activity
+from server.desk.outbox.deliver import service_context
+from server.desk.writing import Writer
+from server.jobs.scheduler import periodic
+from server.records.shared import points
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+CONTEXT = "svc.contexts.reminder"
+POINT = "custom.other"
+BATCH = 100  # reminders told in one transaction; between two of them others get their turn
+MAX_BATCHES = 50  # of one scan; more are left to the next
+
+
+@periodic("reminders due")
+def remind_due(service: Service, now: int) -> int | None:
+    """Tell of what is due; answers when the next reminder will be. Source: ours."""
+    ctx = service_context(service, now)
+    for _ in range(MAX_BATCHES):
+        if service.store.read(lambda tx: not _due(tx, now, 1)):
+            return service.store.read(_next_time)
+        service.store.write(lambda tx: _remind(ctx, tx))
+    return now
+
+
+def _remind(ctx: Context, tx: Transaction) -> None:
+    """Closing them is part of the same transaction, so that nobody is told twice."""
+    writing = Writer(ctx, tx)
+    for id, worker_id, name in _due(tx, ctx.now, BATCH):
+        writing.update("reminder", id, {"is_closed": 1})
+        params = points.body(POINT, {"message": name}, {"message": f"ctx://{CONTEXT}:{id}"})
+        activity.notify(writing, worker_id, POINT, CONTEXT, id, params)
+
+
+def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
+    """[(id, worker id, name)] of open reminders whose time has come, the oldest first."""
+    reminder: Any = peewee.Table("reminder", ("id", "worker_id", "name", "is_closed", "remind_at"))
+    return tx.rows(
+        ("reminders due",),
+        lambda: reminder.select(reminder.id, reminder.worker_id, reminder.name)
+        .where(_open(), reminder.remind_at <= slot(0))
+        .order_by(reminder.remind_at, reminder.id)
+        .limit(slot(1)),
+        (now, limit),
+    )
+
+
+def _next_time(tx: Transaction) -> int | None:
+    reminder: Any = peewee.Table("reminder", ("is_closed", "remind_at"))
+    found = tx.value(
+        ("next reminder",), lambda: reminder.select(peewee.fn.MIN(reminder.remind_at)).where(_open())
+    )
+    return int(found) if found else None
+
+
+def _open() -> peewee.SQL:
+    """As text, so that the partial index is found to fit."""
+    return peewee.SQL('"is_closed" = 0')
