@@ -79,11 +79,22 @@ def delete(call: Call) -> dict[str, Any]:
 
 @endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
 def search(call: Call) -> dict[str, Any]:
+    return with_meta(call, call.uri, records.search(call.ctx, call.uri, search_request(call)))
+
+
+@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH, answer=PAGE,
+          operation="search")
+def search_by_post(call: Call) -> dict[str, Any]:
+    return search(call)
+
+
+def search_request(call: Call) -> records.SearchRequest:
+    """What the parameters of a search ask for. Raises Invalid."""
     params, settings = call.params, call.ctx.service.settings
     names = tuple(params.text_list("subtotals"))
     if len(names) > MAX_SUBTOTALS:
         raise Invalid(f"subtotals: at most {MAX_SUBTOTALS} names", field="subtotals")
-    asked = records.SearchRequest(
+    return records.SearchRequest(
         q=params.text("q", ""),
         limit=params.integer("limit", settings.search_limit_default, 1, settings.search_limit_max),
         page=params.integer("page", 1, 1, records.MAX_PAGE),
@@ -91,13 +102,6 @@ def search(call: Call) -> dict[str, Any]:
         subtotals=names,
         show_results=params.flag("show_results", True),
     )
-    return with_meta(call, call.uri, records.search(call.ctx, call.uri, asked))
-
-
-@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH, answer=PAGE,
-          operation="search")
-def search_by_post(call: Call) -> dict[str, Any]:
-    return search(call)
 
 
 def sent_fields(call: Call) -> dict[str, Any] | None:
