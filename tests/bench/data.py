@@ -15,10 +15,11 @@ from pathlib import Path
 
 from server import app
 from server.context import Service
-from server.records.shared.tables import REQUESTER
+from server.desk import first_start
+from server.desk.writing import Writer
+from server.records.shared.tables import CUSTOM_VALUE, REQUESTER
 from server.settings import load
 from server.store import fulltext
-from server.store.tables import Table
 from server.store.transaction import Transaction
 from tests.bench.process import ROOT
 
@@ -29,7 +30,14 @@ VOCABULARY = 3000
 MESSAGE_BYTES = 1000
 BYTES_A_WORD = 7  # with the blank
 SENDERS = 500
-FIRST_CREATED = 1_780_000_000  # Unix seconds; each ticket is a minute younger than the one before
+FIRST_CREATED = 1_735_000_000  # Unix seconds
+SECONDS_APART = 600  # 100,000 tickets come over two years
+GROUPS = ("Depot", "Sales", "Workshop")  # beside the default one
+ORGS, ACME_EVERY = 500, 50  # each fiftieth organization is called Acme and a number
+OWNERS = 8
+TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom field is a text
+REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
+SHAPE = 2  # raised when the data is another, so that no older copy is taken for it
 TICKETS_A_BATCH = 1000
 OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
 
@@ -70,24 +78,52 @@ class _Loader:
 
     def __init__(self, service: Service) -> None:
         registry = service.registry
+        ctx = first_start.own_context(service)
         self.tickets, self.messages = registry.type("ticket"), registry.type("message")
-        self.addresses = registry.type("address")
-        self.group, self.bucket = service.store.read(self._place)
+        self.addresses, self.bucket = registry.type("address"), registry.type("bucket")
         self.senders: dict[str, int] = {}
+        service.store.write(lambda tx: self._surroundings(Writer(ctx, tx)))
+        self.buckets = service.store.read(self._buckets)
 
-    def _place(self, tx: Transaction) -> tuple[int, int]:
-        return tx.find(Table("group", []))[0][0], tx.find(Table("bucket", []))[0][0]
+    def _surroundings(self, writing: Writer) -> None:
+        """Groups, organizations, owners and custom fields, made as the service makes them."""
+        for name in GROUPS:
+            writing.create("group", {"name": name})
+        self.orgs = [
+            writing.create("org", {"name": f"{'Acme' if number % ACME_EVERY == 0 else 'Larch'} {number}"})
+            for number in range(ORGS)
+        ]
+        self.owners = [
+            writing.create("worker", {
+                "first_name": f"Owner {number}", "email_id": self._sender(writing.tx, f"owner{number}@desk.example"),
+                "at_mention_name": f"owner{number}", "language": "en_US", "timezone": "UTC",
+            })
+            for number in range(OWNERS)
+        ]  # fmt: skip
+        field = {"context": "svc.contexts.ticket", "params": {}}
+        self.tier = writing.create("custom_field", field | {
+            "name": "Tier", "uri": "tier", "type": "D", "params": {"options": list(TIERS)},
+        })  # fmt: skip
+        self.order = writing.create("custom_field", field | {"name": "Order number", "uri": "order", "type": "S"})
+
+    def _buckets(self, tx: Transaction) -> list[tuple[int, int]]:
+        """[(group, its bucket)]."""
+        bucket = self.bucket.table
+        row_of = bucket.position
+        return [(row[row_of["group_id"]], row[row_of["id"]]) for row in tx.find(bucket)]
 
     def write(self, tx: Transaction, batch: tuple[Sample, ...]) -> None:
         for each in batch:
             self._ticket(tx, each)
 
     def _ticket(self, tx: Transaction, sample: Sample) -> None:
-        created = FIRST_CREATED + sample.number * 60
+        created = FIRST_CREATED + sample.number * SECONDS_APART
+        group, bucket = self.buckets[sample.number % len(self.buckets)]
         sender = self._sender(tx, sample.sender)
         ticket = tx.insert(self.tickets.table, {
             "subject": sample.subject, "mask": f"BNC-{sample.number:05}-{sample.number % 900 + 100}",
-            "group_id": self.group, "bucket_id": self.bucket, "status_id": sample.status, "importance": 50,
+            "group_id": group, "bucket_id": bucket, "status_id": sample.status, "importance": 50,
+            "org_id": self.orgs[sample.number % ORGS], "owner_id": self.owners[sample.number % OWNERS],
             "created": created, "updated": created + 600, "last_opened_at": created,
             "num_messages": len(sample.messages), "num_messages_in": len(sample.messages), "num_messages_out": 0,
             "first_wrote_address_id": sender, "last_wrote_address_id": sender,
@@ -95,6 +131,8 @@ class _Loader:
         ids = [self._message(tx, sample, place, ticket, sender, created) for place in range(len(sample.messages))]
         tx.update(self.tickets.table, ticket, {"initial_message_id": ids[0], "latest_message_id": ids[-1]})
         tx.add(REQUESTER, {"ticket_id": ticket, "address_id": sender})
+        for field, value in ((self.tier, TIERS[sample.number % len(TIERS)]), (self.order, f"A-{sample.number}")):
+            tx.insert(CUSTOM_VALUE, {"field_id": field, "record_id": ticket, "place": 0, "value": value})
 
     def _message(self, tx: Transaction, sample: Sample, place: int, ticket: int, sender: int, created: int) -> int:
         message_id = f"<{sample.number}.{place}@example.com>"
@@ -120,7 +158,7 @@ class _Loader:
 
 def copy_of(count: int, *, fresh: bool = False) -> Path:
     """A data folder with `count` tickets to work on: a copy of the kept one, which is made when missing or `fresh`."""
-    kept, work = FOLDER / f"tickets-{count}", FOLDER / f"run-{count}"
+    kept, work = FOLDER / f"tickets-{count}-{SHAPE}", FOLDER / f"run-{count}"
     if fresh:
         shutil.rmtree(kept, ignore_errors=True)
     if not kept.exists():
@@ -141,6 +179,8 @@ def sample(number: int, count: int) -> Sample:
     messages = [text(chance) for _ in range(2 + number % 2)]
     if number % max(count // RARE_TICKETS, 1) == 0:
         messages[0] += f" {RARE_WORD}"
+    if number % REFUND_EVERY == 0:
+        messages[-1] += f" {REFUND_WORD}"
     status = 0 if number % OPEN_EVERY == 0 else 1 if number % WAITING_EVERY == 0 else 2
     subject = " ".join(_choose(chance, 6))
     return Sample(number, subject, f"customer{number % SENDERS}@example.com", status, tuple(messages))

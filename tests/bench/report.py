@@ -49,10 +49,16 @@ def head_line() -> str:
 
 def line(result: Result) -> str:
     """One row. `load %` is the processor time of the load generator: near 100 it would be the bottleneck."""
-    target = f"{result.scenario.target:.2f}" if result.clients == CLIENTS_JUDGED else ""
-    verdict = "" if not target else "ok" if result.ratio >= result.scenario.target else "MISSED"
+    scenario = result.scenario
+    target = verdict = ""
+    if scenario.target and result.clients == CLIENTS_JUDGED:
+        target = f"{scenario.target:.2f}"
+        verdict = "ok" if result.ratio >= scenario.target else "MISSED"
+    if scenario.most_ms and result.clients == 1:
+        target = f"{scenario.most_ms:.0f} ms"
+        verdict = "ok" if result.ours("p50_ms") <= scenario.most_ms else "MISSED"
     busy = result.bare("cpu_us") * result.bare("per_second") / 1e4
-    return (f"{result.tickets:>8} {result.clients:>7}  {result.scenario.title:<28} {result.bare('per_second'):>8.0f} "
+    return (f"{result.tickets:>8} {result.clients:>7}  {scenario.title:<28} {result.bare('per_second'):>8.0f} "
             f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {target:>6} {verdict:<6} "
             f"{result.ours('p50_ms'):>7.2f} {result.ours('p99_ms'):>7.2f} {busy:>6.0f}")
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
-from tests.bench.data import RARE_WORD, text
+from tests.bench.data import RARE_WORD, REFUND_WORD, text
 from tests.bench.load import COUNTER
 
 TICKETS_READ = 1000  # different ids, so that not one row's page alone is warm
@@ -51,12 +51,14 @@ class Desk:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`target` is the ratio to the bare handler at 16 clients that must be reached."""
+    """`target` is the ratio to the bare handler at 16 clients that must be reached, or with `most_ms` the milliseconds
+    that one client may wait for half of its answers."""
 
     name: str
     title: str
     target: float
     requests: Callable[[Desk], list[str]]
+    most_ms: float = 0
 
 
 def read(desk: Desk) -> list[str]:
@@ -95,6 +97,25 @@ def parse(desk: Desk) -> list[str]:
     return [desk.post("/rest/parser/parse.json", message="\r\n".join([*head, "", text(random.Random(3))]))]
 
 
+def expand(desk: Desk) -> list[str]:
+    opened = "owner_,group_,org_,custom_"
+    return [desk.get("/rest/records/ticket/search.json", q="status:open sort:-created", limit="50", expand=opened)]
+
+
+def subtotals(desk: Desk) -> list[str]:
+    asked = [("subtotals[]", "status"), ("subtotals[]", "group.id"), ("show_results", "0")]
+    return [desk.get(f"/rest/records/ticket/search.json?{urlencode(asked)}")]
+
+
+def months(desk: Desk) -> list[str]:
+    return [desk.get("/rest/data/query.json", q="type:worklist.subtotals of:ticket by:[created@month,status]")]
+
+
+def deep(desk: Desk) -> list[str]:
+    wanted = f"org:(name:acme*) messages:(content:{REFUND_WORD})"
+    return [desk.get("/rest/records/ticket/search.json", q=wanted, limit="10")]
+
+
 SCENARIOS = (
     Scenario("read", "read a ticket by id", 0.55, read),
     Scenario("newest", "ten newest open tickets", 0.30, newest),
@@ -102,4 +123,8 @@ SCENARIOS = (
     Scenario("create", "create an address", 0.20, create),
     Scenario("compose", "compose, not sent", 0.20, compose),
     Scenario("parse", "parse a mail", 0.12, parse),
+    Scenario("expand", "50 tickets, four expanded", 0.05, expand),
+    Scenario("subtotals", "subtotals of status, group", 0.05, subtotals),
+    Scenario("months", "months by status, data query", 0, months, most_ms=250),
+    Scenario("deep", "deep filter, org and messages", 0, deep, most_ms=100),
 )
