@@ -38,7 +38,7 @@ class Paths:
         shown: Schema = {
             "operationId": name,
             "summary": each.note,
-            "tags": [record_type.label_names[1] if record_type else _module(each).capitalize()],
+            "tags": [record_type.label_names[1] if record_type else _controller(each).capitalize()],
             "parameters": [*parameters.in_path(path, each), *parameters.in_query(each)],
             "responses": {
                 **answers.responses(each, record_type.uri if record_type else ""),
@@ -77,8 +77,8 @@ class Paths:
 
 
 def operation_id(each: Endpoint, uri: str) -> str:
-    """The name that generated clients give the operation: file of the endpoint, record type, function."""
-    return "_".join(part.replace(" ", "_") for part in (_module(each), uri, each.function.__name__) if part)
+    """The name that generated clients give the operation: first part of the path, record type, function."""
+    return "_".join(part.replace(" ", "_") for part in (_controller(each), uri, each.function.__name__) if part)
 
 
 def offers(record_type: RecordType, operation: str) -> bool:
@@ -88,8 +88,8 @@ def offers(record_type: RecordType, operation: str) -> bool:
     return not operation or bool(record_type.operations[operation])
 
 
-def _module(each: Endpoint) -> str:
-    return each.function.__module__.rpartition(".")[2]
+def _controller(each: Endpoint) -> str:
+    return each.path.partition("/")[0]
 
 
 def _encoded(name: str, encoding: Schema) -> Schema:
