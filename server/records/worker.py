@@ -25,14 +25,15 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
+from server.records.calendars.worker_filter import AvailabilityFilter
 from server.records.shared import maps, owners, rosters
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
-from server.search.ast import Bare, Items, Subquery, Term
-from server.search.conditions import NEVER, Condition, equals
+from server.search.ast import Bare, Subquery, Term
+from server.search.conditions import Condition, equals
 from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter, date_condition, parameter_form
+from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
@@ -85,21 +86,6 @@ class NamesFilter(WordsFilter):
                 if text.value.lower() == "me" and not text.quoted:
                     return equals(peewee.Column(self.table.sql, "id"), scope.actor_id)
         return super().meaning(term, scope)
-
-
-class CalendarFilter(DateFilter):
-    """What a worker's calendar says over a range of time. No calendar is kept here yet, so none says anything; the
-    range is read all the same, so that a mistake in it is told."""
-
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
-        anything = peewee.Column(self.table.sql, "updated")
-        if isinstance(term.value, Subquery):
-            parameter_form(anything, term.value, scope)
-        else:
-            texts = term.value.items if isinstance(term.value, Items) else (term.value,)
-            for text in texts:
-                date_condition(anything, text.value, scope)
-        return NEVER
 
 
 def load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
@@ -216,8 +202,8 @@ class Worker(RecordType):
         ),
         NumberFilter("id", "Record id.", "id"),
         FlagFilter("isAdmin", "Administrator.", "is_superuser"),
-        CalendarFilter("isAvailable", "The calendar says available over the range.", sortable=False),
-        CalendarFilter("isBusy", "The calendar says busy over the range.", sortable=False),
+        AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
+        AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
         FlagFilter("isDisabled", "May not log in.", "is_disabled"),
         FlagFilter("isMfaRequired", "Must use a second factor.", "is_mfa_required"),
         FlagFilter("isPasswordDisabled", "May not log in by password.", "is_password_disabled"),

@@ -56,14 +56,8 @@ def _edge(operator: str, text: str, scope: "Scope") -> int:
 
 def parameter_form(column: Any, query: Subquery, scope: "Scope") -> Condition:
     """`created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
-    given: dict[str, str] = {}
-    for child in query.root.children:
-        if not isinstance(child, Term) or isinstance(child.value, Subquery):
-            raise Invalid("in parentheses a date takes since:, until:, days:, months:, dom:, weeks: and times:")
-        if child.field not in PARTS:
-            raise Invalid(f"'{child.field}' is not a part of a date{nearest(child.field, PARTS)}")
-        given[child.field.removesuffix("s")] = _joined(child.value)
-    conditions = [_range(column, given, scope)]
+    given = parts_given(query)
+    conditions = [between(column, *limits_of(given, scope))]
     zone = str(scope.tz)
     for part, read, name in (
         ("day", times.weekdays, "weekday"),
@@ -79,17 +73,30 @@ def parameter_form(column: Any, query: Subquery, scope: "Scope") -> Condition:
     return all_of(conditions)
 
 
-def _joined(value: Items | Text) -> str:
-    return ",".join(item.value for item in value.items) if isinstance(value, Items) else value.value
+def parts_given(query: Subquery) -> dict[str, str]:
+    """{part: text} of the parameter form, parts without their last s. Raises Invalid for unknown ones."""
+    given: dict[str, str] = {}
+    for child in query.root.children:
+        if not isinstance(child, Term) or isinstance(child.value, Subquery):
+            raise Invalid("in parentheses a date takes since:, until:, days:, months:, dom:, weeks: and times:")
+        if child.field not in PARTS:
+            raise Invalid(f"'{child.field}' is not a part of a date{nearest(child.field, PARTS)}")
+        given[child.field.removesuffix("s")] = _joined(child.value)
+    return given
 
 
-def _range(column: Any, given: dict[str, str], scope: "Scope") -> Condition:
+def limits_of(given: dict[str, str], scope: "Scope") -> tuple[int, int]:
+    """The first and the last second of `since` and `until`; what is not given has no limit, after `since` it is now."""
     start = times.span(given["since"], scope.now, scope.tz).start if "since" in given else 1
     if "until" in given:
         end = times.span(f"big bang to {given['until']}", scope.now, scope.tz).end
     else:
         end = scope.now if "since" in given else LATEST
-    return between(column, start, end)
+    return start, end
+
+
+def _joined(value: Items | Text) -> str:
+    return ",".join(item.value for item in value.items) if isinstance(value, Items) else value.value
 
 
 def _part_in(column: Any, zone: str, part: str, wanted: list[int]) -> Condition:

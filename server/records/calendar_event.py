@@ -1,0 +1,70 @@
+"""Calendar events: one thing on a calendar, from one instant to another. Those that come again are
+calendar_event_recurring."""
+
+from server.errors import Invalid
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Event, Nested, RecordType, Subtotals, Writing
+from server.records.calendars.status import STATUS
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+
+class CalendarEvent(RecordType):
+    """An event: available or busy from its start until its end; without an end it is a moment.
+
+    Source: Records; its fields are ours."""
+
+    uri, context = "calendar_event", "svc.contexts.calendar_event"
+    aliases = ("calendar event", "calendar events", "event", "events")
+    label_names = ("Calendar Event", "Calendar Events")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(
+        read="calendar",
+        create=("privilege", "calendar"),
+        update=("privilege", "calendar"),
+        delete=("privilege", "calendar"),
+    )
+    fields = {
+        "calendar_id": Id("Calendar it is on.", "calendar", required=True, shown=False),
+        "date_end": Timestamp("End; 0 for a moment, else not before the start."),
+        "date_start": Timestamp("Start.", required=True),
+        "is_available": Bit("1 available, 0 busy."),
+        "name": Text("Name; also the label.", required=True),
+    }
+    indexes = (Index(("calendar_id", "date_start", "date_end"), "what is on calendars between two instants"),)
+    nested = (Nested("calendar", "calendar", "Calendar it is on."),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter("calendar", "On a matching calendar.", "calendar", Behind("calendar_id")),
+        ChooserFilter("calendar.id", "On a calendar by id.", "calendar_id", target="calendar"),
+        DateFilter("endDate", "End; never for a moment.", "date_end"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        DateFilter("startDate", "Start.", "date_start"),
+        STATUS,
+    )
+    subtotals = Subtotals(
+        search=("calendar.id", "fieldset", "links", "status"), aliases={"calendar": "calendar.id"}
+    )
+    events = (Event("calendar_event.created", "created; the target of the entry is the calendar"),)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not change.value("date_start"):
+            raise Invalid("date_start: must be a date", field="date_start")
+        end = change.value("date_end")
+        if end and end < change.value("date_start"):
+            raise Invalid("date_end: must not be before date_start", field="date_end")
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        if change.is_create:
+            calendar_id = change.value("calendar_id")
+            names = {"event": change.value("name"), "target": writing.label("calendar", calendar_id)}
+            writing.log("calendar_event.created", "svc.contexts.calendar", calendar_id, names)

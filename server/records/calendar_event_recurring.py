@@ -1,0 +1,87 @@
+"""Recurring calendar events: what comes again on the days that its patterns name, such as weekdays from 9am to 5pm."""
+
+from server.errors import Invalid
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Event, Nested, RecordType, Subtotals, Writing
+from server.records.calendars import clock, patterns
+from server.records.calendars.status import STATUS
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+MAX_TEXT_CHARS = 16384  # of all patterns together
+
+
+class CalendarEventRecurring(RecordType):
+    """An event on each of the days that its patterns name, from one time of day to another. Source: Ours."""
+
+    uri, context = "calendar_event_recurring", "svc.contexts.calendar_event.recurring"
+    aliases = (
+        "calendar_recurring_event", "calendar_recurring_events", "calendar_events_recurring",
+        "calendar recurring event", "recurring event", "recurring events",
+    )  # fmt: skip
+    label_names = ("Calendar Recurring Event", "Calendar Recurring Events")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(
+        read="calendar",
+        create=("privilege", "calendar"),
+        update=("privilege", "calendar"),
+        delete=("privilege", "calendar"),
+    )
+    fields = {
+        "calendar_id": Id("Calendar it is on.", "calendar", required=True, shown=False),
+        "event_end": Text(
+            "Time of day at which it ends, or how long it takes: 5pm, 17:00, 8 hours. Not later than the start is the "
+            "next day; blank the end of the day.", 128
+        ),
+        "event_start": Text("Time of day at which it begins, such as 9am or 09:00; blank midnight.", 128),
+        "is_available": Bit("1 available, 0 busy."),
+        "name": Text("Name; also the label.", required=True),
+        "patterns": Text(
+            f"Days on which it takes place, a pattern a line, at most {patterns.MAX_PATTERNS}: weekdays; mon, wed; "
+            "1st, 15th; first monday of; last day of; december 25; 2026-12-25. Lines that begin with # do not count.",
+            MAX_TEXT_CHARS, required=True,
+        ),
+        "recur_end": Timestamp("No occurrence begins after this; 0 for no end."),
+        "recur_start": Timestamp("No occurrence begins before this; 0 for no limit."),
+        "tz": Text("IANA zone of its times; blank for the calendar's.", 128, form="timezone"),
+    }
+    indexes = (Index(("calendar_id",), "what is on calendars"),)
+    nested = (Nested("calendar", "calendar", "Calendar it is on."),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter("calendar", "On a matching calendar.", "calendar", Behind("calendar_id")),
+        ChooserFilter("calendar.id", "On a calendar by id.", "calendar_id", target="calendar"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        STATUS,
+        TextFilter("timezone", "IANA zone of its times; null for none.", "tz", "exact"),
+    )
+    subtotals = Subtotals(
+        search=("calendar.id", "fieldset", "links", "status", "timezone", "watchers"),
+        aliases={"calendar": "calendar.id"},
+    )
+    events = (Event("calendar_event_recurring.created", "created; the target of the entry is the calendar"),)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.is_create or change.changes("patterns"):
+            try:
+                patterns.check(change.value("patterns"))
+            except Invalid as error:
+                raise Invalid(f"patterns: {error.message}", field="patterns") from error
+        clock.seconds_between(change.value("event_start"), change.value("event_end"))
+        end = change.value("recur_end")
+        if end and end < change.value("recur_start"):
+            raise Invalid("recur_end: must not be before recur_start", field="recur_end")
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        if change.is_create:
+            calendar_id = change.value("calendar_id")
+            names = {"event": change.value("name"), "target": writing.label("calendar", calendar_id)}
+            writing.log("calendar_event_recurring.created", "svc.contexts.calendar", calendar_id, names)

@@ -1,0 +1,99 @@
+"""A line of words and the days that it names: `weekdays`, `mon, wed`, `1st, 15th`, `first monday of`, `december 25`.
+
+Pure, and the same days for everybody: a line that depends on when it is read, such as `tomorrow`, is refused."""
+
+import calendar
+import re
+from datetime import UTC, date, datetime
+from functools import lru_cache
+
+from server import times
+from server.errors import Invalid
+
+MAX_PATTERNS = 50  # lines of one event
+MAX_PATTERN_CHARS = 255
+
+EVERY_DAY = frozenset(("daily", "day", "every day", "all days"))
+EXAMPLES = "weekdays, 'mon, wed', '1st, 15th', 'first monday of', 'last day of', 'december 25' or 2026-12-25"
+_DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
+_WORDS_OF_WEEK = re.compile(r"[a-z, ]+")
+# Read at noon on two days of a month: a line that means the same on both names a day by itself.
+_READ_ON = (10, 21)
+
+
+def lines(text: str) -> list[str]:
+    """The patterns of a text: one a line, without blank ones and those that begin with `#`, in lower case."""
+    stripped = (" ".join(line.lower().split()) for line in text.splitlines())
+    return [line for line in stripped if line and not line.startswith("#")]
+
+
+def check(text: str) -> None:
+    """Raises Invalid unless every line names days, and there is at least one."""
+    found = lines(text)
+    if not found:
+        raise Invalid(f"write at least one line that names days, such as {EXAMPLES}")
+    if len(found) > MAX_PATTERNS:
+        raise Invalid(f"at most {MAX_PATTERNS} lines, this has {len(found)}")
+    for line in found:
+        if len(line) > MAX_PATTERN_CHARS:
+            raise Invalid(f"a line of at most {MAX_PATTERN_CHARS} characters")
+        days(line, 2028, 2)  # a leap year, so that 29 February is a day
+
+
+@lru_cache(maxsize=4096)
+def days(line: str, year: int, month: int) -> frozenset[int]:
+    """The days of a month that a line names, 1 to 31. Raises Invalid when it names none of its own.
+
+    >>> sorted(days("weekends", 2026, 11))[:3]
+    [1, 7, 8]
+    """
+    line = line.removeprefix("every ")
+    last = calendar.monthrange(year, month)[1]
+    if line in EVERY_DAY:
+        return frozenset(range(1, last + 1))
+    listed = _numbered(line)
+    if listed:
+        return frozenset(day for day in listed if day <= last)
+    weekdays = _weekdays(line)
+    if weekdays:
+        return frozenset(day for day in range(1, last + 1) if date(year, month, day).isoweekday() % 7 in weekdays)
+    named = _named(line, year, month)
+    return frozenset((named.day,)) if (named.year, named.month) == (year, month) else frozenset()
+
+
+def _numbered(line: str) -> list[int]:
+    """The days of a list such as `1st, 15`; [] for another line."""
+    found = [_DAY.fullmatch(part.strip()) for part in line.split(",")]
+    numbers = [int(match[1]) for match in found if match]
+    return numbers if len(numbers) == len(found) and all(1 <= number <= 31 for number in numbers) else []
+
+
+def _weekdays(line: str) -> frozenset[int]:
+    """The weekdays of a list such as `mon, wed and fri`, Sunday 0; none for another line."""
+    if not _WORDS_OF_WEEK.fullmatch(line):
+        return frozenset()
+    words = [word.strip() for word in line.replace(" and ", ",").split(",") if word.strip()]
+    try:
+        found = [times.weekdays(word.removesuffix("s") if word[:4] != "week" else word) for word in words]
+    except Invalid:  # a word that is no weekday
+        return frozenset()
+    return frozenset().union(*found)
+
+
+def _named(line: str, year: int, month: int) -> date:
+    """The day of a line with one date in it. Raises Invalid."""
+    found = set()
+    for day in _READ_ON:
+        noon = datetime(year, month, day, 12, tzinfo=UTC)
+        try:
+            seconds = times.instant(line, int(noon.timestamp()), UTC)
+        except Invalid:
+            raise _no_days(line) from None
+        found.add(datetime.fromtimestamp(seconds, UTC).date())
+    if len(found) > 1 or line.isdigit():
+        raise _no_days(line)
+    return found.pop()
+
+
+def _no_days(line: str) -> Invalid:
+    return Invalid(f"'{line[:60]}' names no days of its own; write for example {EXAMPLES}", value=line[:60])
