@@ -49,6 +49,9 @@ def _log(writing: "Writer", context: str, id: int, other_context: str, other_id:
     own, other = registry.find(context), registry.find(other_context)
     if own is None or other is None:
         return
+    if context == WORKER and "watchers" in other.features:  # watching is told from the watched record's side
+        _log(writing, other_context, other_id, context, id, adds)
+        return
     if other_context == WORKER and "watchers" in own.features:
         own_name = own.label_names[0].lower()
         variables = {"target_object": own_name, "target": writing.label(context, id)}

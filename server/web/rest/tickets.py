@@ -1,8 +1,9 @@
-"""Compose and reply. Source: Endpoints, Tickets."""
+"""Compose and reply; requesters, comments, merge and split. Source: Endpoints, Tickets; Beyond the seed."""
 
 from typing import Any
 
-from server.desk import records, tickets
+from server.desk import comments, records, tickets
+from server.desk.tickets import requester
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.rest.records import EXPAND
@@ -64,3 +65,46 @@ def compose(call: Call) -> dict[str, Any]:
 def reply(call: Call) -> dict[str, Any]:
     uri, id = tickets.reply(call.ctx, call.params.tree)
     return records.retrieve(call.ctx, uri, id, call.params.text("expand", ""))
+
+
+TICKET = shapes.record("ticket")
+EMAIL = Parameter("email", "string", "The mail address.", required=True)
+
+
+@endpoint("PUT", "tickets/{id}/requester", "Let an address get the replies of a ticket.", "small write",
+          EMAIL, EXPAND, answer=TICKET)
+def add_requester(call: Call) -> dict[str, Any]:
+    requester.add(call.ctx, call.id, call.params.text("email", ""))
+    return _shown(call, call.id)
+
+
+@endpoint("DELETE", "tickets/{id}/requester", "Let an address no longer get the replies of a ticket.", "small write",
+          EMAIL, EXPAND, answer=TICKET)
+def remove_requester(call: Call) -> dict[str, Any]:
+    requester.remove(call.ctx, call.id, call.params.text("email", ""))
+    return _shown(call, call.id)
+
+
+@endpoint("POST", "tickets/{id}/comment", "Write a comment on a ticket.", "small write",
+          Parameter("comment", "string", "The text.", required=True),
+          answer=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID))
+def write_comment(call: Call) -> dict[str, Any]:
+    id = comments.on_record(call.ctx, "ticket", call.id, call.params.text("comment", ""), "comment")
+    return {"ticket_id": call.id, "comment_id": id}
+
+
+@endpoint("POST", "tickets/merge", "Make one ticket of several; the oldest one stays.", "small write",
+          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, answer=TICKET)
+def merge(call: Call) -> dict[str, Any]:
+    return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))
+
+
+@endpoint("POST", "tickets/split", "Give a message a ticket of its own.", "small write",
+          Parameter("message_id", "integer", "The message; not the only one of its ticket.", required=True), EXPAND,
+          answer=TICKET)
+def split(call: Call) -> dict[str, Any]:
+    return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
+
+
+def _shown(call: Call, id: int) -> dict[str, Any]:
+    return records.retrieve(call.ctx, "ticket", id, call.params.text("expand", ""))

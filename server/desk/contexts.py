@@ -1,0 +1,105 @@
+"""The record types as callers see them: what each can do and which custom fields and fieldsets it has.
+
+The types are those of the registry at the moment of the call; administrators add and remove some while the service
+runs."""
+
+from typing import Any
+
+from server.context import Context
+from server.desk import records
+from server.desk.dictionary import Dictionaries
+from server.records.base import Record, RecordType
+from server.records.shared.custom.definitions import KINDS
+from server.store.transaction import Transaction
+
+CORE = "svc.core"
+PLUGINS = {
+    "asset": "svc.assets",
+    "call": "svc.calls",
+    "kb_article": "svc.kb",
+    "kb_category": "svc.kb",
+    "opportunity": "svc.crm",
+    "time_entry": "svc.timetracking",
+    "timetracking_activity": "svc.timetracking",
+    "webhook_listener": "svc.webhooks",
+}  # all are built in; packages and clients know them by these names
+PRIVILEGED = ("create", "delete", "update")
+
+Dictionary = dict[str, Any]
+
+
+def listed(ctx: Context) -> list[Dictionary]:
+    """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read.
+
+    Source: Contexts, List contexts; the shape is ours."""
+
+    def read(tx: Transaction) -> list[Dictionary]:
+        shown = Dictionaries(ctx, tx)
+        fields = _fields(shown)
+        fieldsets = _all(shown, "custom_fieldset")
+        return [_described(each, fields, fieldsets) for each in ctx.service.registry]
+
+    return records.reading(ctx, read)
+
+
+def fields_of(ctx: Context, name: str) -> Dictionary:
+    """{custom_<id>: {id, name, type, pos, context, custom_fieldset_id, options}} of one type.
+
+    Raises NotFound for an unknown type. Ours: fields of fieldsets that the caller may not read are left out."""
+    record_type = ctx.service.registry.type(name)
+
+    def read(tx: Transaction) -> Dictionary:
+        shown = Dictionaries(ctx, tx)
+        readable = {each["id"] for each in _all(shown, "custom_fieldset")} | {0}
+        return {
+            f"custom_{each['id']}": _brief(each)
+            for each in _fields(shown)
+            if each["context"] == record_type.context and each["custom_fieldset_id"] in readable
+        }
+
+    return records.reading(ctx, read)
+
+
+def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: list[Dictionary]) -> Dictionary:
+    singular, plural = record_type.label_names
+    found: Dictionary = {
+        "id": record_type.context,
+        "name": singular,
+        "plugin_id": PLUGINS.get(record_type.uri, CORE),
+        "alias": record_type.uri,
+        "params": {
+            "names": {singular.lower(): "singular", plural.lower(): "plural"},
+            "acl": [each for each in PRIVILEGED if "privilege" in getattr(record_type.access, each)],
+            "options": sorted(record_type.features | {"records"}),
+        },
+        "custom_fieldsets": [
+            each | {"custom_fields": [field for field in fields if field["custom_fieldset_id"] == each["id"]]}
+            for each in fieldsets
+            if each["context"] == record_type.context
+        ],
+    }
+    own = [
+        each for each in fields if each["context"] == record_type.context and not each["custom_fieldset_id"]
+    ]
+    return found | {"custom_fields": own} if own else found
+
+
+def _fields(shown: Dictionaries) -> list[Dictionary]:
+    """All custom fields in their order."""
+    found = [
+        each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")
+    ]
+    return sorted(found, key=lambda each: (each["pos"], each["id"]))
+
+
+def _all(shown: Dictionaries, uri: str) -> list[Dictionary]:
+    """Every record of a type that the caller may read, shown; there are tens of them."""
+    table: Any = shown.registry.type(uri).table.sql
+    ids = [row[0] for row in shown.tx.rows(("all ids", uri), lambda: table.select(table.id).order_by(table.id))]
+    found: list[Record] = shown.records(uri, ids)
+    return shown.dictionaries(uri, found)
+
+
+def _brief(field: Dictionary) -> Dictionary:
+    names = ("id", "name", "type", "pos", "context", "custom_fieldset_id")
+    return {name: field[name] for name in names} | {"options": field["params"].get("options", [])}

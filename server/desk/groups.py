@@ -1,0 +1,72 @@
+"""Rosters of groups changed from outside: every check first, then every change. Source: Groups."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from server.context import Context
+from server.desk.writing import Writer
+from server.errors import Forbidden, Invalid
+from server.records.group import MAX_MEMBERS
+from server.records.shared import owners, rosters
+from server.store.transaction import Transaction
+
+Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
+
+
+def change_members(ctx: Context, sent: Any) -> None:
+    """Change the rosters of groups by {"groups": {group id: {"workers": {worker id: role}}}}, all or none.
+
+    Roles are manager, member and remove, in any case. For administrators, and managers of every group named. Raises
+    Invalid for another form, an unknown role, group or worker, Forbidden."""
+    changes = _changes(sent)
+    ctx.service.store.write(lambda tx: _write(Writer(ctx, tx), changes))
+
+
+def _write(writing: Writer, changes: Changes) -> None:
+    _require_all(writing.tx, writing, "group", changes)
+    for group_id in changes:
+        if not owners.may_own_as(writing, owners.GROUP, group_id):
+            raise Forbidden(f"only administrators and managers of group {group_id} change its members")
+    _require_all(writing.tx, writing, "worker", {id for workers in changes.values() for id in workers})
+    for group_id, workers in changes.items():
+        rosters.change_members(writing, group_id, workers)
+
+
+def _require_all(tx: Transaction, writing: Writer, uri: str, ids: Any) -> None:
+    known = {row[0] for row in tx.get_many(writing.registry.type(uri).table, ids)}
+    for id in ids:
+        if id not in known:
+            raise _bad(f"there is no {uri} {id}")
+
+
+def _changes(sent: Any) -> Changes:
+    found: Changes = {}
+    for group, value in _map(_map(sent, "the whole").get("groups"), "groups").items():
+        workers = _map(_map(value, f"group {group[:20]}").get("workers"), f"workers of group {group[:20]}")
+        found[_id(group, "group")] = {_id(worker, "worker"): _role(role) for worker, role in workers.items()}
+    if sum(map(len, found.values())) > MAX_MEMBERS:
+        raise _bad(f"at most {MAX_MEMBERS} workers in one change")
+    return found
+
+
+def _map(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _bad(f'{what} must be an object, as in {{"groups": {{"5": {{"workers": {{"7": "member"}}}}}}}}')
+    return value
+
+
+def _id(text: str, what: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise _bad(f"'{text[:50]}' is not the id of a {what}")
+    return int(text)
+
+
+def _role(value: Any) -> str:
+    role = str(value).strip().lower()
+    if role not in rosters.GROUP_PARTS:
+        raise _bad(f"'{str(value)[:50]}' is not one of {', '.join(rosters.GROUP_PARTS)}")
+    return role
+
+
+def _bad(reason: str) -> Invalid:
+    return Invalid(f"json: {reason}", field="json")

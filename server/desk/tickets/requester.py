@@ -1,0 +1,47 @@
+"""One requester of a ticket added or taken away by mail address. Source: Beyond the seed, requester.
+
+The rows and entries are written by desk/requesters.py."""
+
+from server.context import Context
+from server.desk import requesters
+from server.desk.writing import Writer
+from server.errors import Invalid, Required
+from server.store.transaction import Transaction
+
+
+def add(ctx: Context, ticket_id: int, email: str) -> None:
+    """Let an address get the ticket's replies; one that is unknown is made. Adding twice is silent.
+
+    Raises NotFound, Forbidden, Required, Invalid for what is no address, or one that mail is sent from."""
+    email = _checked(email)
+
+    def write(tx: Transaction) -> None:
+        writing = Writer(ctx, tx)
+        writing.require("update", "ticket", ticket_id)
+        address = requesters.address_of(writing, email)
+        if not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
+            raise Invalid(f"email: '{email[:80]}' may not be a requester", field="email")
+        requesters.add(writing, ticket_id, [address["id"]])
+
+    ctx.service.store.write(write)
+
+
+def remove(ctx: Context, ticket_id: int, email: str) -> None:
+    """The opposite; an address that was no requester is silent. Raises NotFound, Forbidden, Required."""
+    email = _checked(email)
+
+    def write(tx: Transaction) -> None:
+        writing = Writer(ctx, tx)
+        writing.require("update", "ticket", ticket_id)
+        address = writing.find("address", email=email)
+        if address is not None:
+            requesters.remove(writing, ticket_id, [address["id"]])
+
+    ctx.service.store.write(write)
+
+
+def _checked(email: str) -> str:
+    found = email.strip().lower()
+    if not found:
+        raise Required("email is required: the address of the requester", field="email")
+    return found

@@ -1,0 +1,92 @@
+"""Record types, activity events and entries, links. Source: Endpoints, Contexts."""
+
+from typing import Any
+
+from server.desk import activity_entries, contexts, relations
+from server.records.shared.points import POINTS
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+ON = Parameter("on", "string", "The record, as <type>:<id>.", required=True)
+TARGETS = Parameter("targets", "json", 'A JSON list of records, such as ["org:5","worker:2"].', required=True)
+
+TEXTS = shapes.map_of(shapes.TEXT)
+DESCRIBED = shapes.keys(
+    context=shapes.TEXT,
+    context_id=shapes.ID,
+    meta=shapes.keys(
+        {"owner_id": shapes.ID}, id=shapes.ID, name=shapes.TEXT, permalink=shapes.TEXT, updated=shapes.TIME
+    ),
+)
+LINKED = shapes.keys(on=DESCRIBED, targets=shapes.list_of(DESCRIBED))
+CONTEXT = shapes.keys(
+    {"custom_fields": shapes.list_of(shapes.record("custom_field"))},
+    id=shapes.TEXT,
+    name=shapes.TEXT,
+    plugin_id=shapes.TEXT,
+    alias=shapes.TEXT,
+    params=shapes.keys(names=TEXTS, acl=shapes.list_of(shapes.TEXT), options=shapes.list_of(shapes.TEXT)),
+    custom_fieldsets=shapes.list_of(shapes.record("custom_fieldset")),
+)
+EVENT = shapes.keys(
+    id=shapes.TEXT,
+    name=shapes.TEXT,
+    options=shapes.list_of(shapes.TEXT),
+    text=shapes.keys(key=shapes.TEXT, value=shapes.TEXT),
+)
+ENTRY = shapes.keys(
+    id=shapes.ID,
+    activity_point=shapes.TEXT,
+    variables=TEXTS,
+    urls=TEXTS,
+    message=shapes.keys(plaintext=shapes.TEXT, html=shapes.TEXT),
+)
+
+
+@endpoint("GET", "contexts/list", "Every record type, with its custom fields and fieldsets.", "read",
+          answer=shapes.keys(results=shapes.list_of(CONTEXT)))
+def list_contexts(call: Call) -> dict[str, Any]:
+    return {"results": contexts.listed(call.ctx)}
+
+
+@endpoint("GET", "contexts/activity/events", "Every activity event, with the sentence of its entries.", "read",
+          answer=shapes.keys(results=shapes.list_of(EVENT)))
+def list_events(call: Call) -> dict[str, Any]:
+    return {"results": [each.describe() for each in POINTS.values()]}
+
+
+@endpoint(
+    "POST", "contexts/activity/create", "Write an entry into the activity log of a record.", "small write",
+    ON,
+    Parameter("activity_point", "string", "The id of an activity event.", required=True),
+    Parameter("variables", "json", "A JSON object: a text for each placeholder of the event, but for actor.",
+              required=True),
+    Parameter("urls", "json", "A JSON object: where placeholders lead: http, https, or ctx://<type>:<id>."),
+    answer=shapes.keys(entry=ENTRY),
+)  # fmt: skip
+def create_entry(call: Call) -> dict[str, Any]:
+    params = call.params
+    entry = activity_entries.create(
+        call.ctx,
+        params.text("on", ""),
+        params.text("activity_point", ""),
+        lambda: call.params.json("variables", {}),
+        lambda: call.params.json("urls", {}),
+    )
+    return {"entry": entry}
+
+
+@endpoint("POST", "contexts/link", "Link a record with others.", "small write", ON, TARGETS, answer=LINKED)
+def link(call: Call) -> dict[str, Any]:
+    return _change(call, adds=True)
+
+
+@endpoint("POST", "contexts/unlink", "Take links of a record away.", "small write", ON, TARGETS, answer=LINKED)
+def unlink(call: Call) -> dict[str, Any]:
+    return _change(call, adds=False)
+
+
+def _change(call: Call, *, adds: bool) -> dict[str, Any]:
+    on = call.params.text("on", required=True)
+    return relations.change(call.ctx, on, call.params.json("targets", required=True), adds=adds)

@@ -1,0 +1,31 @@
+"""Rosters of groups, and groups changed by their own address. Source: Endpoints, Groups."""
+
+from typing import Any
+
+from server.desk import groups
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.rest.legacy.families import FAMILIES
+from server.web.rest.legacy.single import META, fields_of, is_small, shape, update_record
+from server.web.rest.records import EXPAND
+from server.web.routes import Parameter, endpoint
+
+[GROUPS] = [each for each in FAMILIES if each.uri == "group"]
+ROSTERS = 'A JSON object: {"groups": {"<group id>": {"workers": {"<worker id>": "manager, member or remove"}}}}.'
+
+
+@endpoint("PUT", "groups/members", "Change the rosters of groups, all or none.", "small write",
+          Parameter("json", "json", ROSTERS, required=True), answer=shapes.NOTHING)
+def change_members(call: Call) -> dict[str, Any]:
+    groups.change_members(call.ctx, call.params.json("json", required=True))
+    return {}
+
+
+@endpoint("PUT", "groups/{id}", "Change a group; with json, rosters as groups/members does.", "small write",
+          Parameter("json", "json", ROSTERS), fields_of(GROUPS), EXPAND, META, size="file", is_small=is_small,
+          answer=shapes.any_of(shape(GROUPS), shapes.OBJECT))
+def update_group(call: Call) -> dict[str, Any]:
+    """Clients send rosters to both addresses, whatever group the path names."""
+    if "json" in call.params:
+        return change_members(call)
+    return update_record(call, GROUPS)

@@ -1,0 +1,63 @@
+"""Which record types have endpoints of their own, and which of the common ones. Data only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from server.search.ast import Node, Sort, Term, Text
+from server.web.call import Call
+from server.web.openapi import shapes
+
+Operation = Literal["retrieve", "update", "create", "delete", "search", "list"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The endpoints below one path, on one type. only: conditions that its searches always have; order: that of its
+    searches when the caller names none. twins: {key: key} of records shown under a second name too."""
+
+    path: str
+    uri: str
+    operations: tuple[Operation, ...]
+    only: tuple[Node, ...] = ()
+    order: tuple[Sort, ...] = ()
+    twins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The type in words."""
+        return self.uri.replace("_", " ")
+
+    @property
+    def shape(self) -> shapes.Schema:
+        """One record as these endpoints show it."""
+        shown = shapes.record(self.uri)
+        return shapes.with_keys(shown, **{twin: shapes.ANY for twin, _ in self.twins}) if self.twins else shown
+
+    def named(self, function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        """A function made for this family, under a name that no other one below the same controller has."""
+        function.__name__ = "_".join([*self.path.split("/")[1:], function.__name__])
+        return function
+
+
+EVERYTHING: tuple[Operation, ...] = ("retrieve", "update", "create", "delete", "search")
+KEPT: tuple[Operation, ...] = ("retrieve", "update", "create", "search")
+OWN_GROUPS = Term("inGroupsOf", Text("me", False, 0), False, 0)
+
+FAMILIES = (
+    Family("activity_log", "activity_log", ("search",)),
+    Family("addresses", "address", KEPT),
+    Family("attachments", "attachment", ("retrieve", "search"), twins=(("file_id", "id"),)),
+    Family("comments", "comment", ("retrieve", "search")),
+    Family("contacts", "contact", EVERYTHING),
+    Family("groups", "group", ("retrieve", "create", "search")),  # update: ../groups.py
+    Family("mail_html_templates", "html_template", EVERYTHING),
+    Family("messages", "message", ("retrieve", "search")),
+    Family("notifications", "notification", KEPT),
+    Family("orgs", "org", EVERYTHING),
+    Family("tasks", "task", EVERYTHING),
+    Family(
+        "tickets", "ticket", ("retrieve", "update", "delete", "search"), (OWN_GROUPS,), (Sort("updated", True, 0),)
+    ),
+    Family("workers", "worker", KEPT),
+)  # fmt: skip

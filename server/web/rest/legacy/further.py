@@ -1,0 +1,66 @@
+"""What only some types have beside the common endpoints: notes, comments with files, custom fields by type."""
+
+from typing import Any
+
+from server.desk import comments, contexts, records
+from server.web.call import Answer, Call
+from server.web.openapi import shapes
+from server.web.rest.legacy.single import is_small, sent_fields
+from server.web.rest.records import EXPAND, location
+from server.web.routes import Parameter, endpoint
+
+NOTED = (("contacts", "contact"), ("orgs", "org"), ("tasks", "task"))
+COMMENT_NAMES = {
+    "context": "target__context",
+    "context_id": "target_id",
+    "owner_context": "author__context",
+    "owner_context_id": "author_id",
+}
+CUSTOM_FIELD = shapes.keys(
+    id=shapes.ID,
+    name=shapes.TEXT,
+    type=shapes.TEXT,
+    pos=shapes.COUNT,
+    context=shapes.TEXT,
+    custom_fieldset_id=shapes.ID,
+    options=shapes.list_of(shapes.TEXT),
+)
+
+
+def _note(path: str, uri: str) -> None:
+    @endpoint("POST", f"{path}/{{id}}/note", f"Write a comment on the {uri}.", "small write",
+              Parameter("note", "string", "The text.", required=True),
+              answer=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID))
+    def note(call: Call) -> dict[str, Any]:
+        note_id = comments.on_record(call.ctx, uri, call.id, call.params.text("note", ""), "note")
+        return {f"{uri}_id": call.id, "note_id": note_id}
+
+
+for path, uri in NOTED:
+    _note(path, uri)
+
+
+@endpoint(
+    "POST", "comments/create", "Write a comment on a record, with files.", "small write",
+    Parameter("context", "string", "The type of the record.", required=True),
+    Parameter("context_id", "integer", "Its id.", required=True),
+    Parameter("comment", "string", "The text.", required=True),
+    Parameter("owner_context", "string", "The type of the author; worker when absent."),
+    Parameter("owner_context_id", "integer", "The author; the caller when absent. Administrators may name another."),
+    Parameter("file_id[]", "array", "Ids of files to attach."),
+    Parameter("*", "mixed", "Further fields of the comment, each by its name, and custom_<id>."),
+    EXPAND, is_small=is_small,
+    answer=shapes.Success(shapes.record("comment"), headers={"Location": "The path of the new comment."}),
+)  # fmt: skip
+def create_comment(call: Call) -> Answer:
+    sent = sent_fields(call, frozenset(("file_id",)))
+    fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
+    id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
+    found = records.retrieve(call.ctx, "comment", id, call.params.text("expand", ""))
+    return Answer(found, headers={"Location": location(call, found)})
+
+
+@endpoint("GET", "customfields/{type}", "The custom fields of a record type, by custom_<id>.", "read",
+          answer=shapes.map_of(CUSTOM_FIELD))
+def custom_fields(call: Call) -> dict[str, Any]:
+    return contexts.fields_of(call.ctx, call.arguments["type"])

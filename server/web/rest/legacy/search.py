@@ -1,0 +1,92 @@
+"""Searches of one type by endpoints of their own: q, criteria side by side, order, pages, counts."""
+
+from typing import Any
+
+from server.desk import criteria as conditions
+from server.desk import records
+from server.desk.criteria import Criteria, Criterion
+from server.errors import BadQuery
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.rest.legacy.families import FAMILIES, Family
+from server.web.rest.legacy.single import twinned
+from server.web.rest.records import EXPAND, search_request
+from server.web.routes import Parameter, endpoint
+
+PAGES = (
+    Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
+    Parameter("page", "integer", "The page, counted from 1."),
+)
+ORDER = (
+    Parameter("sortBy", "string", "What to order by: the name of a filter or a field."),
+    Parameter("sortAsc", "boolean", "0 orders downwards."),
+)
+META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as results_meta.")
+SEARCH = (
+    Parameter("q", "string", "A search: <filter>:<value> terms and bare words."),
+    Parameter("criteria[]", "string", "Names of filters or fields to compare."),
+    Parameter("oper[]", "string", f"How, each in the place of its name: {', '.join(conditions.OPERATORS)}."),
+    Parameter("value[]", "mixed", "With what, each in the place of its name."),
+    *ORDER,
+    *PAGES,
+    Parameter("subtotals[]", "string", "Names to count the matches by."),
+    EXPAND,
+    META,
+)
+RESULTS_META = {"results_meta": shapes.keys(labels=shapes.OBJECT, types=shapes.OBJECT)}
+SOMETIMES = {
+    "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))), **RESULTS_META,
+}  # fmt: skip
+
+
+def results(call: Call, family: Family, sent: Criteria) -> dict[str, Any]:
+    """One page of results as these endpoints show it."""
+    found = conditions.search(call.ctx, family.uri, search_request(call), sent)
+    if family.twins and "results" in found:
+        found["results"] = [twinned(family, each) for each in found["results"]]
+    if call.params.flag("show_meta", False):
+        found["results_meta"] = records.meta(call.ctx, family.uri)
+    return found
+
+
+def sent_criteria(call: Call, family: Family) -> Criteria:
+    """criteria[], oper[], value[], sortBy and sortAsc, with what the family adds."""
+    params = call.params
+    names, operators = params.text_list("criteria"), params.text_list("oper")
+    values = params.tree.get("value", [])
+    values = values if isinstance(values, list) else [values]
+    if max(len(operators), len(values)) > len(names):
+        raise BadQuery("criteria: each oper and value stands in the place of a name", field="criteria")
+    listed = [
+        Criterion(
+            name,
+            operators[place] if place < len(operators) else "=",
+            values[place] if place < len(values) and values[place] is not None else "",
+        )
+        for place, name in enumerate(names)
+    ]
+    return Criteria(listed, params.text("sortBy", ""), params.flag("sortAsc", True), family.only, family.order)
+
+
+def _search(family: Family) -> None:
+    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH,
+              answer=shapes.page(family.shape, SOMETIMES))
+    @family.named
+    def search(call: Call) -> dict[str, Any]:
+        return results(call, family, sent_criteria(call, family))
+
+
+def _list(family: Family) -> None:
+    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *PAGES, *ORDER, EXPAND, META,
+              answer=shapes.page(family.shape, RESULTS_META))
+    @family.named
+    def listed(call: Call) -> dict[str, Any]:
+        sent = Criteria((), call.params.text("sortBy", ""), call.params.flag("sortAsc", True))
+        return results(call, family, sent)
+
+
+for each in FAMILIES:
+    if "search" in each.operations:
+        _search(each)
+    if "list" in each.operations:
+        _list(each)

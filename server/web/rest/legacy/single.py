@@ -1,0 +1,108 @@
+"""One record of a type by endpoints of its own: read, create, change, delete. Fields stand at the top level."""
+
+from typing import Any
+
+from server.desk import records
+from server.errors import Required
+from server.web.call import Answer, Call
+from server.web.openapi import shapes
+from server.web.params import Upload
+from server.web.rest.legacy.families import FAMILIES, Family
+from server.web.rest.records import EXPAND, SLOW_FIELDS, location
+from server.web.routes import Parameter, endpoint
+
+META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as _labels and _types.")
+NOT_FIELDS = frozenset((EXPAND.name, META.name))
+DELETED = shapes.keys(id=shapes.ID)
+NAMES: shapes.Schema = {"properties": {"_labels": shapes.OBJECT, "_types": shapes.OBJECT}}
+
+
+def is_small(call: Call) -> bool:
+    """Whether nothing that was sent costs time before the write."""
+    return SLOW_FIELDS.isdisjoint(call.params.names())
+
+
+def sent_fields(call: Call, also: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """What was sent as fields: every parameter but those of the endpoint, and but `also`."""
+    params = call.params
+    names = [name for name in params.names() if name in params and name not in NOT_FIELDS | also]
+    return {
+        name: params.text(name) if isinstance(params.tree[name], bytes | Upload) else params.tree[name]
+        for name in names
+    }
+
+
+def told(call: Call, family: Family, found: dict[str, Any]) -> dict[str, Any]:
+    """A record as these endpoints show it: with its second names and, for show_meta=1, _labels and _types."""
+    found = twinned(family, found)
+    if not call.params.flag("show_meta", False):
+        return found
+    meta = records.meta(call.ctx, family.uri)
+    return found | {"_labels": meta["labels"], "_types": meta["types"]}
+
+
+def twinned(family: Family, found: dict[str, Any]) -> dict[str, Any]:
+    """A record with its second names."""
+    return found | {twin: found[key] for twin, key in family.twins}
+
+
+def update_record(call: Call, family: Family) -> dict[str, Any]:
+    """Change the record of the path by the fields that were sent."""
+    expand = call.params.text("expand", "")
+    return told(call, family, records.update(call.ctx, family.uri, call.id, sent_fields(call), expand))
+
+
+def shape(family: Family) -> shapes.Schema:
+    """What `told` answers."""
+    return {"allOf": [family.shape], **NAMES}
+
+
+def fields_of(family: Family) -> Parameter:
+    """The fields of a type, as a parameter for its endpoints."""
+    return Parameter("*", "mixed", f"The fields of the {family.name}, each by its name, and custom_<id>.")
+
+
+def _retrieve(family: Family) -> None:
+    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META,
+              answer=shape(family))
+    @family.named
+    def retrieve(call: Call) -> dict[str, Any]:
+        found = records.retrieve(call.ctx, family.uri, call.id, call.params.text("expand", ""))
+        return told(call, family, found)
+
+
+def _create(family: Family) -> None:
+    @endpoint("POST", f"{family.path}/create", f"Create a {family.name}.", "small write",
+              fields_of(family), EXPAND, META, size="file", is_small=is_small,
+              answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}))
+    @family.named
+    def create(call: Call) -> Answer:
+        fields = sent_fields(call)
+        if not fields:
+            raise Required(f"send the fields of the {family.name}, each by its name")
+        found = records.create(call.ctx, family.uri, fields, call.params.text("expand", ""))
+        return Answer(told(call, family, found), headers={"Location": location(call, found)})
+
+
+def _update(family: Family) -> None:
+    @endpoint("PUT", f"{family.path}/{{id}}", f"Change a {family.name}.", "small write",
+              fields_of(family), EXPAND, META, size="file", is_small=is_small, answer=shape(family))
+    @family.named
+    def update(call: Call) -> dict[str, Any]:
+        return update_record(call, family)
+
+
+def _delete(family: Family) -> None:
+    @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete a {family.name}.", "small write", answer=DELETED)
+    @family.named
+    def delete(call: Call) -> dict[str, Any]:
+        records.delete(call.ctx, family.uri, call.id)
+        return {"id": call.id}
+
+
+DECLARE = {"retrieve": _retrieve, "create": _create, "update": _update, "delete": _delete}
+
+for each in FAMILIES:
+    for operation in each.operations:
+        if operation in DECLARE:
+            DECLARE[operation](each)

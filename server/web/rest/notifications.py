@@ -1,0 +1,30 @@
+"""The caller's own notifications. They are marked as read by PUT with is_read=1, at their address here or in the
+records API. Source: Beyond the seed, notifications."""
+
+from typing import Any
+
+from server.desk.criteria import Criteria
+from server.search.ast import Node, Sort, Term, Text
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.rest.legacy.families import FAMILIES
+from server.web.rest.legacy.search import META, ORDER, PAGES, RESULTS_META, results
+from server.web.rest.records import EXPAND
+from server.web.routes import Parameter, endpoint
+
+[NOTIFICATIONS] = [each for each in FAMILIES if each.uri == "notification"]
+UNREAD = Term("isRead", Text("no", False, 0), False, 0)
+NEWEST_FIRST = (Sort("id", True, 0),)
+
+
+@endpoint(
+    "GET", "notifications/list", "The caller's own notifications, the newest first.", "read",
+    Parameter("unread", "boolean", "1 lists only those that were not read."),
+    *PAGES, *ORDER, EXPAND, META, answer=shapes.page(shapes.record("notification"), RESULTS_META),
+)  # fmt: skip
+def list_own(call: Call) -> dict[str, Any]:
+    params = call.params
+    own: list[Node] = [Term("worker.id", Text(str(call.ctx.actor.worker_id), False, 0), False, 0)]
+    only = [*own, UNREAD] if params.flag("unread", False) else own
+    sent = Criteria((), params.text("sortBy", ""), params.flag("sortAsc", True), only, NEWEST_FIRST)
+    return results(call, NOTIFICATIONS, sent)
