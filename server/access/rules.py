@@ -18,7 +18,7 @@ from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, e
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-GROUP, ROLE = "svc.contexts.group", "svc.contexts.role"
+GROUP, ROLE, BOT = "svc.contexts.group", "svc.contexts.role", "svc.contexts.bot"
 NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
 
@@ -93,9 +93,18 @@ class Rules:
             all_of([equals(owner, ROLE), one_of(id, sorted(actor.reads_roles))]),
             all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
         ]
+        if BOT in getattr(record_type.fields["owner__context"], "allowed", ()):
+            rules.append(all_of([equals(owner, BOT), self._behind_bot(id, depth)]))
         if record_type.ownerless_is_open:
             rules.append(equals(owner, ""))
         return any_of(rules)
+
+    def _bot(self, record_type: RecordType, depth: int) -> Condition:
+        return self._behind_bot(record_type.column("bot_id"), depth)
+
+    def _behind_bot(self, id: Any, depth: int) -> Condition:
+        bots = self.registry.type("bot")
+        return readables.behind(id, bots, self.readable(bots, depth))
 
     def _target(self, record_type: RecordType, depth: int) -> Condition:
         """What a record is about, where it names a second one beside its target, must be readable as well."""
@@ -183,18 +192,28 @@ class Rules:
         context, id = record["owner__context"], record["owner_id"]
         if context == "" and record_type.ownerless_is_open:
             return True
-        return self.may_own_as(context, id)
+        return self.may_own_as(context, id, tx)
 
-    def may_own_as(self, context: str, id: int) -> bool:
-        """Whether the actor may name this owner, and change what it owns."""
+    def may_own_as(self, context: str, id: int, tx: Transaction) -> bool:
+        """Whether the actor may name this owner, and change what it owns. A bot is asked for its own owner."""
         actor = self.actor
         if actor.is_admin:
             return True
+        if context == BOT:
+            return self._acts_for_bot(id, tx)
         return (
             (context == WORKER and id == actor.worker_id)
             or (context == GROUP and id in actor.manages)
             or (context == ROLE and id in actor.edits_roles)
         )
+
+    def _acts_for_bot(self, id: int, tx: Transaction) -> bool:
+        bots = self.registry.type("bot")
+        row = tx.get(bots.table, id)
+        return row is not None and self._is_owner(bots, bots.record(row), tx)
+
+    def _acts_for_its_bot(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        return self._acts_for_bot(record["bot_id"], tx)
 
     def _is_its_worker(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["worker_id"] == self.actor.worker_id)
@@ -214,6 +233,7 @@ READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
     "group": Rules._group,
     "ticket": Rules._ticket,
     "owner": Rules._owner,
+    "bot": Rules._bot,
     "worker": Rules._worker,
     "attached": Rules._attached,
     "target": Rules._target,
@@ -224,6 +244,7 @@ WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]]
     "group manager": Rules._manages_this_group,
     "ticket": Rules._may_change_ticket,
     "owner": Rules._is_owner,
+    "bot": Rules._acts_for_its_bot,
     "worker": Rules._is_its_worker,
     "author": Rules._is_author,
     "fieldset": Rules._may_change_fieldset,
@@ -234,6 +255,7 @@ REASONS = {
     "group manager": "only its managers and administrators may",
     "ticket": "only members of its ticket's group and administrators may",
     "owner": "only those who may act for its owner may",
+    "bot": "only those who may act for the owner of its bot may",
     "worker": "only its worker and administrators may",
     "author": "only its author and administrators may",
     "fieldset": "only administrators, and those who may change its fieldset, may",

@@ -48,7 +48,7 @@ class Asset(RecordType):
         "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
         "name": Text("What the asset is called; also the label. Two may be called the same.", required=True),
         "owner__context": owners.context_field(
-            "Record type of the owner: app, group, role or worker; blank for none.", required=False
+            "Record type of the owner: app, group, role or worker; blank for none.", owners.OWNERS, required=False
         ),
         "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False),
         "updated_at": Timestamp(

@@ -1,4 +1,4 @@
-"""Records that are owned: by the service, a group, a role or a worker. Who may be named as the owner, and the filters.
+"""Records that are owned: by the service, a group, a role, a worker or a bot. Who may be named as owner; the filters.
 
 Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from server.records.registry import Registry
 
 GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
+BOT = "svc.contexts.bot"
 OWNERS = (APP, GROUP, ROLE, WORKER)
+OWNERS_AND_BOTS = (*OWNERS, BOT)
 
 
-def context_field(note: str, owners: tuple[str, ...] = OWNERS, *, required: bool = True) -> ContextName:
+def context_field(note: str, owners: tuple[str, ...] = OWNERS_AND_BOTS, *, required: bool = True) -> ContextName:
     """The field `owner__context`."""
     return ContextName(note, allowed=owners, required=required, blank_ok=not required, shown=False)
 
@@ -67,7 +69,8 @@ def check(change: Change, writing: Writing) -> None:
 
 
 def require(change: Change, writing: Writing) -> None:
-    """In `privileged`: the caller may name this owner: itself, a group it manages, a role it edits; administrators any.
+    """In `privileged`: the caller may name this owner: itself, a group it manages, a role it edits, a bot of one of
+    these; administrators any.
 
     No owner at all is for everybody who may write the record. Raises Forbidden."""
     if not _is_new(change) or writing.actor.is_admin:
@@ -75,7 +78,7 @@ def require(change: Change, writing: Writing) -> None:
     context, id = change.value("owner__context"), change.value("owner_id")
     if context and not may_own_as(writing, context, id):
         raise Forbidden(
-            "owner: you can name yourself, a group that you manage or a role that you edit; "
+            "owner: you can name yourself, a group that you manage, a role that you edit or a bot of one of these; "
             "anything else is for administrators",
             field="owner__context",
         )
@@ -92,6 +95,9 @@ def may_own_as(writing: Writing, context: str, id: int) -> bool:
         return writing.tx.first(GROUP_MEMBER, group_id=id, worker_id=actor.id, is_manager=1) is not None
     if context == ROLE:
         return writing.tx.first(ROLE_WORKER, role_id=id, part="editor", worker_id=actor.id) is not None
+    if context == BOT:
+        bot = writing.record("bot", id)
+        return bot is not None and may_own_as(writing, bot["owner__context"], bot["owner_id"])
     return context == WORKER and id == actor.id
 
 

@@ -1,0 +1,85 @@
+"""Bots: owners of older automations, the behaviors, and of other records. Not for what behaviors do."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.fields.flag import Bit
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import maps, owners
+from server.records.shared.behavior_events import exported
+from server.records.shared.references import ids_pointing
+from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+BEHAVIOR = "behavior"
+
+
+def load_behaviors(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`behaviors`: {behavior id: the behavior as a package holds it}."""
+    pairs = maps.pairs_behind(shown, BEHAVIOR, "bot_id", records)
+    found = {each["id"]: exported(each) for each in shown.records(BEHAVIOR, {id for _, id in pairs})}
+    return maps.as_map("behaviors", records, pairs, found)
+
+
+class Bot(RecordType):
+    """Somebody who is no worker, and owns behaviors and other records. What a bot owns is for those who may act for the
+    bot's own owner.
+
+    Source: Bot behaviors; its fields are ours."""
+
+    uri, context = "bot", owners.BOT
+    aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")
+    label_names = ("Bot", "Bots")
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"))
+    access = Access(read="owner", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "config": Structure("Settings of the bot; kept by the service.", immutable=True, is_map=True, origin="ours"),
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "is_disabled": Bit("Its behaviors do not run while this is 1.", shown=False),
+        "mention_name": Text("Nickname, no longer used."),
+        "name": Text("Name; also the label.", required=True),
+        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker.", owners.OWNERS),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("owner__context", "owner_id"), "the bots of an owner"),)
+    nested = (Nested("owner", "*", "Owner."),)
+    keys = (
+        Key(
+            "is_disabled", "boolean", "Whether its behaviors do not run, as true or false.",
+            lambda record, shown: bool(record["is_disabled"]),
+        ),
+    )
+    expands = (Expand("behaviors", "map", "Its behaviors by id, each as a package holds it.", load_behaviors),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        FlagFilter("disabled", "Its behaviors do not run.", "is_disabled"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("mentionName", "Nickname.", "mention_name", "prefix"),
+        TextFilter("name", "Name.", "name", "partial"),
+        *owners.filters("app", "bot", "group", "role", "worker"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("disabled", "fieldset", "links", "owner", "watchers"), virtual=("owner",))
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for behavior_id in ids_pointing(writing.tx, BEHAVIOR, "bot_id", record["id"]):
+            writing.delete(BEHAVIOR, behavior_id)
+        owners.forget(writing.tx, self.registry, self.context, record["id"])
