@@ -7,6 +7,7 @@ import peewee
 from server.errors import Invalid, nearest
 from server.search.ast import Text
 from server.search.conditions import ALWAYS, Condition, compared, equals, negated
+from server.search.filters.app import APP
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def linked_to(link: Any, other: "RecordType | None", scope: "Scope") -> Conditio
 
 
 def context_named(word: str, scope: "Scope") -> str:
-    """The full context of a record type's name. Raises Invalid with the nearest one."""
+    """The full context of a record type's name, or of the service's. Raises Invalid with the nearest one."""
+    if word in ("app", APP):
+        return APP
     return type_named(word, scope).context
 
 
