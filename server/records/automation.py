@@ -1,0 +1,96 @@
+"""Automations: scripts with a name, a trigger that starts them and a policy of what they may do. Not run here."""
+
+import re
+from typing import Any
+
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared.secrets import random_text
+from server.records.shared.triggers import TRIGGERS
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
+_INPUT = re.compile(r"([A-Za-z0-9_.]+)(?:/([A-Za-z0-9_.-]+))?(?:@[A-Za-z0-9,]*)?:")
+
+
+def declared_inputs(script: str) -> dict[str, dict[str, str]]:
+    """{name: {key, type}} of the entries right below `inputs:`; what an entry holds is not looked at.
+
+    >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
+    {'email': {'key': 'email', 'type': 'text'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    is_inside, depth = False, 0
+    for line in script.split("\n"):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        if not indent:
+            is_inside, depth = text == "inputs:", 0
+            continue
+        depth = depth or indent
+        match = _INPUT.match(text) if is_inside and indent == depth else None
+        if match:
+            name = match[2] or match[1]
+            found.setdefault(name, {"key": name, "type": match[1]})
+    return found
+
+
+def _inputs(record: Record, shown: Shown) -> dict[str, Any]:
+    return declared_inputs(record["script"])
+
+
+class Automation(RecordType):
+    """A script in KATA that a trigger starts, such as a webhook or arriving mail, within its policy.
+
+    Script and policy are kept as they were sent. Source: Automation, as created by a package; the rest is ours."""
+
+    uri, context = "automation", "svc.contexts.automation"
+    aliases = ("automations",)
+    label_names = ("Automation", "Automations")
+    lookup = "name"
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "description": Text("What it does."),
+        "extension_id": Text(
+            "What starts it, such as svc.trigger.webhook.respond.", required=True, allowed=TRIGGERS, form="extension"
+        ),
+        "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
+        "name": Text(
+            "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; no two differ only in "
+            "case. A random one when omitted. Also the label.", unique=True, auto="generated",
+            pattern="[A-Za-z0-9._-]*",
+        ),
+        "policy_kata": Text("What the script may do, as KATA; blank allows nothing but to compute.", 16777215),
+        "script": Text("What it does, as KATA.", 16777215, shown=False),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)
+    keys = (
+        Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
+        Key("outputs", "object", "Always empty.", lambda record, shown: {}, on_expand=True),
+        Key("script", "text", "The script.", lambda record, shown: record["script"], on_expand=True),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "The name that it is called by.", "name", "partial"),
+        TextFilter("trigger", "Exact id of what starts it; lists are fine.", "extension_id", "exact"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.is_create and not change.new.get("name"):
+            change.new["name"] = f"automation.{random_text(NAME_CHARS)}"

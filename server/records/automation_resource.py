@@ -1,0 +1,61 @@
+"""Automation resources: files that automations made, for others to fetch by an unguessable token."""
+
+import secrets
+import uuid
+
+from server.fields.number import Uint
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+
+class AutomationResource(RecordType):
+    """A file that an automation keeps for a while, such as a picture to answer a webhook with. Source: ours."""
+
+    uri, context = "automation_resource", "svc.contexts.automation.resource"
+    aliases = ("automation resource", "automation resources")
+    label_names = ("Automation Resource", "Automation Resources")
+    tier = 3
+    lookup = "token"
+    features = frozenset(("custom_fields",))
+    operations = {"retrieve": True, "search": False, "create": True, "update": True, "delete": True}
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "expires_at": Timestamp("When it may be dropped; 0 for never.", immutable=True, shown=False),
+        "mime_type": Text("What kind of file, such as image/png."),
+        "name": Text("Name of the file."),
+        "size": Uint("How many bytes; kept by the service.", immutable=True),
+        "storage_extension": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
+        "storage_key": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
+        "token": Text(
+            "What it is fetched by: letters, digits and dashes; 128 random bits when omitted. Blank leaves it as it "
+            "is. Also the label.", unique=True, auto="generated", pattern="[A-Za-z0-9-]*", blank_ok=True, exact=True,
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (
+        Index(("token",), "the resource that is asked for", unique=True),
+        Index(("expires_at",), "those that may be dropped"),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the token.", "token", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("mimetype", "What kind of file.", "mime_type", "prefix"),
+        TextFilter("name", "Name of the file.", "name", "prefix"),
+        NumberFilter("size", "How many bytes.", "size"),
+        TextFilter("token", "What it is fetched by.", "token", "prefix"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "mimetype", "name"))
+    label_column = "token"
+    has_url = False
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not change.value("token"):
+            change.new["token"] = change.was("token") or str(uuid.UUID(bytes=secrets.token_bytes(16)))

@@ -1,0 +1,56 @@
+"""Automation timers: automations that run at a time, once or again and again. The record only; nothing is run here."""
+
+from server.fields.flag import Bit
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.shared import recurrence
+from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+
+class AutomationTimer(RecordType):
+    """A time at which an automation runs, and the patterns by which it runs again. Source: ours."""
+
+    uri, context = "automation_timer", "svc.contexts.automation.timer"
+    aliases = ("automation timer", "automation timers", "timer", "timers")
+    label_names = ("Automation Timer", "Automation Timers")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "automations_kata": Text("Which automation runs, as KATA. Never returned.", 65535, shown=False),
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "is_disabled": Bit("Never runs while this is 1."),
+        "is_recurring": Bit("Runs again, by its patterns."),
+        "last_ran_at": Timestamp("When it ran last; 0 for never."),
+        "name": Text("Name; also the label.", required=True),
+        "next_run_at": Timestamp("When it runs next; 0 for never."),
+        "recurring_patterns": Text(
+            "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
+            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.", 65535,
+        ),
+        "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone"),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("is_disabled", "next_run_at"), "timers that are due"),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isRecurring", "Runs again.", "is_recurring"),
+        DateFilter("lastRanAt", "When it ran last.", "last_ran_at"),
+        TextFilter("name", "Name.", "name", "partial"),
+        DateFilter("nextRunAt", "When it runs next.", "next_run_at"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "recurring_patterns" in change.new:
+            recurrence.check(change.new["recurring_patterns"], "recurring_patterns")

@@ -1,0 +1,54 @@
+"""Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
+
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.shared.secrets import random_text
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+GUID_CHARS = 40  # 206 random bits
+GUID_LEAST_CHARS = 16
+
+
+class WebhookListener(RecordType):
+    """An address that cannot be guessed, whose requests go to an automation. Administrators alone see it.
+
+    Source: Webhook."""
+
+    uri, context = "webhook_listener", "svc.contexts.webhook_listener"
+    aliases = ("webhook", "webhooks", "webhook listener", "webhook listeners")
+    label_names = ("Webhook", "Webhooks")
+    lookup = "guid"
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "automations_kata": Text(
+            "Which automation answers, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.", 16777216
+        ),
+        "guid": Text(
+            "The secret part of {base_url}/webhooks/<guid>: letters, digits, dashes and underscores; "
+            f"{GUID_CHARS} random letters and digits when omitted. Blank leaves it as it is.",
+            GUID_CHARS, min=GUID_LEAST_CHARS, pattern="[A-Za-z0-9_-]*", unique=True, auto="generated", blank_ok=True,
+            exact=True,
+        ),
+        "name": Text("Name; also the label.", required=True),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("guid",), "the webhook that a request is for", unique=True),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        TextFilter("guid", "The secret part of the address.", "guid", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not change.value("guid"):
+            change.new["guid"] = change.was("guid") or random_text(GUID_CHARS)
