@@ -1,0 +1,80 @@
+"""Connected accounts: credentials for other programs, in the hands of an owner. Not the programs themselves."""
+
+from server.fields.link import Id
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.shared import owners
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Column, Index
+
+
+class ConnectedAccount(RecordType):
+    """An account at another program. Its credentials are secret: they are written and never shown. Source: ours."""
+
+    uri, context = "connected_account", "svc.contexts.connected_account"
+    aliases = ("connected account", "connected accounts", "account", "accounts")
+    label_names = ("Connected Account", "Connected Accounts")
+    tier = 3
+    lookup = "uri"
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
+    )
+    fields = {
+        "name": Text("Name; also the label.", required=True),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "params": Structure(
+            "Credentials; replaces them all. Never returned.", 16777215, default={}, is_map=True, shown=False
+        ),
+        "service_id": Id(
+            "Service that it is an account of; 0 for none.", "connected_service", zero_ok=True, shown=False
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+        "uri": Text(
+            "Its own short name: lower-case letters, digits, dots, dashes and underscores.", 128, unique=True,
+            blank_ok=True, pattern="[A-Za-z0-9._-]*",
+        ),
+    }
+    columns = (Column("created_at"),)  # can be searched and sorted by, and is not shown
+    indexes = (
+        Index(("service_id",), "the accounts of a service"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    nested = (
+        Nested("owner", "*", "Owner."),
+        Nested("service", "connected_service", "Service that it is an account of."),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the account was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        *owners.filters("app", "bot", "group", "role", "worker"),
+        DeepFilter("service", "Of a matching service.", "connected_service", Behind("service_id")),
+        ChooserFilter("service.id", "Of a service by id.", "service_id", target="connected_service"),
+        DateFilter("updated", "Last change.", "updated_at"),
+        TextFilter("uri", "Its own short name.", "uri", "exact"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "owner", "service.id"), virtual=("owner",))
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+        if change.is_create:
+            change.new["created_at"] = writing.now
+        if "uri" in change.new:
+            change.new["uri"] = change.new["uri"].lower()

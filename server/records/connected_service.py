@@ -1,0 +1,71 @@
+"""Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
+
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared.references import ids_pointing
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+
+PROVIDERS = {
+    "svc.service.provider.api_key": "API key",
+    "svc.service.provider.aws": "Amazon Web Services",
+    "svc.service.provider.http.basic": "HTTP Basic",
+    "svc.service.provider.ldap": "LDAP",
+    "svc.service.provider.oauth1": "OAuth 1",
+    "svc.service.provider.oauth2": "OAuth 2",
+    "svc.service.provider.oidc": "OpenID Connect",
+    "svc.service.provider.saml.idp": "SAML",
+    "svc.service.provider.token.bearer": "Bearer token",
+}
+
+
+def _provider_name(record: Record, shown: Shown) -> str:
+    return PROVIDERS.get(record["extension_id"], str(record["extension_id"]))
+
+
+class ConnectedService(RecordType):
+    """Another program, with its settings, which are secret: they are written and never shown. Source: ours."""
+
+    uri, context = "connected_service", "svc.contexts.connected_service"
+    aliases = ("connected service", "connected services", "service", "services")
+    label_names = ("Connected Service", "Connected Services")
+    tier = 3
+    lookup = "uri"
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "extension_id": Text("How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension"),
+        "name": Text("Name; also the label.", required=True),
+        "params": Structure(
+            "Settings of the way to log in; replaces them all. Never returned.", 16777215, default={}, is_map=True,
+            shown=False,
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+        "uri": Text(
+            "Its own short name: lower-case letters, digits and dashes.", 64, unique=True, blank_ok=True,
+            pattern="[A-Za-z0-9-]*",
+        ),
+    }
+    keys = (Key("extension_name", "text", "What people call the way to log in.", _provider_name),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        TextFilter("type", "How one logs in there.", "extension_id", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+        TextFilter("uri", "Its own short name.", "uri", "partial"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "type"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "uri" in change.new:
+            change.new["uri"] = change.new["uri"].lower()
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for account_id in ids_pointing(writing.tx, "connected_account", "service_id", record["id"]):
+            writing.delete("connected_account", account_id)
