@@ -23,7 +23,7 @@ from tornado.netutil import bind_sockets
 from server import access, clock, desk, jobs, log
 from server.access import tokens
 from server.context import Service
-from server.desk import first_start, service_settings
+from server.desk import builtin_records, first_start, service_settings
 from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs.scheduler import Scheduler, periodic
 from server.records import registry as record_types
@@ -135,6 +135,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
     try:
         first_start.prepare(first_start.own_context(service))
+        builtin_records.add_missing(first_start.own_context(service))
     except BaseException:
         store.close()
         raise

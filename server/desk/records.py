@@ -43,8 +43,8 @@ def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
 
 
 def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
-    """The dictionary of one record. Raises NotFound, Forbidden. Source: Records, Retrieve."""
-    record_type = ctx.service.registry.type(uri)
+    """The dictionary of one record. Raises NotFound, Forbidden, NotOffered. Source: Records, Retrieve."""
+    record_type = _offering(ctx, uri, "retrieve")
     return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand))
 
 
@@ -119,9 +119,7 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
 
 def delete(ctx: Context, uri: str, id: int) -> None:
     """Delete; a ticket only gets the status deleted. Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
-    record_type = ctx.service.registry.type(uri)
-    if not record_type.operations["delete"] and "nobody" not in record_type.access.delete:
-        raise _not_offered(record_type, "delete")
+    record_type = _offering(ctx, uri, "delete")
     ctx.service.store.write(lambda tx: Writer(ctx, tx).delete_sent(record_type, id))
 
 
@@ -141,7 +139,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
     page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
 
     def read(tx: Transaction) -> dict[str, Any]:
-        scope = _zoned(_scope(ctx, tx), parsed)
+        scope = search_scope(ctx, tx, parsed)
         found = compile_search(record_type, parsed, scope)
         answer: dict[str, Any] = {}
         if asked.show_results:
@@ -156,9 +154,10 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
     return reading(ctx, read)
 
 
-def _scope(ctx: Context, tx: Transaction) -> Scope:
+def search_scope(ctx: Context, tx: Transaction, query: Query) -> Scope:
+    """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
-    return Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable)
+    return _zoned(Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable), query)
 
 
 def _zoned(scope: Scope, query: Query) -> Scope:
@@ -171,14 +170,18 @@ def _zoned(scope: Scope, query: Query) -> Scope:
 
 
 def _offering(ctx: Context, uri: str, operation: str) -> RecordType:
+    """The type, when it offers the operation. What nobody may do is left to the rules, which tell so."""
     record_type = ctx.service.registry.type(uri)
-    if not record_type.operations[operation]:
+    if not record_type.operations[operation] and "nobody" not in getattr(record_type.access, operation, ()):
         raise _not_offered(record_type, operation)
     return record_type
 
 
 def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
-    verbs = {"create": "created", "update": "changed", "delete": "deleted", "search": "searched"}
+    verbs = {
+        "retrieve": "retrieved one by one", "create": "created", "update": "changed", "delete": "deleted",
+        "search": "searched",
+    }  # fmt: skip
     names = record_type.label_names[1].lower()
     return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
 

@@ -1,0 +1,40 @@
+"""Records that come with the service: automation events and toolbars. What is missing is added at every start, so that
+a new release brings its own along. Not for what only a new database begins with: that is first_start.py."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk.writing import Writer
+from server.records import automation_event, toolbar
+from server.store.transaction import Transaction
+
+BUILT_IN: dict[str, tuple[dict[str, str], ...]] = {"automation_event": automation_event.ROWS, "toolbar": toolbar.ROWS}
+
+
+def add_missing(ctx: Context) -> None:
+    """Add the built-in records that the database lacks; what is there stays as it was changed."""
+    missing = ctx.service.store.read(_missing)
+    if missing:
+        ctx.service.store.write(lambda tx: _add(ctx, tx))
+
+
+def _add(ctx: Context, tx: Transaction) -> None:
+    writing = Writer(ctx, tx)
+    for uri, row in _missing(tx):
+        writing.create(uri, row)
+
+
+def _missing(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
+    """(uri, values) of what is not there."""
+    found = []
+    for uri, rows in BUILT_IN.items():
+        present = _names(tx, uri)
+        found += [(uri, dict(row)) for row in rows if row["name"] not in present]
+    return found
+
+
+def _names(tx: Transaction, uri: str) -> set[str]:
+    table = peewee.Table(uri)
+    return {row[0] for row in tx.rows(("built-in names", uri), lambda: table.select(table.c.name))}

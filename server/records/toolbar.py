@@ -1,0 +1,65 @@
+"""Toolbars: places of the console where buttons start automations. A fixed set; nothing is shown here."""
+
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.shared import built_in
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+PLACES = {
+    "automation.editor": "Beside the script of an automation.",
+    "comment.editor": "Above a comment that is being written.",
+    "draft.read": "On a draft.",
+    "global.menu": "On every page, in the menu at the bottom.",
+    "global.search": "On every page, beside the search.",
+    "mail.compose": "Above a new mail that is being written.",
+    "mail.read": "On a message.",
+    "mail.reply": "Above a reply that is being written.",
+    "record.card": "On the card of a record.",
+    "record.profile": "On the page of a record.",
+    "record.profile.image.editor": "Beside the picture of a record that is being changed.",
+    "records.worklist": "Below a list of records.",
+}
+ROWS = tuple(
+    {"name": name, "extension_id": f"svc.toolbar.{name}", "description": place} for name, place in PLACES.items()
+)
+
+
+class Toolbar(RecordType):
+    """One place and the buttons there. All are there from the first start, none is added or removed. Source: ours."""
+
+    uri, context = "toolbar", "svc.contexts.toolbar"
+    aliases = ("toolbars",)
+    label_names = ("Toolbar", "Toolbars")
+    tier = 3
+    lookup = "name"
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
+    access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("nobody",))
+    fields = {
+        "created_at": Timestamp("When the record was made; it stays.", auto="now"),
+        "description": Text("Where it stands."),
+        "extension_id": Text("Id of the place; it stays.", required=True, form="extension"),
+        "name": Text("Name, such as mail.read; it stays. Also the label.", required=True, unique=True),
+        "toolbar_kata": Text("Its buttons, as KATA.", 65535),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("name",), "a toolbar by its name", unique=True),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        TextFilter("description", "Where it stands.", "description", "partial"),
+        TextFilter("extension", "Exact id of the place.", "extension_id", "exact"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name, such as mail.read.", "name", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        built_in.require_same(change, "name", "extension_id", "created_at")
