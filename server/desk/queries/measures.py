@@ -1,0 +1,106 @@
+"""Functions over values: count, distinct, avg, sum, min, max, kept in a form in which parts can be put together."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from server.errors import BadDataQuery, nearest
+
+AVERAGE_DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Function:
+    """label: how a column of its values is called, before the name of the field."""
+
+    name: str
+    label: str
+    needs_numbers: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+FUNCTIONS = {
+    each.name: each
+    for each in (
+        Function("count", "Number of", needs_numbers=False),
+        Function("distinct", "Distinct", needs_numbers=False),
+        Function("avg", "Average"),
+        Function("sum", "Total"),
+        Function("min", "Minimum"),
+        Function("max", "Maximum"),
+    )
+}
+_NAMES = FUNCTIONS | {"average": FUNCTIONS["avg"]}
+
+
+def function_named(name: str, position: int, field: str = "function") -> Function:
+    """The function of a name. Raises BadDataQuery at the position."""
+    found = _NAMES.get(name)
+    if found is None:
+        raise BadDataQuery(
+            f"'{name[:80]}' is not a function; there are {', '.join(FUNCTIONS)}{nearest(name, _NAMES)}",
+            position=position, field=field,
+        )  # fmt: skip
+    return found
+
+
+class Tally:
+    """What is known of the values of one cell; two tallies add up to that of both cells together.
+
+    hits: records. numbers, total, low, high: of those that have a number. seen: the different values, for distinct."""
+
+    __slots__ = ("high", "hits", "low", "numbers", "seen", "total")
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self.numbers = 0
+        self.total: float = 0
+        self.low: float | None = None
+        self.high: float | None = None
+        self.seen: set[Any] = set()
+
+    def add(self, hits: int, numbers: int = 0, total: float = 0, low: Any = None, high: Any = None) -> None:
+        """Put in what the database has added up for some records."""
+        self.hits += hits
+        self.numbers += numbers
+        self.total += total or 0
+        if low is not None and (self.low is None or low < self.low):
+            self.low = low
+        if high is not None and (self.high is None or high > self.high):
+            self.high = high
+
+    def put(self, number: float) -> None:
+        """Put in one number."""
+        self.add(1, 1, number, number, number)
+        self.seen.add(number)
+
+    def merge(self, other: "Tally") -> None:
+        """Put in another cell."""
+        self.add(other.hits, other.numbers, other.total, other.low, other.high)
+        self.seen |= other.seen
+
+    def value(self, function: Function) -> float | None:
+        """What the function gives: 0 for the count and the sum of nothing, None for its average, minimum, maximum."""
+        if function.name == "count":
+            return self.hits
+        if function.name == "distinct":
+            return len(self.seen)
+        if function.name == "sum":
+            return plain(self.total)
+        if function.name == "avg":
+            return plain(self.total / self.numbers) if self.numbers else None
+        found = self.low if function.name == "min" else self.high
+        return None if found is None else plain(found)
+
+
+def plain(number: float) -> float:
+    """A number as shown: whole where it is, else with at most four decimals.
+
+    >>> plain(2.0), plain(2808.19123)
+    (2, 2808.1912)
+    """
+    if isinstance(number, int):
+        return number
+    rounded = round(number, AVERAGE_DECIMALS)
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded

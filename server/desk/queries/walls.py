@@ -1,0 +1,77 @@
+"""What clocks show in a zone at many instants, and the instants at which they show a span: exact across clock changes."""
+
+from datetime import UTC, datetime, tzinfo
+
+STRETCH = 21_600  # seconds over which a zone's offset is asked for once, when it is the same at both ends
+FIRST, LAST = 1, 253_402_300_799  # the instants that a date may have
+_EPOCH = datetime(1970, 1, 1)
+
+
+class WallClock:
+    """The clock of one zone. Wall times are datetimes without a zone."""
+
+    def __init__(self, tz: tzinfo) -> None:
+        self.tz = tz
+        self._offsets: dict[int, int | None] = {}
+
+    def offset(self, at: int) -> int:
+        """Seconds that clocks are ahead of UTC at an instant."""
+        try:
+            found = datetime.fromtimestamp(at, self.tz).utcoffset()
+        except (OverflowError, ValueError, OSError):
+            found = None
+        return int(found.total_seconds()) if found else 0
+
+    def local(self, at: int) -> int:
+        """What clocks show at an instant, as seconds since the beginning of 1970 on that clock."""
+        stretch = at // STRETCH
+        if stretch not in self._offsets:
+            first = self.offset(stretch * STRETCH)
+            self._offsets[stretch] = first if first == self.offset((stretch + 1) * STRETCH - 1) else None
+        offset = self._offsets[stretch]
+        return at + (self.offset(at) if offset is None else offset)
+
+    def exists(self, wall: datetime) -> bool:
+        """Whether clocks ever show this wall time."""
+        at = self._instant(wall, 0)
+        return self.local(at) == _seconds(wall)
+
+    def pieces(self, start: datetime, last: datetime) -> list[tuple[int, int]]:
+        """The first and last seconds of each stretch in which clocks show `start` to `last`."""
+        edges = [self._instant(start, 0), self._instant(start, 1), self._instant(last, 0), self._instant(last, 1)]
+        if edges[0] == edges[1] and edges[2] == edges[3]:
+            return _clamped([(edges[0], edges[3])])
+        cuts = [self._change(low, high) for low, high in (edges[:2], edges[2:]) if low != high]
+        bounds = [min(edges), *sorted(set(cuts)), max(edges) + 1]
+        found: list[tuple[int, int]] = []
+        for low, high in zip(bounds, bounds[1:], strict=False):
+            first = max(low, _seconds(start) - self.offset(low))
+            final = min(high - 1, _seconds(last) - self.offset(high - 1))
+            if first <= final and found and found[-1][1] + 1 == first:
+                found[-1] = (found[-1][0], final)
+            elif first <= final:
+                found.append((first, final))
+        return _clamped(found)
+
+    def _instant(self, wall: datetime, fold: int) -> int:
+        return int(wall.replace(tzinfo=self.tz, fold=fold).astimezone(UTC).timestamp())
+
+    def _change(self, low: int, high: int) -> int:
+        """The first instant of the new offset between two instants with different ones."""
+        low, high = min(low, high), max(low, high)
+        before = self.offset(low)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.offset(middle) == before:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def _seconds(wall: datetime) -> int:
+    return int((wall - _EPOCH).total_seconds())
+
+
+def _clamped(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [(max(first, FIRST), min(last, LAST)) for first, last in pieces]
