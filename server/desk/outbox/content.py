@@ -17,6 +17,7 @@ from server.records.shared.points import PLACEHOLDER
 from server.store.transaction import Transaction
 
 BODY = "message_body"
+CALLER = "current_"  # `current_worker_` is the worker also where a record has a `worker_` of its own
 WORKER_NAMES = frozenset(("first_name", "last_name", "full_name", "title", "at_mention_name", "email"))
 
 ImageUrl = Callable[[str], str | None]
@@ -63,16 +64,27 @@ def in_template(template: str, body_html: str, values: "Placeholders", image_url
 
 class Placeholders:
     """Fills `{{placeholder}}`s inside one snapshot: keys of dictionaries as `worker_`, `group_`, `bucket_`, `ticket_`
-    and so on, a worker's names also without prefix, and plain values. Unknown ones are empty."""
+    and so on, a worker's names also without prefix, and plain values. Unknown ones are empty.
+
+    own: the type among `records` whose keys need no prefix and come first. as_caller: only what the caller may read is
+    filled in, for texts that any worker writes."""
 
     def __init__(
-        self, ctx: Context, tx: Transaction, records: Mapping[str, int], plain: Mapping[str, str] | None = None
+        self,
+        ctx: Context,
+        tx: Transaction,
+        records: Mapping[str, int],
+        plain: Mapping[str, str] | None = None,
+        *,
+        own: str = "",
+        as_caller: bool = False,
     ) -> None:
-        # Whoever writes a template is an administrator; what it shows goes to the recipient, not to the caller.
-        self._ctx = ctx.as_actor(system(), ctx.tz)
+        # Whoever writes a mail template is an administrator; what it shows goes to the recipient, not to the caller.
+        self._ctx = ctx if as_caller else ctx.as_actor(system(), ctx.tz)
         self._tx = tx
         self._records = records
         self._plain = dict(plain or {})
+        self._own = own
 
     def fill(self, template: str, body_html: str | None = None) -> str:
         """The text of a template. body_html: given for HTML templates, where every other value is escaped."""
@@ -92,9 +104,12 @@ class Placeholders:
 
     def _values(self, names: set[str]) -> dict[str, str]:
         found = {name: self._plain[name] for name in names if name in self._plain}
+        if self._own:
+            own = self._dictionary(self._own, ",".join(sorted(names)))
+            found |= {name: _text(own[name]) for name in names if name in own}
         wanted: dict[str, dict[str, str]] = {}  # prefix: {key of the dictionary: name in the template}
         for name in names - found.keys():
-            prefix, _, key = name.partition("_")
+            prefix, _, key = name.removeprefix(CALLER).partition("_")
             if name in WORKER_NAMES:
                 wanted.setdefault("worker", {})[name] = name
             elif prefix in self._records:

@@ -55,4 +55,11 @@ ROLE_WORKER = Table(
     bumps={"access": ()},
 )  # part: member, editor or reader; computed from the role's worker queries
 
-SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER)
+SNIPPET_USE = Table(
+    "snippet_use",
+    [Column("snippet_id"), Column("worker_id"), Column("hour"), Column("uses")],
+    [Index(("worker_id", "snippet_id"), "how often a worker used each snippet")],
+    key=("snippet_id", "worker_id", "hour"),
+)  # hour: its first second
+
+SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE)

@@ -1,0 +1,50 @@
+"""Filters on what a worker may use of records that are owned: `usableBy.worker:me`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.search.filters.app import APP
+from server.search.filters.ways import Way, select_between
+from server.search.filters.worker import WorkerFilter
+
+if TYPE_CHECKING:
+    from server.store.tables import Table
+
+GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
+
+
+@dataclass(frozen=True)
+class Usable(Way):
+    """From workers to what they may read by its owner, by the rule "owner" of access/rules.py: what the service, they
+    themselves, a public group or one of theirs, or a role that they read owns; everything for administrators."""
+
+    @property
+    def key(self) -> Any:
+        return "usable by"
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        owner, id = (peewee.Column(table.sql, name) for name in ("owner__context", "owner_id"))
+        some, admin = peewee.Table("worker", alias="some"), peewee.Table("worker", alias="admin")
+        public = peewee.Table("group", alias="public")
+        groups = select_between("group_member", "group_id", "worker_id", (), inner)
+        roles = select_between("role_worker", "role_id", "worker_id", (("part", "reader"),), inner)
+        anybody = some.select(some.c.id).where(some.c.id.in_(inner))
+        admins = admin.select(admin.c.id).where(admin.c.id.in_(inner), admin.c.is_superuser == 1)
+        by_owner = (
+            (owner == APP)
+            | ((owner == WORKER) & id.in_(inner))
+            | ((owner == GROUP) & (id.in_(public.select(public.c.id).where(public.c.is_private == 0)) | id.in_(groups)))
+            | ((owner == ROLE) & id.in_(roles))
+        )
+        return peewee.fn.EXISTS(anybody) & (by_owner | peewee.fn.EXISTS(admins))
+
+
+class UsableByFilter(WorkerFilter):
+    """`me`, ids, names: what one of these workers may use."""
+
+    type = "virtual"
+
+    def __init__(self, note: str) -> None:
+        super().__init__("usableBy.worker", note, "", Usable(), sortable=False)
