@@ -11,10 +11,12 @@ from server.errors import BadQuery, nearest
 from server.records.shared import custom
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.search.filters.base import Filter
+from server.search.filters.by_id import ByIdFilter
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.links import LinksFilter, TypeFilter, linked_to
 from server.search.filters.number import ChooserFilter
+from server.search.filters.ways import Through
 from server.search.filters.worker import WatchersFilter, WorkerFilter
 from server.search.select import Search, stand_in
 from server.store.statements import in_list, slot
@@ -56,6 +58,10 @@ def subtotals(search: Search, name: str) -> list[dict[str, Any]]:
         via = peewee.Table("link", alias="counted")
         counted = _through(search, via, "from_id", "to_id", "from_context", ("to_context", "svc.contexts.worker"))
         return _labelled(_names(search, "worker", counted))
+    if isinstance(found, ByIdFilter) and isinstance(found.way, Through):
+        via = peewee.Table(found.way.between, alias="counted")
+        counted = _through(search, via, found.way.own, found.way.other, "", *found.way.only)
+        return _labelled(_names(search, found.target, counted))
     if name == "fieldset":
         counted = _through(search, peewee.Table("fieldset_use", alias="counted"), "record_id", "fieldset_id", "context")
         return _labelled(_names(search, "custom_fieldset", counted))

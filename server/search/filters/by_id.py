@@ -8,7 +8,7 @@ from server.search.ast import Items, Term, Text
 from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.filters.number import ChooserFilter
-from server.search.filters.ways import Way
+from server.search.filters.ways import Through, Way
 from server.search.values import integer
 
 if TYPE_CHECKING:
@@ -18,11 +18,23 @@ if TYPE_CHECKING:
 class ByIdFilter(ChooserFilter):
     """At least one of the records that lead here, and that the caller may read, has such an id; `null` is none.
 
-    way: as in DeepFilter. Takes what other choosers take."""
+    way: as in DeepFilter. Takes what other choosers take. sortable: by the smallest of the ids, for a way through a
+    table between."""
 
-    def __init__(self, name: str, note: str, target: str, way: Way, **options: Any) -> None:
-        super().__init__(name, note, "", target=target, sortable=False, **options)
+    def __init__(
+        self, name: str, note: str, target: str, way: Way, *, sortable: bool = False, **options: Any
+    ) -> None:
+        super().__init__(name, note, "", target=target, sortable=sortable, **options)
         self.way = way
+
+    def order(self, scope: "Scope") -> Any:
+        assert isinstance(self.way, Through)
+        between, way = peewee.Table(self.way.between, alias="least"), self.way
+        own = getattr(between.c, way.own) == peewee.Column(self.table.sql, "id")
+        least = between.select(peewee.fn.MIN(getattr(between.c, way.other))).where(own)
+        for name, value in way.only:
+            least = least.where(getattr(between.c, name) == value)
+        return peewee.fn.COALESCE(least, 0)
 
     def meaning(self, term: Term, scope: "Scope") -> Condition:
         value = term.value

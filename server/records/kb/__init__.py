@@ -1,0 +1,1 @@
+"""What the records of the knowledge base are made of."""

@@ -1,0 +1,61 @@
+"""The tree of categories: which article lies in which, and what lies above and below a category."""
+
+import json
+from dataclasses import dataclass
+
+import peewee
+
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+PLACED = Table(
+    "kb_placed",
+    [Column("article_id"), Column("category_id")],
+    [Index(("category_id", "article_id"), "the articles of a category")],
+    key=("article_id", "category_id"),
+)
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category as the tree knows it. parent_id 0: at the top."""
+
+    id: int
+    name: str
+    parent_id: int
+
+
+class Tree:
+    """All categories; there are few, so they are read at once."""
+
+    def __init__(self, tx: Transaction) -> None:
+        table = peewee.Table("kb_category")
+        c = table.c
+        rows = tx.rows(("categories",), lambda: table.select(c.id, c.name, c.parent_id))
+        self._by_id = {row[0]: Category(*row) for row in rows}
+
+    def trail(self, id: int) -> list[Category]:
+        """A category and those above it, the top first; [] for one that is not there."""
+        found: dict[int, Category] = {}
+        while id in self._by_id and id not in found:
+            found[id] = self._by_id[id]
+            id = self._by_id[id].parent_id
+        return list(reversed(found.values()))
+
+
+def below(tx: Transaction, id: int) -> list[int]:
+    """The ids of all categories below one, the nearest first; one statement for each level."""
+    table = peewee.Table("kb_category")
+    c = table.c
+    found: list[int] = []
+    level = [id]
+    while level:
+        rows = tx.rows(
+            ("categories below",),
+            lambda: table.select(c.id).where(in_list(c.parent_id, slot(0))).order_by(c.id),
+            (json.dumps(level),),
+        )
+        level = [row[0] for row in rows if row[0] not in found and row[0] != id]
+        found += level
+    return found

@@ -1,0 +1,139 @@
+"""Articles of the knowledge base. Their text is written in one of three formats and shown as safe HTML."""
+
+from typing import Any
+
+from server.fields.base import Intake, as_text
+from server.fields.number import Uint
+from server.fields.structure import MAX_ID_DIGITS
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.kb.categories import PLACED, Tree
+from server.records.kb.content import ArticleFormat, Rendered, format_number, rendered, to_html, words
+from server.records.shared.maps import pairs_through
+from server.search.filters.by_id import ByIdFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Through
+from server.store.fulltext import Text as TextIndex
+from server.store.tables import Column, Index
+
+CONTENT_CHARS = 16_777_215
+KB_TEXT = TextIndex("kb_text", ("title", "content"))
+
+
+class CategoryIds(Text):
+    """Ids of categories with commas between, or a list of them; ids of none are skipped."""
+
+    takes_lists = True
+
+    def read(self, raw: Any, intake: Intake) -> list[int]:  # type: ignore[override]
+        listed = ",".join(as_text(item).strip() for item in raw) if isinstance(raw, list) else raw
+        found = []
+        for text in super().read(listed, intake).split(","):
+            number = text.strip()
+            if number and (not number.isascii() or not number.isdigit() or len(number) > MAX_ID_DIGITS):
+                raise self.bad(f"'{number[:50]}' is not the id of a category")
+            if number and intake.lookup.exists("kb_category", int(number)):
+                found.append(int(number))
+        return list(dict.fromkeys(found))
+
+
+def load_categories(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`categories`: {category id: {id: name} of it and those above, the top first}."""
+    tree = Tree(shown.tx)
+    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    for article_id, category_id in pairs_through(shown, PLACED, "article_id", "category_id", records):
+        found[article_id][str(category_id)] = {str(each.id): each.name for each in tree.trail(category_id)}
+    return {id: {"categories": each} for id, each in found.items()}
+
+
+class KbArticle(RecordType):
+    """An article: its text, written in one format and read as HTML, and the categories it lies in. Source: Ours."""
+
+    uri, context = "kb_article", "svc.contexts.kb_article"
+    aliases = (
+        "knowledgebase article", "knowledgebase articles", "article", "articles", "kb", "kb article", "kb articles",
+    )  # fmt: skip
+    label_names = ("Knowledgebase Article", "Knowledgebase Articles")
+    tier = 3
+    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    fields = {
+        "categories": CategoryIds(
+            "Ids of the categories it lies in, with commas between; replaces them all. Ids of none are skipped.",
+            stored=False,
+        ),
+        "content": Text("The text, in the given format.", CONTENT_CHARS, shown=False),
+        "format": ArticleFormat(
+            "Format of the text: text, html or markdown; the first letter counts, and p for plain is fine.",
+            default="text", shown=False,
+        ),
+        "title": Text("Title; also the label.", required=True),
+        "updated": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+        "views": Uint("How often it was read."),
+    }
+    columns = (Column("content_html", "TEXT"),)
+    indexes = (
+        Index(("title",), "articles by title"),
+        Index(("updated",), "the newest articles"),
+    )
+    tables = (PLACED,)
+    text = KB_TEXT
+    keys = (
+        Key("content", "text", "The text as safe HTML, not as it was written.", column="content_html"),
+        Key("format", "number", "Format of the text: 0 plain, 1 HTML, 2 Markdown.", column="format"),
+    )
+    expands = (
+        Expand(
+            "categories", "map", "By category id: the names of the category and those above it by id, the top first.",
+            load_categories,
+        ),
+    )
+    filters = (
+        WordsFilter("text", "Words of title and text.", KB_TEXT, default=True),
+        ByIdFilter(
+            "category.id", "In one of these categories, by id; comparison and sets as for numbers.", "kb_category",
+            Through("kb_placed", "article_id", "category_id"), sortable=True,
+        ),
+        WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
+        NumberFilter("format", "0 plain, 1 HTML, 2 Markdown.", "format"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("title", "Title.", "title", "partial"),
+        DateFilter("updated", "Last change.", "updated"),
+        NumberFilter("views", "How often it was read.", "views"),
+    )
+    subtotals = Subtotals(search=("category.id", "fieldset", "format", "links", "watchers"))
+    label_column = "title"
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Making HTML of a long text would hold up the one writer."""
+        content, format = fields.get("content"), format_number(fields.get("format", ""))
+        if format is None or not isinstance(content, str) or len(content) > CONTENT_CHARS:
+            return fields  # made by `prepare`; or the field tells what is wrong with it
+        return fields | {"content": rendered(content, format)}
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not (change.is_create or change.changes("content") or change.changes("format")):
+            return
+        content, format = change.value("content"), change.value("format")
+        is_made = isinstance(content, Rendered) and content.content_format == format
+        change.new["content_html"] = content.content_html if is_made else to_html(content, format)
+        change.new["content"] = str(content)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        if "categories" not in change.extras:
+            return
+        writing.tx.delete(PLACED, article_id=change.id)
+        for category_id in change.extras["categories"]:
+            writing.tx.insert(PLACED, {"article_id": change.id, "category_id": category_id})
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(PLACED, article_id=record["id"])
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"title": record["title"], "content": words(record["content"], record["format"])}

@@ -1,0 +1,67 @@
+"""Categories of the knowledge base: a tree, with articles in one or several places of it."""
+
+from server.errors import Invalid
+from server.fields.link import Id
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.kb.categories import PLACED, Tree, below
+from server.search.filters.by_id import ByIdFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Through
+from server.store.tables import Index
+
+BY_ID = "by id; comparison and sets as for numbers."
+
+
+class KbCategory(RecordType):
+    """A place for articles, perhaps below another one. With a category go those below it; the articles stay.
+
+    Source: Ours."""
+
+    uri, context = "kb_category", "svc.contexts.kb_category"
+    aliases = (
+        "knowledgebase category", "knowledgebase categories", "kb category", "kb categories", "kb cat", "kb cats",
+    )  # fmt: skip
+    label_names = ("Knowledgebase Category", "Knowledgebase Categories")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    fields = {
+        "name": Text("Name; also the label.", 64, required=True),
+        "parent_id": Id("Category above it; 0 for none.", "kb_category", zero_ok=True, shown=False),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("parent_id",), "the categories below one"),)
+    nested = (Nested("parent", "kb_category", "Category above it."),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        ByIdFilter(
+            "article.id", f"Holds one of these articles, {BY_ID}", "kb_article",
+            Through("kb_placed", "category_id", "article_id"), sortable=True,
+        ),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        ChooserFilter("parent.id", f"Category above it, {BY_ID}", "parent_id", target="kb_category"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "parent.id", "watchers"), aliases={"parent": "parent.id"})
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        parent = change.value("parent_id")
+        if change.is_create or not parent or not change.changes("parent_id"):
+            return
+        if any(each.id == change.id for each in Tree(writing.tx).trail(parent)):
+            raise Invalid(
+                f"parent_id: category {parent} is this one or lies below it; choose another one", field="parent_id"
+            )
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        """The lowest first, so that none of them finds anything below itself."""
+        writing.tx.delete(PLACED, category_id=record["id"])
+        for id in reversed(below(writing.tx, record["id"])):
+            writing.delete("kb_category", id)
