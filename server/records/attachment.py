@@ -3,15 +3,12 @@
 Their bytes are kept once whatever the number of files that hold them (store/blobs.py). Handing them out is not done
 here."""
 
-import base64
-import binascii
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import quote
 
 import peewee
 
-from server.errors import Invalid, TooLarge
-from server.fields.base import Intake, as_text
+from server.errors import Invalid
 from server.fields.number import Uint
 from server.fields.structure import References
 from server.fields.text import Text
@@ -28,6 +25,7 @@ from server.records.base import (
     Writing,
 )
 from server.records.shared.collections import ids_text, listed, readable_pairs
+from server.records.shared.file_content import FileContent, decoded, keep
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
@@ -52,27 +50,6 @@ COPIED = "application/vnd.svc.uri"  # the content names a resource to copy
 STORAGE = "svc.storage.database"
 WORKER = "svc.contexts.worker"
 FILE_BUNDLE = "svc.contexts.file_bundle"
-
-
-class FileContent(Text):
-    """The bytes of a file: plain text as UTF-8, or a data URI. Stored as bytes elsewhere, never shown."""
-
-    def read(self, raw: Any, intake: Intake) -> Any:
-        return raw if isinstance(raw, bytes) else self.decode(as_text(raw))
-
-    def decode(self, text: str) -> bytes:
-        """The bytes of what was sent. Raises Invalid for a data URI that cannot be read."""
-        if text[:5].lower() != "data:":
-            return text.encode("utf-8", "replace")
-        head, comma, body = text.partition(",")
-        if not comma:
-            raise self.bad("begins like a data URI; write data:<type>;base64,<bytes>")
-        if not head.lower().endswith(";base64"):
-            return unquote_to_bytes(body)
-        try:
-            return base64.b64decode("".join(body.split()), validate=True)
-        except (binascii.Error, ValueError):
-            raise self.bad("is not base64 behind the comma of the data URI") from None
 
 
 class AttachedFilter(Filter):
@@ -182,13 +159,9 @@ class Attachment(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "mimetype", "name", "storage.extension"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Decoding a large file would hold up the one writer."""
-        content = fields.get("content")
-        if not isinstance(content, str):
-            return fields
         field = self.fields["content"]
         assert isinstance(field, FileContent)
-        return fields | {"content": field.decode(content)}
+        return decoded(fields, field)
 
     def bind(self, registry: "Registry") -> None:
         self.registry = registry
@@ -211,7 +184,7 @@ class Attachment(RecordType):
         if content is None and change.is_create and not new.get("blob_id"):
             content = b""
         if content is not None:
-            new["blob_id"] = _keep(writing, content)
+            new["blob_id"] = keep(writing, content)
             if change.was("blob_id"):
                 blobs.forget(writing.tx, change.was("blob_id"))
         if "blob_id" in new:
@@ -246,10 +219,3 @@ class Attachment(RecordType):
             ),
             (id,),
         )
-
-
-def _keep(writing: Writing, content: bytes) -> int:
-    most = writing.setting("max_attachment_bytes")
-    if len(content) > most:
-        raise TooLarge(f"content: a file may have at most {most} bytes, this has {len(content)}", limit=most)
-    return blobs.keep(writing.tx, content)

@@ -1,0 +1,91 @@
+"""Resources: named files for other parts of the service, such as data sets, pictures and maps.
+
+Their bytes are kept like those of attachments (store/blobs.py). Handing them out is not done here."""
+
+from typing import Any
+
+from server.errors import Invalid
+from server.fields.flag import Bit
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.records.shared.file_content import FileContent, decoded, keep
+from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store import blobs
+from server.store.tables import Column, Index
+
+KINDS = tuple(
+    f"svc.resource.{name}"
+    for name in (
+        "dataset.csv", "dataset.jsonl", "font", "image", "portal.image", "map", "map.points", "map.properties",
+    )
+)  # fmt: skip
+COPIED = b"svc:automation_resource:"
+
+
+class Resource(RecordType):
+    """A named file of one kind. A dynamic one is made by an automation when what is kept is no longer fresh.
+
+    Source: Ours."""
+
+    uri, context = "resource", "svc.contexts.resource"
+    aliases = ("resources",)
+    label_names = ("Resource", "Resources")
+    tier = 3
+    lookup = "name"
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    fields = {
+        "automation_kata": Text("Which automation makes the content of a dynamic resource, in KATA.", 65535),
+        "cache_until": Timestamp("Until when the content of a dynamic resource is fresh."),
+        "content": FileContent(
+            "The bytes: plain text, or base64 as a data URI. At most as large as the setting `max_attachment_bytes`. "
+            "Never returned.", 4294967295, stored=False,
+        ),
+        "description": Text("What it is."),
+        "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension"),
+        "is_dynamic": Bit("1: made by an automation."),
+        "name": Text(
+            "Name that no other resource has, of letters, digits, dots, dashes and underscores; also the label.",
+            required=True, unique=True, pattern=r"[A-Za-z0-9._-]*",
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }  # fmt: skip
+    columns = (Column("blob_id"), Column("size"))
+    indexes = (Index(("name",), "a resource by its name; no two are one", unique=True),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("cacheUntil", "Until when the content is fresh.", "cache_until"),
+        TextFilter("description", "What it is.", "description", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isDynamic", "Made by an automation.", "is_dynamic"),
+        TextFilter("name", "Name of the resource.", "name", "partial"),
+        NumberFilter("size", "How many bytes.", "size"),
+        TextFilter("type", "Kind of resource.", "extension_id", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "isDynamic", "links", "type"))
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        field = self.fields["content"]
+        assert isinstance(field, FileContent)
+        return decoded(fields, field)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        content = change.extras.pop("content", None)
+        if content is None:
+            return
+        if content.startswith(COPIED):
+            raise Invalid("content: the content of automation resources cannot be copied; send it", field="content")
+        change.new |= {"blob_id": keep(writing, content) if content else 0, "size": len(content)}
+        if change.was("blob_id"):
+            blobs.forget(writing.tx, change.was("blob_id"))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        if record["blob_id"]:
+            blobs.forget(writing.tx, record["blob_id"])
