@@ -3,13 +3,14 @@ database: reminders, time, sales, snippets, the knowledge base, files."""
 
 import pytest
 
-from server.desk import records
+from server.desk import records, snippets
 from server.errors import BadQuery
 from server.records.registry import load
 from tests.records.desk import NOW, Desk
 
 TYPES = (
-    "reminder", "time_entry", "timetracking_activity", "opportunity", "currency", "saved_search", "queue",
+    "reminder", "time_entry", "timetracking_activity", "opportunity", "currency", "saved_search", "queue", "snippet",
+    "kb_article", "kb_category", "file_bundle", "resource",
 )  # fmt: skip
 REGISTRY = load()
 FILTERS = [(uri, name) for uri in TYPES for name in REGISTRY.type(uri).filter_by_name]
@@ -54,6 +55,24 @@ def populate(desk: Desk) -> dict[str, int]:
     )["id"]
     made["saved_search"] = desk.create(
         "saved_search", name="Pump tickets", context="ticket", query="pump status:o", tag="pumps", **app
+    )["id"]
+    made["snippet"] = desk.create("snippet", title="Pump greeting", content="Hi {{subject}}", context="ticket", **app)["id"]
+    made["other_snippet"] = desk.create(
+        "snippet", title="Milo's", content="Hi", owner__context="worker", owner_id=ids["milo"]
+    )["id"]
+    for _ in range(3):
+        snippets.paste(desk.context(ids["milo"]), made["other_snippet"])
+    made["top"] = desk.create("kb_category", name="Devices")["id"]
+    made["kb_category"] = desk.create("kb_category", name="Pump", parent_id=made["top"], **watched)["id"]
+    made["kb_article"] = desk.create(
+        "kb_article", title="Starting the pump", content="# Valve\n\nOpen it *first*.", format="markdown", views=7,
+        categories=f"{made['kb_category']},99", **watched,
+    )["id"]
+    desk.create("kb_article", title="Nowhere", content="<p>Nothing</p>", format="html")
+    made["file_bundle"] = desk.create("file_bundle", name="Pump papers", tag="pump.papers", **app, **watched)["id"]
+    desk.create("attachment", name="a.pdf", content="pdf", attach=[f"file_bundle:{made['file_bundle']}"])
+    made["resource"] = desk.create(
+        "resource", name="pump.csv", extension_id="svc.resource.dataset.csv", content="a,b", description="Pump data"
     )["id"]
     made["queue"] = desk.create("queue", name="pump.jobs", **watched)["id"]
     for uri in TYPES:
@@ -170,6 +189,21 @@ def test_showing_costs_the_same_for_many_records(filled, uri):
         ("saved_search", "context:contexts.ti", True),
         ("saved_search", "context:task", False),
         ("saved_search", "tag:pump query:status", True),
+        ("snippet", "type:ticket myUses:0", True),
+        ("snippet", "type:[plaintext,task]", False),
+        ("snippet", "type:!plaintext", True),
+        ("snippet", "owner.app:any content:subject", True),
+        ("kb_article", "valve", True),
+        ("kb_article", "content:valve", True),
+        ("kb_article", "content:starting", False),
+        ("kb_article", "starting first", True),
+        ("kb_article", "category.id:null", False),
+        ("kb_article", "category.id:>0 format:2 views:>5", True),
+        ("kb_category", "parent.id:null", False),
+        ("kb_category", "article.id:>0", True),
+        ("file_bundle", "tag:pump comments:leaks", True),
+        ("resource", "size:3 type:csv isDynamic:no", True),
+        ("resource", "size:>3", False),
         ("queue", "name:jobs watchers:(firstName:olga)", True),
     ],
 )
@@ -184,6 +218,9 @@ def test_filters_find_what_they_say(filled, uri, q, finds):
         ("opportunity", "status:maybe", "status"),
         ("time_entry", "timeSpent:blurb", "timeSpent"),
         ("saved_search", "links:any", "links"),
+        ("snippet", "myUses:often", "myUses"),
+        ("snippet", "myUses:(times:5)", "myUses"),
+        ("snippet", "myUses:(date:blurb)", "myUses"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(filled, uri, q, names):
