@@ -1,4 +1,7 @@
-"""A real server for tests: started as its user would, in a folder of its own, spoken to over HTTP."""
+"""A real server for tests: started as its user would, in a folder of its own, spoken to over HTTP.
+
+Two things are watched all the time: that handlers read what they declare (watched.py), and that answers are as the
+OpenAPI document tells (conformance.py)."""
 
 import os
 import re
@@ -10,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import requests
+
+from tests import conformance
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
@@ -36,7 +41,7 @@ class Server:
         self.log = (data.parent / f"{data.name}.log").open("ab")
         moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "server", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
+            [sys.executable, "-m", "tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
             stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT,
             env={**os.environ, **moved, **(env or {})},
         )  # fmt: skip
@@ -111,11 +116,13 @@ class Reply:
 
 
 class Api:
-    """A client with one worker's token. `people` are clients of others by name."""
+    """A client with one worker's token. `people` are clients of others by name. is_checked: whether every answer must
+    be one that the OpenAPI document tells of."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, is_checked: bool = True) -> None:
         self.url = url
         self.token = token
+        self.is_checked = is_checked
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Bearer {token}"
         self.session.trust_env = False  # no proxies and password files to look up for each request
@@ -126,7 +133,10 @@ class Api:
         return self.people[name]
 
     def call(self, method: str, path: str, **options: Any) -> Reply:
-        return Reply(self.session.request(method, self.url + path, timeout=60, **options))
+        response = self.session.request(method, self.url + path, timeout=60, **options)
+        if self.is_checked:
+            conformance.check(self.url, method, path, response)
+        return Reply(response)
 
     def get(self, path: str, **params: Any) -> Reply:
         return self.call("GET", path, params=params)

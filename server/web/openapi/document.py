@@ -7,7 +7,7 @@ from typing import Any
 from server.records.registry import Registry
 from server.settings import VERSION
 from server.web.openapi import answers, errors, record_types
-from server.web.openapi.paths import Paths
+from server.web.openapi.paths import Paths, tags
 from server.web.routes import Endpoint
 
 ABOUT = """\
@@ -39,6 +39,7 @@ def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = 
         "info": {"title": "Helpdesk", "version": VERSION, "description": ABOUT},
         "servers": [{"url": base_url or "/"}],
         "security": [{"token": []}],
+        "tags": tags(registry),
         "paths": found.paths,
         "components": {
             "schemas": schemas | found.schemas,

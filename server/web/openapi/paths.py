@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from server.records.base import RecordType
-from server.records.registry import Registry
+from server.records.registry import Registry, names_of
 from server.web.openapi import answers, errors, parameters, shapes
 from server.web.openapi.shapes import JSON, Schema
 from server.web.routes import Endpoint
@@ -38,7 +38,7 @@ class Paths:
         shown: Schema = {
             "operationId": name,
             "summary": each.note,
-            "tags": [record_type.label_names[1] if record_type else _controller(each).capitalize()],
+            "tags": [record_type.uri if record_type else _controller(each).capitalize()],
             "parameters": [*parameters.in_path(path, each), *parameters.in_query(each)],
             "responses": {
                 **answers.responses(each, record_type.uri if record_type else ""),
@@ -74,6 +74,22 @@ class Paths:
         if each.text_body:
             content["text/plain"] = {"schema": as_json["properties"][each.text_body]}
         return {"required": "required" in as_json, "content": content}
+
+
+def tags(registry: Registry) -> list[Schema]:
+    """What operations are grouped by where they are those of a record type: its uri, with its other names."""
+    return [
+        {
+            "name": each.uri,
+            "description": f"{each.label_names[1]}. Other names in paths: {', '.join(_other_names(each))}.",
+            "x-names": _other_names(each),
+        }
+        for each in registry
+    ]
+
+
+def _other_names(record_type: RecordType) -> list[str]:
+    return sorted({*names_of(record_type)} - {record_type.uri})
 
 
 def operation_id(each: Endpoint, uri: str) -> str:

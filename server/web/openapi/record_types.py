@@ -25,7 +25,7 @@ KEY_TYPES: dict[str, Schema] = {
     "bit": shapes.FLAG,
     "boolean": shapes.BOOLEAN,
     "object": {"type": ["object", "array"]},
-    "map": shapes.OBJECT,
+    "map": {"type": ["object", "array"]},  # `links` is a list in some of its forms
     "array": {"type": "array"},
 }
 CUSTOM = "^custom(_|$)"
@@ -46,9 +46,12 @@ def shown(record_type: RecordType) -> Schema:
     not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
     described = record_type.describe()
     always = [each for each in described["keys"] if each["returned"] == "default"]
-    opened = [each for each in [*described["keys"], *described["expand"]] if each["type"] != "record"]
+    listed = [*described["keys"], *described["expand"], *_once(record_type)]
+    opened = [each for each in listed if each["type"] != "record"]
     has_custom = "custom_fields" in record_type.features
-    prefixes = {f"^{re.escape(nested.prefix)}_" for nested in record_type.nested} | ({CUSTOM} if has_custom else set())
+    prefixes = {f"^{re.escape(each['key'].rstrip('_'))}_" for each in listed if each["type"] == "record"}
+    if has_custom:
+        prefixes.add(CUSTOM)
     schema: Schema = {
         "type": "object",
         "description": described["note"],
@@ -61,6 +64,14 @@ def shown(record_type: RecordType) -> Schema:
     if has_custom:  # with this key, each custom field stands under its own uri
         schema["dependentSchemas"] = {"customfields": {"additionalProperties": True}}
     return schema
+
+
+def _once(record_type: RecordType) -> list[dict[str, Any]]:
+    """Secrets that are shown by the one answer after they were generated."""
+    return [
+        {"key": each.name, "type": "text", "note": f"{each.note} Only in the answer that it was generated for."}
+        for each in record_type.fields.values() if each.auto == "generated" and not each.shown
+    ]  # fmt: skip
 
 
 def _key_schema(key: dict[str, Any]) -> Schema:

@@ -1,0 +1,160 @@
+"""Holds answers of the REST API against the OpenAPI document: status, headers, content type, schema.
+
+tests/service.py asks it about every answer of the run. The document is made here, of the same code as the server's; for
+record types that administrators made it is fetched from the server."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import jsonschema_rs
+import requests
+
+from server import app
+from server.records import registry as record_types
+from server.web.openapi.document import document
+from server.web.rest_site import ENDING, PREFIX
+from server.web.routes import ENDPOINTS, Router
+
+URN = "urn:openapi"
+JSON_TYPE = "application/json; charset=utf-8"
+
+
+class Undocumented(AssertionError):
+    """An answer that the document does not tell of."""
+
+
+class Document:
+    """One OpenAPI document, whose schemas are compiled when they are first needed."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self.content = content
+        self.paths: dict[str, Any] = content["paths"]
+        self.uris = {name: tag["name"] for tag in content["tags"] for name in (tag["name"], *tag["x-names"])}
+        self._registry = jsonschema_rs.Registry([(URN, content)], draft=jsonschema_rs.Draft202012)
+        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+
+    def response(self, path: str, method: str, status: int) -> tuple[dict[str, Any], str] | None:
+        """What the document says of an answer, and the pointer to it; None when it tells of no such answer."""
+        operation = self.paths.get(path, {}).get(method.lower(), {})
+        found = operation.get("responses", {}).get(str(status))
+        if found is None:
+            return None
+        if "$ref" in found:
+            name = found["$ref"].rpartition("/")[2]
+            return self.content["components"]["responses"][name], f"/components/responses/{name}"
+        escaped = path.replace("~", "~0").replace("/", "~1")
+        return found, f"/paths/{escaped}/{method.lower()}/responses/{status}"
+
+    def problem(self, pointer: str, value: Any) -> str:
+        """What is wrong with a value by the schema at a pointer, "" when nothing is."""
+        validator = self._validators.get(pointer)
+        if validator is None:
+            schema = {"$ref": f"{URN}#{quote(pointer, safe='/~')}"}
+            validator = jsonschema_rs.Draft202012Validator(schema, registry=self._registry)
+            self._validators[pointer] = validator
+        error = next(validator.iter_errors(value), None)
+        return "" if error is None else f"{'/'.join(map(str, error.instance_path))}: {error.message[:1000]}"
+
+
+@functools.cache
+def own() -> Document:
+    """The document as this process makes it."""
+    app.endpoints()
+    return Document(document(record_types.load(), ENDPOINTS))
+
+
+@functools.cache
+def router() -> Router:
+    """The endpoints by path."""
+    app.endpoints()
+    return Router(ENDPOINTS)
+
+
+def check(url: str, method: str, path: str, response: requests.Response) -> None:
+    """Raise Undocumented when the document does not tell of this answer. url: of the server, path: of the request."""
+    path = path.partition("?")[0]
+    if method == "OPTIONS" or not path.startswith(PREFIX):
+        return
+    documented, template = _place(url, "GET" if method == "HEAD" else method, path)
+    if template == "":  # what is not in the document must not work
+        _require(response.status_code >= 400, response, "it succeeds, but the document has no such operation")
+        documented, template, method = own(), "/rest/workers/me.json", "GET"
+        if response.status_code not in (409, 415, 507):
+            _check_against(documented, template, method, response)
+        return
+    _require(response.status_code != 500, response, "something went wrong")
+    _check_against(documented, template, method, response)
+
+
+def _check_against(documented: Document, template: str, method: str, response: requests.Response) -> None:
+    is_head, method = method == "HEAD", "GET" if method == "HEAD" else method
+    found = documented.response(template, method, response.status_code)
+    if found is None:
+        raise Undocumented(f"{method} {template} answers {response.status_code}, which the document does not tell of")
+    told, pointer = found
+    _check_headers(told.get("headers", {}), response)
+    content = told.get("content", {})
+    if is_head or "application/json" not in content:
+        _require(bool(content) or not response.content, response, "it has a body, but the document tells of none")
+        return
+    _require(response.headers.get("Content-Type") == JSON_TYPE, response, "it is not of the type of JSON")
+    problem = documented.problem(f"{pointer}/content/application~1json/schema", response.json())
+    _require(not problem, response, problem)
+
+
+def _check_headers(told: Mapping[str, Any], response: requests.Response) -> None:
+    for name, header in told.items():
+        if header["required"]:
+            _require(name in response.headers, response, f"the header {name} is not there")
+
+
+def _require(holds: bool, response: requests.Response, problem: str) -> None:
+    if not holds:
+        request = response.request
+        raise Undocumented(f"{request.method} {request.url}: {response.status_code}: {problem}\n{response.text[:2000]}")
+
+
+def _place(url: str, method: str, path: str) -> tuple[Document, str]:
+    """The document and the path in it that a request belongs to; the path is "" when there is none."""
+    below = path[len(PREFIX) :].removesuffix("/").replace("%20", " ").removesuffix(ENDING)
+    endpoints, arguments = router().find(below)
+    each = endpoints.get(method)
+    if each is None:
+        return own(), ""
+    template = _template(each.path if len(each.aliases) == 0 else _spelled(below, (each.path, *each.aliases)))
+    if "uri" not in arguments:
+        return own(), template
+    documented = own() if arguments["uri"] in own().uris else fetched(url)
+    template = template.replace("{uri}", quote(documented.uris.get(arguments["uri"], "")))
+    return documented, template if method.lower() in documented.paths.get(template, {}) else ""
+
+
+def _template(path: str) -> str:
+    return f"{PREFIX}{path}{ENDING}"
+
+
+def _spelled(below: str, paths: tuple[str, ...]) -> str:
+    """The one of an endpoint's paths that a request was sent to."""
+    segments = below.split("/")
+    for path in paths:
+        parts = path.split("/")
+        if len(parts) == len(segments) and all(
+            part == segment or part.startswith("{") for part, segment in zip(parts, segments, strict=True)
+        ):
+            return path
+    return paths[0]
+
+
+_fetched: dict[str, tuple[str, Document]] = {}
+
+
+def fetched(url: str) -> Document:
+    """The document of a running server as it is now."""
+    tag, known = _fetched.get(url, ("", own()))
+    answer = requests.get(f"{url}/openapi.json", headers={"If-None-Match": tag}, timeout=60)
+    if answer.status_code != 304:
+        known = Document(answer.json())
+        _fetched[url] = (answer.headers["ETag"], known)
+    return known

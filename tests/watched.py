@@ -1,0 +1,53 @@
+"""`python -m tests.watched serve ...`: the server as it is, but a handler that reads a parameter which its endpoint does
+not declare breaks, and the answer is 500."""
+
+import runpy
+import sys
+from typing import Any
+
+from server.web import rest_site
+from server.web.forms import Tree
+from server.web.routes import Endpoint
+from server.web.server import Request
+
+_parameters = rest_site.parameters
+
+
+class WatchedTree(dict[str, Any]):
+    """The parameters of one request, read by name; reading them all at once tells nothing."""
+
+    def __init__(self, tree: Tree, each: Endpoint) -> None:
+        super().__init__(tree)
+        self._each = each
+
+    def get(self, name: str, default: Any = None) -> Any:
+        require_declared(self._each, name)
+        return super().get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        require_declared(self._each, name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        require_declared(self._each, str(name))
+        return super().__contains__(name)
+
+
+def require_declared(each: Endpoint, name: str) -> None:
+    """Raises AssertionError for a name that the endpoint does not declare."""
+    for parameter in each.parameters:
+        declared = parameter.name.partition("[")[0]
+        if name == declared or (declared.endswith("*") and name.startswith(declared[:-1])):
+            return
+    raise AssertionError(f"{each.method} {each.path} reads '{name}', which it does not declare")
+
+
+def parameters(request: Request, each: Endpoint) -> Tree:
+    """As rest_site.parameters, watched."""
+    return WatchedTree(_parameters(request, each), each)
+
+
+if __name__ == "__main__":
+    rest_site.parameters = parameters
+    sys.argv[0] = "server"
+    runpy.run_module("server", run_name="__main__")
