@@ -42,11 +42,29 @@ def test_bytes_arrive_as_they_are_sent_in_every_form(api: Api) -> None:
 
 def test_the_same_bytes_are_stored_once(api: Api) -> None:
     content = f"stored once {number()}".encode()
-    first, second = upload(api, "one.txt", content).ok(), upload(api, "two.txt", content).ok()
-    assert first["storage_key"] == second["storage_key"]
+    first, second = upload(api, "one.txt", content).ok(), upload(api.as_("milo"), "two.txt", content).ok()
+    assert first["storage_key"] == second["storage_key"] and first["id"] != second["id"]
     assert upload(api, "three.txt", content + b"!").ok()["storage_key"] != first["storage_key"]
     api.remove("attachment", first["id"]).ok()
     assert download(api, second["id"]).content == content
+
+
+def test_the_same_upload_again_is_the_file_that_is_there(api: Api) -> None:
+    content, milo = f"again {number()}".encode(), api.as_("milo")
+    first = upload(milo, "one.txt", content, mime_type="text/plain").ok()
+    again = upload(milo, "two.txt", content, mime_type="text/plain").ok()
+    assert (again["id"], again["file_id"], again["name"]) == (first["id"], first["id"], "one.txt")
+    assert upload(milo, "two.txt", content, mime_type="text/csv").ok()["id"] != first["id"]
+    assert upload(api, "two.txt", content, mime_type="text/plain").ok()["id"] != first["id"]
+
+
+def test_a_file_that_its_sender_may_no_longer_read_is_not_found_again(api: Api) -> None:
+    content, milo = f"moved {number()}".encode(), api.as_("milo")
+    first = upload(milo, "one.txt", content).ok()["id"]
+    hidden = made(api, "ticket", group_id=api.ids["private"])
+    api.update("attachment", first, attach=[f"ticket:{hidden}"]).ok()
+    second = upload(milo, "two.txt", content).ok()
+    assert (second["id"] != first, second["name"]) == (True, "two.txt")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +166,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "disposition"), NAMES)
 def test_odd_names(name: str, disposition: str, api: Api) -> None:
-    made = upload(api, name, b"x").ok()
+    made = upload(api, name, f"x {number()}".encode()).ok()
     answer = download(api, made["id"])
     assert answer.headers["Content-Disposition"] == disposition
     assert "Set-Cookie" not in answer.headers

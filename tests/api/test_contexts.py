@@ -102,7 +102,7 @@ def test_every_activity_event_is_listed_and_may_be_created(api: Api) -> None:
 def test_each_event_of_the_list_can_be_written(api: Api) -> None:
     org = made(api, "org")
     for id, point in POINTS.items():
-        entry = write(api, f"org:{org}", id.upper(), **{name: "x" for name in point.placeholders}).ok()["entry"]
+        entry = write(api, f"org:{org}", id.upper(), **dict.fromkeys(point.placeholders, "x")).ok()["entry"]
         assert entry["activity_point"] == id
     assert api.search("activity_log", f"target.org:(id:{org})").ok()["total"] == len(POINTS)
 

@@ -6,6 +6,7 @@ from server.context import Context
 from server.desk import requesters
 from server.desk.writing import Writer
 from server.errors import Invalid, Required
+from server.records.shared.resolve import address_of
 from server.store.transaction import Transaction
 
 
@@ -18,8 +19,8 @@ def add(ctx: Context, ticket_id: int, email: str) -> None:
     def write(tx: Transaction) -> None:
         writing = Writer(ctx, tx)
         writing.require("update", "ticket", ticket_id)
-        address = requesters.address_of(writing, email)
-        if not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
+        address = writing.record("address", address_of(writing, email, "email"))
+        if address is None or not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
             raise Invalid(f"email: '{email[:80]}' may not be a requester", field="email")
         requesters.add(writing, ticket_id, [address["id"]])
 

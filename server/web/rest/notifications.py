@@ -6,10 +6,8 @@ from typing import Any
 from server.desk.criteria import Criteria
 from server.search.ast import Node, Sort, Term, Text
 from server.web.call import Call
-from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES
-from server.web.rest.legacy.search import META, ORDER, PAGES, RESULTS_META, results
-from server.web.rest.records import EXPAND
+from server.web.rest.legacy.search import ASKED, page, results
 from server.web.routes import Parameter, endpoint
 
 [NOTIFICATIONS] = [each for each in FAMILIES if each.uri == "notification"]
@@ -20,7 +18,7 @@ NEWEST_FIRST = (Sort("id", True, 0),)
 @endpoint(
     "GET", "notifications/list", "The caller's own notifications, the newest first.", "read",
     Parameter("unread", "boolean", "1 lists only those that were not read."),
-    *PAGES, *ORDER, EXPAND, META, answer=shapes.page(shapes.record("notification"), RESULTS_META),
+    *ASKED, answer=page(NOTIFICATIONS),
 )  # fmt: skip
 def list_own(call: Call) -> dict[str, Any]:
     params = call.params

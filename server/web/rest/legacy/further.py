@@ -25,6 +25,7 @@ CUSTOM_FIELD = shapes.keys(
     custom_fieldset_id=shapes.ID,
     options=shapes.list_of(shapes.TEXT),
 )
+BY_NUMBER: shapes.Schema = {"type": "object", "patternProperties": {"^custom_[0-9]+$": CUSTOM_FIELD}}
 
 
 def _note(path: str, uri: str) -> None:
@@ -61,6 +62,6 @@ def create_comment(call: Call) -> Answer:
 
 
 @endpoint("GET", "customfields/{type}", "The custom fields of a record type, by custom_<id>.", "read",
-          answer=shapes.map_of(CUSTOM_FIELD))
+          Parameter("type", "string", "The record type, by any of its names."), answer=BY_NUMBER)
 def custom_fields(call: Call) -> dict[str, Any]:
     return contexts.fields_of(call.ctx, call.arguments["type"])

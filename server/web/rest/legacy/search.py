@@ -13,30 +13,33 @@ from server.web.rest.legacy.single import twinned
 from server.web.rest.records import EXPAND, search_request
 from server.web.routes import Parameter, endpoint
 
-PAGES = (
+ASKED = (
+    Parameter("q", "string", "A search: <filter>:<value> terms and bare words."),
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
-)
-ORDER = (
     Parameter("sortBy", "string", "What to order by: the name of a filter or a field."),
     Parameter("sortAsc", "boolean", "0 orders downwards."),
+    Parameter("subtotals[]", "string", "Names to count the matches by."),
+    Parameter("show_results", "boolean", "0 leaves the results out."),
+    EXPAND,
+    Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as results_meta."),
 )
-META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as results_meta.")
 SEARCH = (
-    Parameter("q", "string", "A search: <filter>:<value> terms and bare words."),
+    *ASKED,
     Parameter("criteria[]", "string", "Names of filters or fields to compare."),
     Parameter("oper[]", "string", f"How, each in the place of its name: {', '.join(conditions.OPERATORS)}."),
     Parameter("value[]", "mixed", "With what, each in the place of its name."),
-    *ORDER,
-    *PAGES,
-    Parameter("subtotals[]", "string", "Names to count the matches by."),
-    EXPAND,
-    META,
 )
-RESULTS_META = {"results_meta": shapes.keys(labels=shapes.OBJECT, types=shapes.OBJECT)}
-SOMETIMES = {
-    "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))), **RESULTS_META,
-}  # fmt: skip
+LISTED = {"count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT, "total": shapes.COUNT}
+COUNTED = {
+    "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
+    "results_meta": shapes.keys(labels=shapes.OBJECT, types=shapes.OBJECT),
+}
+
+
+def page(family: Family) -> shapes.Schema:
+    """What `results` answers. Without `show_results` there are only the counts that were asked for."""
+    return shapes.keys({"results": shapes.list_of(family.shape), **LISTED, **COUNTED})
 
 
 def results(call: Call, family: Family, sent: Criteria) -> dict[str, Any]:
@@ -70,15 +73,14 @@ def sent_criteria(call: Call, family: Family) -> Criteria:
 
 def _search(family: Family) -> None:
     @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH,
-              answer=shapes.page(family.shape, SOMETIMES))
+              answer=page(family))
     @family.named
     def search(call: Call) -> dict[str, Any]:
         return results(call, family, sent_criteria(call, family))
 
 
 def _list(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *PAGES, *ORDER, EXPAND, META,
-              answer=shapes.page(family.shape, RESULTS_META))
+    @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *ASKED, answer=page(family))
     @family.named
     def listed(call: Call) -> dict[str, Any]:
         sent = Criteria((), call.params.text("sortBy", ""), call.params.flag("sortAsc", True))
