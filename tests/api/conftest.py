@@ -1,12 +1,33 @@
 """Fixtures for tests of the API: a small helpdesk to be searched."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.api import sample as samples
 from tests.api.post import Post, post_office
 from tests.api.sample import Sample
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+# What the service alone makes: by no request, but by its own work.
+ITS_OWN: list[tuple[str, dict[str, Any]]] = [
+    *(("automation_log", {"automation_name": "kite", "message": f"Step {number}", "level": 6}) for number in range(3)),
+    *(("package", {"name": f"Pack {number}", "point": "bot", "uri": f"pack_{number}"}) for number in range(9)),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def nora(nora: Api, server: Server) -> Api:
+    """The administrator's client; there are records of every type that only the service makes."""
+    desk = Desk(server.data)
+    try:
+        for uri, values in ITS_OWN:
+            desk.own(uri, **values)
+    finally:
+        desk.close()
+    return nora
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,12 @@ from server.fields.base import Field
 from server.records.base import RecordType
 from server.records.registry import load
 from tests.api.minimal import MINIMAL, made, number
-from tests.service import Api
+from tests.service import Api, Reply
 
 REGISTRY = load()
 TYPES = [pytest.param(each, id=each.uri) for each in REGISTRY]
+CREATED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["create"]]
+CHANGED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["update"]]
 
 
 def key_of(record_type: RecordType, field: Field) -> str:
@@ -21,11 +23,11 @@ def key_of(record_type: RecordType, field: Field) -> str:
     return next((f"{each.prefix}_id" for each in record_type.nested if each.id_column == field.name and each.stub), "")
 
 
-def test_every_type_has_a_row_of_required_fields() -> None:
-    assert sorted(MINIMAL) == REGISTRY.uris()
+def test_every_type_that_can_be_created_has_a_row_of_required_fields() -> None:
+    assert sorted(MINIMAL) == [each.uri for each in REGISTRY if each.operations["create"]]
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CREATED)
 def test_what_is_created_with_required_fields_only_is_read_and_found(record_type: RecordType, api: Api) -> None:
     uri = record_type.uri
     made = api.create(uri, **MINIMAL[uri](api)).ok()
@@ -37,14 +39,19 @@ def test_what_is_created_with_required_fields_only_is_read_and_found(record_type
     for path in (uri, record_type.context, record_type.label_names[1].lower(), *record_type.aliases):
         again = api.record(path, id).ok()
         assert again.json == {key: value for key, value in made.json.items() if key not in once}, path
-    assert api.search(uri, f"id:{id}").ok()["results"] == [
-        {key: value for key, value in again.json.items() if not key.startswith("__") or key.count("_") > 4}
-    ]
+    if record_type.operations["search"]:
+        assert api.search(uri, f"id:{id}").ok()["results"] == [
+            {key: value for key, value in again.json.items() if not key.startswith("__") or key.count("_") > 4}
+        ]
 
 
 @pytest.mark.parametrize("record_type", TYPES)
 def test_ids_numbers_and_times_are_json_numbers(record_type: RecordType, api: Api) -> None:
-    record = api.record(record_type.uri, made(api, record_type.uri)).ok().json
+    id = made(api, record_type.uri)
+    if record_type.operations["retrieve"]:
+        record = api.record(record_type.uri, id).ok().json
+    else:
+        record = api.search(record_type.uri, f"id:{id}").ok()["results"][0]
     kinds = {key["key"]: key["type"] for key in record_type.describe()["keys"]}
     for key, value in record.items():
         kind = kinds.get(key, "")
@@ -56,7 +63,7 @@ def test_ids_numbers_and_times_are_json_numbers(record_type: RecordType, api: Ap
             assert type(value) is bool, (key, value)
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CREATED)
 def test_a_required_field_must_be_there_and_not_empty(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     id = made(api, record_type.uri)
@@ -75,20 +82,26 @@ def test_a_required_field_must_be_there_and_not_empty(record_type: RecordType, a
             assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), (name, answer)
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+def sent_by_both(record_type: RecordType, api: Api, **fields: Any) -> list[Reply]:
+    """What create, where there is one, and update answer to fields beside those that are needed."""
+    uri = record_type.uri
+    answers = [api.update(uri, made(api, uri), **fields)]
+    if uri in MINIMAL:
+        answers.append(api.create(uri, **MINIMAL[uri](api) | fields))
+    return answers
+
+
+@pytest.mark.parametrize("record_type", CHANGED)
 def test_an_unknown_field_names_the_nearest_one(record_type: RecordType, api: Api) -> None:
     known = next(name for name, field in record_type.fields.items() if not field.immutable and len(name) > 2)
     wrong = known[:-1] + "x"
-    for answer in (
-        api.create(record_type.uri, **MINIMAL[record_type.uri](api) | {wrong: "1"}),
-        api.update(record_type.uri, made(api, record_type.uri), **{wrong: "1"}),
-    ):
+    for answer in sent_by_both(record_type, api, **{wrong: "1"}):
         assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID")
         assert f"'{wrong}' is not a field of {record_type.uri}; did you mean '" in answer["message"]
         assert answer["errors"][0]["field"] == wrong
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CREATED)
 def test_names_that_are_no_fields_are_refused(record_type: RecordType, api: Api) -> None:
     fields = MINIMAL[record_type.uri](api)
     for name in ("_context", "_type", "__class__", "blob_id", "table", "custom_<id>", "custom_999999", ""):
@@ -96,20 +109,16 @@ def test_names_that_are_no_fields_are_refused(record_type: RecordType, api: Api)
         assert answer.status == 422, (name, answer)
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CHANGED)
 def test_what_the_service_keeps_cannot_be_sent(record_type: RecordType, api: Api) -> None:
-    id = made(api, record_type.uri)
     kept = ["id", *(name for name, field in record_type.fields.items() if field.immutable)]
     for name in kept:
-        for answer in (
-            api.create(record_type.uri, **MINIMAL[record_type.uri](api) | {name: "1"}),
-            api.update(record_type.uri, id, **{name: "1"}),
-        ):
+        for answer in sent_by_both(record_type, api, **{name: "1"}):
             assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_INVALID"), name
             assert answer["errors"][0]["field"] == name
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CHANGED)
 def test_an_update_without_fields_answers_the_record(record_type: RecordType, api: Api) -> None:
     id = made(api, record_type.uri)
     before, after = api.record(record_type.uri, id).ok().json, api.update(record_type.uri, id).ok().json
@@ -124,23 +133,25 @@ def test_a_unique_value_that_is_taken_is_a_conflict(api: Api) -> None:
         for name, field in record_type.fields.items():
             if not field.unique:
                 continue
-            value = TAKEN[record_type.uri, name](api)
+            if not record_type.operations["create"]:
+                continue
+            known = TAKEN.get((record_type.uri, name), lambda api, name=name: {name: f"taken{number():015}"})
+            value = known(api)
             first = api.create(record_type.uri, **MINIMAL[record_type.uri](api) | value).ok()["id"]
             second = api.create(record_type.uri, **MINIMAL[record_type.uri](api) | value)
             assert (second.status, second["__error"]) == (409, "ERROR_CONFLICT"), (record_type.uri, name, second)
             other = made(api, record_type.uri)
-            shouted = {key: each.upper() if isinstance(each, str) else each for key, each in value.items()}
+            is_word = not getattr(field, "exact", False)  # of a secret each letter counts as it is
+            shouted = {key: each.upper() if isinstance(each, str) and is_word else each for key, each in value.items()}
             assert api.update(record_type.uri, other, **shouted).status == 409, (record_type.uri, name)
             api.update(record_type.uri, first, **value).ok()
 
 
+# What tells the unique values of a type that are no plain word.
 TAKEN: dict[tuple[str, str], Any] = {
     ("address", "email"): lambda api: {"email": f"taken{number()}@kite.example"},
     ("contact", "email_id"): lambda api: {"email_id": made(api, "address")},
-    ("custom_field", "uri"): lambda api: {"uri": f"taken_{number()}"},
-    ("oauth_app", "client_id"): lambda api: {"client_id": f"taken-{number()}"},
     ("ticket", "mask"): lambda api: {"mask": f"TAK-{number():05}-EN"},
-    ("worker", "at_mention_name"): lambda api: {"at_mention_name": f"taken{number()}"},
     ("worker", "email_id"): lambda api: {"email": f"taken{number()}@desk.example"},
 }
 
@@ -152,9 +163,9 @@ def test_a_deleted_record_is_gone(record_type: RecordType, api: Api) -> None:
     if uri == "bucket":
         made(api, uri)
     answer = api.remove(uri, id)
-    if uri == "address":
+    if not record_type.operations["delete"]:
         assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
-        api.record(uri, id).ok()
+        assert api.found(uri, f"id:{id}") == [id]
         return
     assert sorted(answer.ok().json) == ["__build", "__status", "__version"]
     if uri == "ticket":
@@ -162,7 +173,7 @@ def test_a_deleted_record_is_gone(record_type: RecordType, api: Api) -> None:
         return
     for again in (api.record(uri, id), api.remove(uri, id), api.update(uri, id)):
         assert (again.status, again["__error"]) == (404, "ERROR_NOT_FOUND")
-    assert api.found(uri, f"id:{id}") == []
+    assert not record_type.operations["search"] or api.found(uri, f"id:{id}") == []
 
 
 def test_what_the_service_needs_cannot_be_deleted(api: Api) -> None:
@@ -193,15 +204,14 @@ def test_tickets_of_a_deleted_group_come_to_the_default_group(api: Api) -> None:
     assert api.record("ticket", ticket).ok()["group_id"] == api.found("group", "default:yes")[0]
 
 
-@pytest.mark.parametrize("record_type", TYPES)
+@pytest.mark.parametrize("record_type", CHANGED)
 def test_meta_has_labels_and_kinds_of_the_keys_two_levels_deep(record_type: RecordType, api: Api) -> None:
     id = made(api, record_type.uri)
     path = f"/rest/records/{record_type.uri}"
+    searches = [api.get(f"{path}/search.json", q=f"id:{id}", show_meta=1)] if record_type.operations["search"] else []
     for answer in (
-        api.get(f"{path}/{id}.json", show_meta=1),
-        api.put(f"{path}/{id}.json", show_meta=1),
-        api.get(f"{path}/search.json", q=f"id:{id}", show_meta=1),
-    ):
+        api.get(f"{path}/{id}.json", show_meta=1), api.put(f"{path}/{id}.json", show_meta=1), *searches,
+    ):  # fmt: skip
         meta = answer.ok()["_meta"]
         assert sorted(meta) == ["labels", "types"] and sorted(meta["labels"]) == sorted(meta["types"])
         plain = {key["key"] for key in record_type.describe()["keys"] if key["type"] != "record"}
