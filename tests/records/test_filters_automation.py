@@ -21,11 +21,6 @@ VALUES = {
 VARIABLES = {"var_city": {"key": "var_city", "label": "City", "type": "S", "is_private": "0", "params": {}}}
 
 
-def by_service(desk: Desk, uri: str, /, **values) -> int:
-    """Records that only the service itself makes."""
-    return desk.store.write(lambda tx: Writer(desk.context(), tx).create(uri, values))
-
-
 def populate(desk: Desk) -> dict[str, int]:
     """At least one record of each type, everything filled in that others could look at."""
     ids = desk.people()
@@ -61,16 +56,16 @@ def populate(desk: Desk) -> dict[str, int]:
         "connected_account", name="Our stock", uri="our.stock", service_id=made["connected_service"],
         params={"token": "canary"}, owner__context="bot", owner_id=made["bot"],
     )["id"]  # fmt: skip
-    made["package"] = by_service(
-        desk, "package", name="Pumps", uri="Pump_set", point="automation", description="All about pumps"
+    made["package"] = desk.own(
+        "package", name="Pumps", uri="Pump_set", point="automation", description="All about pumps"
     )
     desk.create(
         "comment", comment="A pump leaks", target__context="automation", target_id=made["automation"],
         author__context="worker", author_id=ids["nora"],
     )
     for level, message in ((3, "no pump"), (7, "pump found")):
-        made["automation_log"] = by_service(
-            desk, "automation_log", automation_name="pump.answer", automation_node="start:log", level=level,
+        made["automation_log"] = desk.own(
+            "automation_log", automation_name="pump.answer", automation_node="start:log", level=level,
             message=message,
         )
     return made
