@@ -1,0 +1,137 @@
+"""What the annotations of a key make of its value: `limit@int: 5` is the number 5.
+
+Every function takes any value and answers one; none raises, since what cannot be read has a value of its own."""
+
+import base64
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+MAX_NUMBER, MIN_NUMBER = 2**63 - 1, -(2**63)
+MAX_DIGITS = 400  # of a number as text: what is longer is cut to its first digits
+TRIMMED = " \t\n\r\0\x0b"
+FALSE_WORDS = frozenset(("", "0", "false", "no", "n", "off"))
+_NUMBER = re.compile(r"[ \t\n\r\0\x0b\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?)")
+_ZEROS = re.compile(r"[+-]?0+(\.0*)?\Z")
+_ALPHABET = re.compile(r"[^A-Za-z0-9+/]")
+
+
+def trim(value: Any) -> Any:
+    return value.strip(TRIMMED) if isinstance(value, str) else value
+
+
+def as_bool(value: Any) -> bool:
+    if isinstance(value, str):
+        word = value.strip(TRIMMED).lower()
+        return word not in FALSE_WORDS and not _ZEROS.match(word)
+    return bool(value)
+
+
+def as_bit(value: Any) -> int:
+    return int(as_bool(value))
+
+
+def as_int(value: Any) -> int:
+    """The whole number that a text begins with, 0 for none; within 64 bits."""
+    number = _number(value)
+    if isinstance(number, float):
+        if math.isnan(number):
+            return 0
+        number = MAX_NUMBER if number >= MAX_NUMBER else MIN_NUMBER if number <= MIN_NUMBER else int(number)
+    return max(MIN_NUMBER, min(MAX_NUMBER, number))
+
+
+def as_float(value: Any) -> float:
+    return float(_number(value))
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (list, dict)):
+        return int(bool(value))
+    match = _NUMBER.match(value[: MAX_DIGITS * 2]) if isinstance(value, str) else None
+    if match is None:
+        return 0
+    text = match[1]
+    if text.lstrip("+-").isdigit():
+        return int(text[:MAX_DIGITS])
+    return float(text)
+
+
+def as_csv(value: Any) -> Any:
+    """The parts between commas. Empty ones are gone, and the others keep their numbers."""
+    if not isinstance(value, str):
+        return []
+    return numbered(part.strip() for part in value.rstrip(", \t\n\r").split(","))
+
+
+def as_list(value: Any) -> Any:
+    """The lines. Blank ones are gone, and the others keep their numbers."""
+    if isinstance(value, (list, dict)):
+        return ["Array"] if value else []
+    return numbered(line.strip() for line in str("" if value is None else value).split("\n"))
+
+
+def numbered(parts: Any) -> Any:
+    """A list of the parts that are not empty, or a map by number where numbers are left out."""
+    kept = {str(place): part for place, part in enumerate(parts) if part}
+    return listed(kept) if kept else []
+
+
+def listed(found: dict[str, Any]) -> Any:
+    """A map whose keys are 0, 1, 2... in this order is a list."""
+    if found and all(key == str(place) for place, key in enumerate(found)):
+        return list(found.values())
+    return found
+
+
+def as_json(value: Any) -> Any:
+    """What a JSON text says, null for one that cannot be read."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return json.loads(value, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def as_bytes(value: Any) -> str:
+    """What base64 stands for. Bytes that are no UTF-8 are kept as lone surrogates, to be written again as they were."""
+    if not isinstance(value, str):
+        return ""
+    letters = _ALPHABET.sub("", value)
+    letters = letters[: len(letters) - (len(letters) % 4 == 1)]
+    return base64.b64decode(letters + "=" * (-len(letters) % 4)).decode("utf-8", "surrogateescape")
+
+
+def as_date(read: Callable[[str], int | None], value: Any) -> Any:
+    """Unix seconds of a time in words, false for none. Plain digits are none: `@86400` is a number of seconds."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or text.isdigit():
+        return False
+    found = read(text)
+    return False if found is None else found
+
+
+SIMPLE: dict[str, Callable[[Any], Any]] = {
+    "text": lambda value: value,
+    "trim": trim,
+    "bool": as_bool,
+    "bit": as_bit,
+    "int": as_int,
+    "float": as_float,
+    "csv": as_csv,
+    "list": as_list,
+    "json": as_json,
+    "base64": as_bytes,
+}
+KNOWN = frozenset((*SIMPLE, "date", "kata", "key", "ref", "raw", "optional"))

@@ -1,0 +1,178 @@
+"""A KATA tree becomes values: templates rendered, annotations applied.
+
+Two ways. Generic: event bindings, policies, inputs, toolbars, `kata.parse`. Parameters: those of an automation's
+commands, where a mistake is a false value and a note in the log, and the run goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from server import clock, times
+from server.errors import HelpdeskError, KataSyntax, TemplateFailed, nearest
+from server.kata import annotations as notes
+from server.kata import parser
+from server.kata.parser import Tree
+
+Log = Callable[[str, str], None]
+
+
+def _read_date(text: str) -> int | None:
+    try:
+        return times.instant(text, clock.now(), times.zone("UTC"))
+    except HelpdeskError:
+        return None
+
+
+@dataclass
+class Given:
+    """What a tree is evaluated with.
+
+    values: the dictionary that `key` looks in, None for none. render: turns a template into text, may raise
+    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and a message."""
+
+    values: dict[str, Any] | None = None
+    render: Callable[[str], str] | None = None
+    read_date: Callable[[str], int | None] = _read_date
+    log: Log = lambda path, message: None
+
+
+class Generic:
+    """strict: whether a template that fails ends all, else its value is null and the failure is logged."""
+
+    def __init__(self, given: Given, strict: bool = True) -> None:
+        self.given = given
+        self.strict = strict
+
+    def value(self, tree: Tree) -> Any:
+        """The values of a whole document. Raises KataSyntax with `code` and `path`."""
+        found = self.map(tree, "")
+        if isinstance(found, dict) and found and all(key.isdigit() for key in found):
+            return list(found.values())
+        return found
+
+    def map(self, tree: Tree, path: str) -> Any:
+        found: dict[str, Any] = {}
+        for key, value in tree.items():
+            name = parser.plain(key)
+            here = f"{path}:{name}" if path else name
+            result = self.leaf(key, value, here) if isinstance(value, str) else self._below(key, value, here)
+            if result is not None:
+                found[result[0]] = result[1]
+        return notes.listed(found)
+
+    def _below(self, key: str, tree: Tree, path: str) -> tuple[str, Any]:
+        name = parser.plain(key)
+        return name, (tree if "raw" in parser.annotations(key) else self.map(tree, path))
+
+    def leaf(self, key: str, text: str, path: str) -> tuple[str, Any] | None:
+        """Name and value of one key that holds text; None to leave it out."""
+        name, listed = parser.plain(key), parser.annotations(key)
+        if "raw" in listed:
+            before = listed[: listed.index("raw")] if self.given.values is None else ()
+            kept = [each for each in listed if each != "raw"]
+            return parser.joined(name, kept), self._annotated(text, before, path)
+        try:
+            rendered: Any = text if self.given.render is None else self.given.render(text)
+        except TemplateFailed as error:
+            return name, self.failed(error, path)
+        return self.finished(name, self._annotated(rendered, listed, path), listed)
+
+    def _annotated(self, value: Any, listed: tuple[str, ...], path: str) -> Any:
+        for each in listed:
+            value = self.applied(each, value, path)
+        return value
+
+    def applied(self, annotation: str, value: Any, path: str) -> Any:
+        """The value after one annotation."""
+        simple = notes.SIMPLE.get(annotation)
+        if simple is not None:
+            return simple(value)
+        if annotation == "date":
+            return notes.as_date(self.given.read_date, value)
+        if annotation == "kata":
+            return _parsed(value)
+        if annotation == "key":
+            return self._looked_up(value)
+        if annotation in notes.KNOWN:
+            return value
+        return self.unknown(annotation, value, path)
+
+    def _looked_up(self, value: Any) -> Any:
+        if self.given.values is None or not isinstance(value, str):
+            return value if self.given.values is None else None
+        return self.entry(self.given.values, value)
+
+    # -- what the two ways do differently ---------------------------------------------------------------------------
+
+    def entry(self, values: dict[str, Any], path: str) -> Any:
+        """The entry of the dictionary that `key` names."""
+        found: Any = values
+        for part in path.split("."):
+            found = _child(found, part)
+        return found
+
+    def failed(self, error: TemplateFailed, path: str) -> Any:
+        """The value in the place of a template that failed."""
+        if self.strict:
+            raise KataSyntax(f"[{path}] {error.message}", code="TEMPLATE_ERROR", path=path, **_line(error)) from error
+        self.given.log(path, error.message)
+        return None
+
+    def unknown(self, annotation: str, value: Any, path: str) -> Any:
+        """The value after an annotation that there is not."""
+        raise KataSyntax(
+            f"[{path}] '@{annotation[:50]}' is not an annotation{nearest(annotation, notes.KNOWN)}",
+            code="UNKNOWN_ANNOTATION", path=path,
+        )  # fmt: skip
+
+    def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
+        """Name and value as they are kept; None to leave the key out."""
+        return name, value
+
+
+class Parameters(Generic):
+    """The parameters of an automation's commands."""
+
+    def entry(self, values: dict[str, Any], path: str) -> Any:
+        found: Any = values
+        for part in path.split(":"):
+            if found is not None and not isinstance(found, (dict, list)):
+                return found  # what lies behind a plain value is that value
+            found = _child(found, part)
+        return found
+
+    def failed(self, error: TemplateFailed, path: str) -> Any:
+        self.given.log(path, error.message)
+        return False
+
+    def unknown(self, annotation: str, value: Any, path: str) -> Any:
+        return value
+
+    def applied(self, annotation: str, value: Any, path: str) -> Any:
+        if annotation in ("int", "float") and isinstance(value, str) and "E+" in value:
+            return value
+        return super().applied(annotation, value, path)
+
+    def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
+        return None if "optional" in listed and value in (None, "") and value is not False else (name, value)
+
+
+def _child(found: Any, part: str) -> Any:
+    if isinstance(found, dict):
+        return found.get(part)
+    if isinstance(found, list) and part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(found):
+        return found[int(part)]
+    return None
+
+
+def _parsed(value: Any) -> Any:
+    if not isinstance(value, str):
+        return False
+    try:
+        return parser.parse(value).tree
+    except KataSyntax:
+        return False
+
+
+def _line(error: TemplateFailed) -> dict[str, object]:
+    return {"line": error.details["line"]} if "line" in error.details else {}

@@ -1,0 +1,97 @@
+"""Definitions of a KATA document (`&name:` at its top) put in the place of their uses (`key@ref: name`)."""
+
+from typing import TYPE_CHECKING
+
+from server.errors import KataSyntax
+
+if TYPE_CHECKING:
+    from server.kata.parser import Document, Tree
+
+MAX_EXPANDED = 100_000  # keys that uses may add to a document: definitions of definitions grow fast
+MAX_NESTED = 100  # uses inside uses, and the maps around them
+
+
+def resolve(document: "Document") -> None:
+    """Replace every use by what it names, and take the definitions away. A use of nothing keeps its text, without its
+    annotations. Raises KataSyntax for definitions that need themselves, and for too many keys."""
+    definitions = {key: value for key, value in document.tree.items() if key.startswith("&")}
+    tree = {key: value for key, value in document.tree.items() if not key.startswith("&")}
+    resolver = _Resolver(definitions, document.lines)
+    lines: dict[str, int] = {}
+    document.tree = resolver.map(tree, "", "", lines, ())
+    document.lines = lines
+
+
+class _Resolver:
+    def __init__(self, definitions: "Tree", lines: dict[str, int]) -> None:
+        self._definitions = {key[1:].partition("@")[0]: (key, value) for key, value in definitions.items()}
+        self._lines = lines
+        self._expanded = 0
+
+    def map(self, tree: "Tree", source: str, path: str, lines: dict[str, int], using: tuple[str, ...]) -> "Tree":
+        """The map without uses. source: where its keys stand in the document; path: where they are now.
+        using: the definitions that are being put in."""
+        found: Tree = {}
+        for key, value in tree.items():
+            name, _, listed = key.partition("@")
+            own = f"{source}:{name}" if source else name
+            here = f"{path}:{name}" if path else name
+            lines[here] = self._lines[own]
+            if using:
+                self._count(own)
+            given = listed.split(",") if listed else []
+            if isinstance(value, str) and "ref" in given:
+                key, value = self._used(name, given, value, own, here, lines, using)
+                found[key] = value
+            else:
+                found[key] = value if isinstance(value, str) else self.map(value, own, here, lines, using)
+        return found
+
+    def _used(
+        self, name: str, given: list[str], text: str, own: str, here: str, lines: dict[str, int], using: tuple[str, ...]
+    ) -> "tuple[str, str | Tree]":
+        target = text.strip()
+        known = self._find(target)
+        if known is None:
+            return name, text
+        source, annotations, value = known
+        if target in using:
+            raise self._error("CYCLE", own, f"'{target[:80]}' is defined by itself")
+        if len(using) >= MAX_NESTED:
+            raise self._error("TOO_DEEP", own, f"at most {MAX_NESTED} definitions inside each other")
+        place = given.index("ref")
+        given = [*given[:place], *annotations, *(each for each in given[place + 1 :] if each != "ref")]
+        lines[here] = self._lines[source]
+        within = (*using, target)
+        if isinstance(value, str) and "ref" in annotations:
+            return self._used(name, given, value, source, here, lines, within)
+        if not isinstance(value, str):
+            value = self.map(value, source, here, lines, within)
+        return (f"{name}@{','.join(given)}" if given else name), value
+
+    def _find(self, target: str) -> "tuple[str, list[str], str | Tree] | None":
+        """Path in the document, annotations and value of what `a:b:c` names among the definitions."""
+        first, *rest = target.split(":")
+        known = self._definitions.get(first)
+        if known is None:
+            return None
+        key, value = known
+        path = key.partition("@")[0]
+        for part in rest:
+            if isinstance(value, str):
+                return None
+            key = next((each for each in value if each.partition("@")[0] == part), "")
+            if not key:
+                return None
+            value, path = value[key], f"{path}:{part}"
+        listed = key.partition("@")[2]
+        return path, listed.split(",") if listed else [], value
+
+    def _count(self, own: str) -> None:
+        self._expanded += 1
+        if self._expanded > MAX_EXPANDED:
+            raise self._error("TOO_LARGE", own, f"the definitions make more than {MAX_EXPANDED:,} keys")
+
+    def _error(self, code: str, own: str, reason: str) -> KataSyntax:
+        line = self._lines[own] + 1
+        return KataSyntax(f"{reason} (line {line})", code=code, line=line)

@@ -1,0 +1,141 @@
+"""Checks the values of a KATA document against a schema: which keys, of which types, how often."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from server.errors import nearest
+
+MAX_PROBLEMS = 100  # of one document; a mistake near the top makes one of every key below
+
+
+@dataclass(frozen=True)
+class Problem:
+    """path: the keys from the top, joined by colons; "" for the document itself."""
+
+    path: str
+    message: str
+
+
+def check(values: Any, schema: dict[str, Any], *, scalars: bool = True) -> list[Problem]:
+    """What is wrong with values, [] when nothing. schema: the map under `schema:`, or a whole schema document with
+    `schema` and `definitions`. scalars: whether plain values are compared with their types; without a dictionary a text
+    may become anything."""
+    definitions = schema.get("definitions") or {}
+    rules = schema.get("schema") if "schema" in schema else schema
+    checker = _Checker(definitions if isinstance(definitions, dict) else {}, scalars)
+    checker.map(values if isinstance(values, dict) else {}, rules or {}, "")
+    return checker.found[:MAX_PROBLEMS]
+
+
+class _Checker:
+    def __init__(self, definitions: dict[str, Any], scalars: bool) -> None:
+        self._definitions = definitions
+        self._scalars = scalars
+        self.found: list[Problem] = []
+
+    def map(self, values: dict[str, Any], rules: dict[str, Any], path: str) -> None:
+        attributes = rules.get("attributes") or {}
+        patterns = rules.get("attributePatterns") or {}
+        seen: set[str] = set()
+        for key, value in values.items():
+            if len(self.found) >= MAX_PROBLEMS:
+                return
+            here = f"{path}:{key}" if path else key
+            kind, slash, _ = key.partition("/")
+            rule = attributes.get(kind, attributes.get(key))
+            if rule is None:
+                rule = self._pattern(key, patterns)
+            elif slash and not rule.get("multiple") and key not in attributes:
+                self._add(here, f"'{kind}' takes no name")
+            elif kind in seen and not rule.get("multiple"):
+                self._add(here, f"'{kind}' stands here twice")
+            seen.add(kind)
+            if rule is None:
+                self._add(here, f"'{key[:80]}' is not known here{nearest(kind, attributes)}")
+            else:
+                self._value(value, self._referred(rule), here)
+        for name, rule in attributes.items():
+            if isinstance(rule, dict) and "required" in rule and name not in seen:
+                self._add(path, f"'{name}' is required")
+
+    def _pattern(self, key: str, patterns: dict[str, Any]) -> Any:
+        for pattern in patterns.values():
+            text = str(pattern.get("match", ""))
+            if text.startswith("/"):
+                if _matches(text, key):
+                    return pattern.get("attributes") or {}
+            elif re.fullmatch(".*".join(map(re.escape, text.split("*"))), key, re.IGNORECASE):
+                return pattern.get("attributes") or {}
+        return None
+
+    def _referred(self, rule: Any) -> dict[str, Any]:
+        if isinstance(rule, dict) and rule.get("ref"):
+            return {**(self._definitions.get(str(rule["ref"])) or {}), **rule}
+        return rule if isinstance(rule, dict) else {}
+
+    def _value(self, value: Any, rule: dict[str, Any], path: str) -> None:
+        types = rule.get("types")
+        if not isinstance(types, dict) or not types:
+            self._add(path, "the schema names no type for it")
+            return
+        for name, below in types.items():
+            if self._is(name, value):
+                if name == "object" and isinstance(value, dict) and value:
+                    self.map(value, below if isinstance(below, dict) else {}, path)
+                return
+        self._add(path, f"must be {' or '.join(types)}, this is {_kind(value)}")
+
+    def _is(self, name: str, value: Any) -> bool:
+        if name == "any":
+            return True
+        if name == "object":
+            return isinstance(value, dict) or value == []
+        if name == "list":
+            return isinstance(value, (dict, list))
+        if isinstance(value, (dict, list)):
+            return False
+        if not self._scalars:
+            return True
+        if name == "string":
+            return value is None or isinstance(value, str)
+        if name == "bool":
+            return isinstance(value, bool)
+        if name == "bit":
+            return value is None or value in (0, 1)
+        if name == "number":
+            return (isinstance(value, (int, float)) and not isinstance(value, bool)) or _is_number(value)
+        return False
+
+    def _add(self, path: str, message: str) -> None:
+        self.found.append(Problem(path, message))
+
+
+def _matches(text: str, key: str) -> bool:
+    """A pattern between slashes. Users write those, so RE2 reads them."""
+    import re2
+
+    pattern, _, flags = text[1:].rpartition("/")
+    options = re2.Options()
+    options.case_sensitive = "i" not in flags
+    options.log_errors = False
+    try:
+        return bool(re2.search(pattern, key, options))
+    except re2.error:
+        return False
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "list"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "null" if value is None else "string"
