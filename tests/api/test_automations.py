@@ -90,7 +90,8 @@ def test_entries_are_searched(logged: Api, q: str, expected: list[int]) -> None:
 @pytest.mark.parametrize(
     "q",
     [
-        "colour:red", "step", "level:loud", "level:e", "level:", "id:x", "automation:(level:debug)", "automation:(nod:x)",
+        "colour:red", "step", "level:loud", "level:e", "level:", "id:x", "automation:(level:debug)",
+        "automation:(nod:x)",
     ],
 )  # fmt: skip
 def test_what_is_no_search_is_told_with_its_place(logged: Api, q: str) -> None:
