@@ -29,7 +29,7 @@ from server.records.calendars.worker_filter import AvailabilityFilter
 from server.records.shared import maps, owners, rosters
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
-from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
+from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
 from server.search.ast import Bare, Subquery, Term
 from server.search.conditions import Condition, equals
 from server.search.filters.choice import ChoiceFilter
@@ -39,7 +39,7 @@ from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
 from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import TextFilter
-from server.search.filters.ways import Behind, Own, Through
+from server.search.filters.ways import Behind, Through
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -59,7 +59,7 @@ WORKER_LOGIN = Table(
 # Where a worker's id stands in other records, and becomes 0 when the worker is removed.
 REFERENCES = (
     ("address", "worker_id"), ("ticket", "owner_id"), ("task", "owner_id"), ("message", "worker_id"),
-    ("draft", "worker_id"),
+    ("draft", "worker_id"), ("time_entry", "worker_id"),
 )  # fmt: skip
 
 
@@ -229,7 +229,10 @@ class Worker(RecordType):
         TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
         TextFilter("title", "Job title.", "title", "partial"),
         DateFilter("updated", "Last change.", "updated"),
-        DeepFilter("using.workspace", "Is on a matching workspace page now.", "workspace_page", Own()),
+        DeepFilter(
+            "using.workspace", "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",
+            "workspace_page", Through("workspace_visit", "worker_id", "page_id"),
+        ),
     )
     subtotals = Subtotals(
         search=(
@@ -302,6 +305,9 @@ class Worker(RecordType):
             (id,),
         )
         tx.delete(WORKER_LOGIN, worker_id=id)
+        tx.delete(SNIPPET_USE, worker_id=id)
+        for reminder in tx.find(self.registry.type("reminder").table, worker_id=id):
+            writing.delete("reminder", reminder[0])
         rosters.forget_worker(writing, id)
         owners.forget(tx, self.registry, self.context, id)
 

@@ -1,0 +1,113 @@
+"""Reminders: whose they are, and that each is told once when its time has come."""
+
+from typing import Any
+
+import pytest
+
+from server.desk.reminders import remind_due
+from server.errors import Forbidden, Invalid, Required
+from tests.records.desk import NOW, Desk
+
+LATER = NOW + 3600
+
+
+@pytest.fixture
+def granted(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
+    """Everybody has every privilege."""
+    desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
+    return ids
+
+
+def reminder(desk: Desk, worker: int, **fields: Any) -> int:
+    values = {"name": "Oil the pump", "remind_at": LATER, "worker_id": worker}
+    return int(desk.create("reminder", **values | fields)["id"])
+
+
+def told(desk: Desk, worker: int) -> list[str]:
+    """What the worker's notifications say."""
+    return [desk.record("notification", id)["message"] for id in desk.found("notification", f"worker.id:{worker}")]
+
+
+def test_a_reminder_is_told_when_it_is_due_and_closed(desk, ids):
+    id = reminder(desk, ids["milo"])
+    assert remind_due(desk.service, LATER - 1) == LATER
+    assert told(desk, ids["milo"]) == []
+    assert remind_due(desk.service, LATER) is None
+    assert told(desk, ids["milo"]) == ["Oil the pump"]
+    shown = desk.record("reminder", id)
+    assert (shown["is_closed"], shown["updated_at"]) == (1, LATER)
+    (notification,) = desk.found("notification", "")
+    row = desk.record("notification", notification)
+    assert (row["target__context"], row["target_id"], row["is_read"]) == ("svc.contexts.reminder", id, 0)
+    assert row["url"] == f"https://desk.example/profiles/reminder/{id}"
+
+
+def test_it_is_told_once_also_long_after_its_time(desk, ids):
+    reminder(desk, ids["milo"])
+    for now in (LATER + 9 * 86400, LATER + 9 * 86400, LATER + 10 * 86400):
+        remind_due(desk.service, now)
+    assert told(desk, ids["milo"]) == ["Oil the pump"]
+
+
+def test_one_that_is_closed_or_gone_is_not_told_and_an_opened_one_is_told_again(desk, ids):
+    closed = reminder(desk, ids["milo"], is_closed=1)
+    desk.delete("reminder", reminder(desk, ids["milo"]))
+    assert remind_due(desk.service, LATER) is None
+    assert told(desk, ids["milo"]) == []
+    desk.update("reminder", closed, is_closed=0, remind_at=LATER + 60)
+    assert remind_due(desk.service, LATER) == LATER + 60
+    remind_due(desk.service, LATER + 60)
+    assert told(desk, ids["milo"]) == ["Oil the pump"]
+
+
+def test_more_than_one_batch_is_told_in_one_scan(desk, ids):
+    for place in range(105):
+        desk.own("reminder", name=f"Nr {place}", remind_at=NOW, worker_id=ids["milo"])
+    assert remind_due(desk.service, NOW) is None
+    assert sorted(told(desk, ids["milo"])) == sorted(f"Nr {place}" for place in range(105))
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"remind_at": "0"}, "remind_at"),
+        ({"remind_at": ""}, "remind_at"),
+        ({"remind_at": "blurb"}, "remind_at"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 256}, "name"),
+        ({"worker_id": 0}, "worker_id"),
+        ({"worker_id": 999}, "worker_id"),
+        ({"is_closed": "perhaps"}, "is_closed"),
+    ],
+)
+def test_bad_values_are_refused_by_name(desk, ids, fields, field):
+    with pytest.raises(Invalid, match=field):
+        reminder(desk, ids["milo"], **fields)
+
+
+def test_a_date_in_words_is_fine_and_one_is_needed(desk, ids):
+    assert desk.row("reminder", reminder(desk, ids["milo"], remind_at="+2 hours"))["remind_at"] == NOW + 7200
+    with pytest.raises(Required, match="remind_at"):
+        desk.create("reminder", name="Oil", worker_id=ids["milo"])
+
+
+def test_workers_remind_themselves_and_administrators_anybody(desk, granted):
+    milo, olga, nora = granted["milo"], granted["olga"], granted["nora"]
+    own = reminder(desk, milo, by=milo)
+    with pytest.raises(Forbidden):
+        reminder(desk, olga, by=milo)
+    with pytest.raises(Forbidden):
+        desk.update("reminder", own, by=milo, worker_id=olga)
+    with pytest.raises(Forbidden):
+        desk.update("reminder", own, by=olga, name="Mine")
+    with pytest.raises(Forbidden):
+        desk.delete("reminder", own, by=olga)
+    desk.update("reminder", own, by=nora, worker_id=olga)
+    assert desk.record("reminder", own, by=milo)["worker_id"] == olga
+    desk.delete("reminder", own, by=olga)
+
+
+def test_reminders_go_with_their_worker(desk, ids):
+    own, other = reminder(desk, ids["milo"]), reminder(desk, ids["olga"])
+    desk.delete("worker", ids["milo"])
+    assert desk.found("reminder", "") == [other] and own != other
