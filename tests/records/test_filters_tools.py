@@ -56,7 +56,9 @@ def populate(desk: Desk) -> dict[str, int]:
     made["saved_search"] = desk.create(
         "saved_search", name="Pump tickets", context="ticket", query="pump status:o", tag="pumps", **app
     )["id"]
-    made["snippet"] = desk.create("snippet", title="Pump greeting", content="Hi {{subject}}", context="ticket", **app)["id"]
+    made["snippet"] = desk.create(
+        "snippet", title="Pump greeting", content="Hi {{subject}}", context="ticket", **app
+    )["id"]
     made["other_snippet"] = desk.create(
         "snippet", title="Milo's", content="Hi", owner__context="worker", owner_id=ids["milo"]
     )["id"]
