@@ -24,6 +24,7 @@ from server import access, clock, desk, jobs, log
 from server.access import tokens
 from server.context import Service
 from server.desk import builtin_records, first_start, service_settings
+from server.desk.metrics import builtin as builtin_metrics
 from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs.scheduler import Scheduler, periodic
 from server.records import registry as record_types
@@ -136,6 +137,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     try:
         first_start.prepare(first_start.own_context(service))
         builtin_records.add_missing(first_start.own_context(service))
+        builtin_metrics.prepare(first_start.own_context(service))
     except BaseException:
         store.close()
         raise

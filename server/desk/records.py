@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 from server import times
 from server.access.rules import Rules
 from server.context import Context
+from server.desk import metrics
 from server.desk.dictionary import Dictionaries, paths
+from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.subtotals import subtotals
 from server.desk.writing import Writer
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
@@ -45,18 +47,23 @@ def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
 def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
     """The dictionary of one record. Raises NotFound, Forbidden, NotOffered. Source: Records, Retrieve."""
     record_type = _offering(ctx, uri, "retrieve")
-    return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand))
+    return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand, opens=True))
 
 
-def shown(ctx: Context, tx: Transaction, record_type: RecordType, id: int, expand: str = "") -> dict[str, Any]:
-    """As retrieve, inside a snapshot or a write."""
+def shown(
+    ctx: Context, tx: Transaction, record_type: RecordType, id: int, expand: str = "", *, opens: bool = False
+) -> dict[str, Any]:
+    """As retrieve, inside a snapshot or a write. opens: whether the caller came for this record."""
     row = tx.get(record_type.table, id)
     if row is None:
         raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
     dictionaries = Dictionaries(ctx, tx)
     if not dictionaries.rules.may_read(tx, record_type, id):
         raise Forbidden(f"you may not read {record_type.uri} {id}")
-    return dictionaries.show(record_type, [record_type.record(row)], paths(expand))[0]
+    record = record_type.record(row)
+    if opens:
+        record_type.opened(record, dictionaries)
+    return dictionaries.show(record_type, [record], paths(expand))[0]
 
 
 def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
@@ -151,7 +158,10 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
             answer["subtotals"] = {name: subtotals(found, name) for name in asked.subtotals}
         return answer
 
-    return reading(ctx, read)
+    found = reading(ctx, read)
+    asked_by = {"record_type": record_type.uri, "worker_id": ctx.actor.worker_id}
+    metrics.record(ctx.service, RECORD_SEARCH, 1, asked_by, ctx.now)
+    return found
 
 
 def search_scope(ctx: Context, tx: Transaction, query: Query) -> Scope:

@@ -5,6 +5,8 @@ from typing import Any
 import peewee
 
 from server.context import Context
+from server.desk import metrics
+from server.desk.metrics.builtin import SNIPPET_USES
 from server.desk.outbox.content import Placeholders
 from server.desk.writing import Writer
 from server.errors import Invalid, NotFound, Required
@@ -26,6 +28,7 @@ def paste(ctx: Context, id: int, context_id: int = 0) -> str:
     for a snippet on a record type that there is none of. Source: Ours."""
     text = ctx.service.store.read(lambda tx: _filled(ctx, tx, id, context_id))
     ctx.service.store.write(lambda tx: _count(tx, id, ctx.actor.worker_id, ctx.now))
+    metrics.record(ctx.service, SNIPPET_USES, 1, {"snippet_id": id, "worker_id": ctx.actor.worker_id}, ctx.now)
     return text
 
 

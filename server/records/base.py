@@ -127,6 +127,9 @@ class RecordType:
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Same transaction: what pointed to the record."""
 
+    def opened(self, record: Record, shown: Shown) -> None:
+        """A caller was given this record alone; inside a read."""
+
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         """The texts for the full-text index `text`."""
         return {}

@@ -66,6 +66,15 @@ class Transaction:
         self.connection.execute(statement.sql, statement.bind(values))
         return self.connection.changes()
 
+    def run_many(self, key: Hashable, build: Callable[[], Any], values: Sequence[Sequence[Any]]) -> None:
+        """Run a statement that changes rows once for each of these values."""
+        if not values:
+            return
+        statement = self._cache.get(key, build)
+        self.statements += 1
+        self._require_open()
+        self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
+
     def _require_open(self) -> None:
         """SQLite drops the whole transaction for want of room; what ran behind it would be committed by itself."""
         if not self.connection.in_transaction:
@@ -132,6 +141,16 @@ class Transaction:
                 {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
             ).on_conflict_replace(),
             tuple(values.values()),
+        )
+
+    def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """As put, for many rows with the values of these columns."""
+        self.run_many(
+            ("put", table.name, *names),
+            lambda: table.sql.insert(
+                {getattr(table.sql, name): slot(i) for i, name in enumerate(names)}
+            ).on_conflict_replace(),
+            rows,
         )
 
     def add(self, table: Table, values: dict[str, Any]) -> bool:

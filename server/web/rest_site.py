@@ -9,6 +9,7 @@ from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied, TooMany
+from server.records.shared.noted import noted
 from server.web.call import Answer, Call
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.routes import ENDPOINTS, Endpoint, Router
@@ -69,6 +70,7 @@ class RestSite(Site):
         now = clock.now()
         grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
         self._count(grant, request)
+        noted(self.service.store).saw(grant.actor.worker_id, now)
         below = _below(request.path)
         endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
         if not endpoints:

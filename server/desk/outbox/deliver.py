@@ -10,6 +10,8 @@ from typing import Any
 from server import clock, log, times
 from server.access.actor import Actor, system
 from server.context import Context, Service
+from server.desk.metrics import record
+from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
 from server.desk.outbox.content import ImageUrl, Placeholders, in_template
 from server.desk.outbox.sender import NO_TRANSPORT, Way, way_of
@@ -77,6 +79,7 @@ class Loaded:
     recipients: tuple[str, ...]
     envelope_from: str
     way: Way | None
+    sender_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Failure:
 def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
     """Try to send a draft that the caller has claimed; True when it left. A failure is noted and not raised."""
     ctx = service_context(service, now)
-    transport_id = 0
+    transport_id = sender_id = 0
     try:
         loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim))
         if loaded is None:
@@ -99,7 +102,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         if loaded.way is None:
             service.store.write(lambda tx: park(Writer(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
-        transport_id = loaded.way.transport_id
+        transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
         delivery = _send(service, loaded, loaded.way)
     except TransportFailed as error:
         failure = Failure(error.message, error.is_permanent, transport_id)
@@ -112,9 +115,12 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
     else:
         _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
         service.store.write(lambda tx: _sent(Writer(ctx, tx), draft_id, claim, delivery))
+        record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
     service.store.write(lambda tx: failed(Writer(ctx, tx), draft_id, claim, failure))
+    if transport_id:
+        record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
     return False
 
 
@@ -224,7 +230,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     # An automatic answer must not bounce into another one. Source: security, automatic mail.
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
-    return Loaded(outgoing, recipients, envelope_from, way)
+    return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
 def _send(service: Service, loaded: Loaded, way: Way) -> Delivery:

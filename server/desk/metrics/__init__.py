@@ -1,0 +1,18 @@
+"""What the service counts and measures about itself.
+
+    builtin.py   the metrics that are there from the start      gauges.py   what is measured from time to time
+    storing.py   samples into bins
+
+Samples are noted in memory (records/shared/noted.py) and written by desk/noted.py."""
+
+from collections.abc import Mapping
+
+from server.context import Service
+from server.records.shared.noted import noted
+
+
+def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
+    """Note a sample of a metric: cheap, and without the database. One of an unknown metric is dropped when written.
+
+    now: Unix seconds. Source: Data queries, metrics.timeseries."""
+    noted(service.store).sample(name, value, dimensions, now)

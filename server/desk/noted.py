@@ -1,0 +1,53 @@
+"""Writes what was noted in memory: samples of metrics, when workers were active, which workspace page they are on."""
+
+from typing import Any
+
+import peewee
+
+from server import log
+from server.context import Service
+from server.desk.metrics import storing
+from server.jobs.scheduler import periodic
+from server.records.shared.noted import Noted, noted
+from server.records.workspaces.visits import VISIT, VISIT_SECONDS
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+_log = log.get("metrics")
+
+
+@periodic("notes")
+def write_notes(service: Service, now: int) -> None:
+    """One write for everything since the last time; none when there is nothing to do."""
+    taken = noted(service.store).take()
+    if taken.dropped:
+        _log.warning("samples.dropped", count=taken.dropped)
+    if taken.samples or taken.active or taken.visits or service.store.read(lambda tx: _has_old(tx, now)):
+        service.store.write(lambda tx: _write(tx, taken, now))
+
+
+def _write(tx: Transaction, taken: Noted, now: int) -> None:
+    storing.store(tx, taken.samples)
+    storing.forget_old(tx, now)
+    _write_activity(tx, taken.active)
+    tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
+    tx.run(("visits that are over",), lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
+
+
+def _write_activity(tx: Transaction, active: dict[int, int]) -> None:
+    worker: Any = peewee.Table("worker", ("id", "last_activity_at"))
+    tx.run_many(
+        ("last activity",),
+        lambda: worker.update({worker.last_activity_at: slot(0)}).where(worker.id == slot(1)),
+        [(at, id) for id, at in active.items()],
+    )
+
+
+def _has_old(tx: Transaction, now: int) -> bool:
+    """Whether somebody was on a page and no longer is."""
+    visit = VISIT.sql
+    found = tx.value(
+        ("a visit that is over",), lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
+        (now - VISIT_SECONDS,),
+    )
+    return found is not None

@@ -1,0 +1,72 @@
+"""Metrics: what is counted or measured over time. Their samples are in metrics/, and read through data queries."""
+
+from typing import Any
+
+from server.errors import Invalid
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
+from server.records.metrics import dimensions
+from server.records.metrics.samples import METRIC_SAMPLE
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+COUNTER, GAUGE = "counter", "gauge"
+
+
+def load_dimensions(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`dimensions`: {name: {type, and its settings}}."""
+    return {record["id"]: {"dimensions": dimensions.parse(record["dimensions_kata"])} for record in records}
+
+
+class Metric(RecordType):
+    """Something that is counted (counter) or measured from time to time (gauge), by dimensions such as the worker.
+
+    Source: Data queries, metrics.timeseries; its fields are ours."""
+
+    uri, context = "metric", "svc.contexts.metric"
+    aliases = ("metrics",)
+    label_names = ("Metric", "Metrics")
+    tier = 3
+    lookup = "name"
+    features = frozenset(("custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "description": Text("What it measures."),
+        "dimensions_kata": Text(
+            f"Its dimensions, at most {dimensions.MAX_DIMENSIONS}, each as type/name: with settings below; the types "
+            f"are {', '.join(dimensions.TYPES)}.",
+            65536,
+        ),
+        "name": Text("Unique name; also the label.", 128, required=True, unique=True, pattern=r"[A-Za-z0-9._]*"),
+        "type": Text("counter or gauge; blank is a counter.", 128, allowed=(COUNTER, GAUGE)),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("name",), "the metric of a name"),)
+    tables = (METRIC_SAMPLE,)
+    expands = (Expand("dimensions", "map", "Its dimensions: {name: {type, settings}}.", load_dimensions),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        TextFilter("description", "What it measures.", "description", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Unique name.", "name", "partial"),
+        TextFilter("type", "counter or gauge.", "type", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "dimensions_kata" in change.new:
+            try:
+                dimensions.parse(change.new["dimensions_kata"])
+            except Invalid as error:
+                raise Invalid(f"dimensions_kata: {error.message}", field="dimensions_kata") from error
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(METRIC_SAMPLE, metric_id=record["id"])

@@ -1,0 +1,85 @@
+"""What is noted in memory and written some time later: samples of metrics, who was active, who opened which page.
+
+For what happens on hot paths and may be lost when the process ends. desk/noted.py writes it."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from server.store.database import Store
+
+MAX_SAMPLES = 20_000  # different ones between two writes; further ones are dropped and counted
+MAX_DIMENSIONS, MAX_VALUE_CHARS = 8, 128  # of one sample; longer values are cut
+BIN_SECONDS = 300
+
+Dimensions = tuple[tuple[str, str], ...]  # (name, value), sorted by name
+
+
+@dataclass(slots=True)
+class Totals:
+    """Samples taken together."""
+
+    count: int = 0
+    sum: float = 0.0
+    min: float = 0.0
+    max: float = 0.0
+
+    def add(self, other: "Totals") -> None:
+        """Take others in."""
+        if not other.count:
+            return
+        self.min = min(self.min, other.min) if self.count else other.min
+        self.max = max(self.max, other.max) if self.count else other.max
+        self.count += other.count
+        self.sum += other.sum
+
+
+Samples = dict[tuple[str, int, Dimensions], Totals]  # (metric, beginning of five minutes, dimensions)
+
+
+@dataclass
+class Noted:
+    """The notes of one service, since they were taken last."""
+
+    samples: Samples = field(default_factory=dict)
+    active: dict[int, int] = field(default_factory=dict)  # worker: the instant they were last active
+    visits: dict[int, tuple[int, int]] = field(default_factory=dict)  # worker: (page, instant)
+    dropped: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def sample(self, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
+        """A value of a metric at an instant. Dimensions beyond the limits are cut or left out."""
+        listed = sorted((str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items())
+        key = (name, now - now % BIN_SECONDS, tuple(listed[:MAX_DIMENSIONS]))
+        with self.lock:
+            totals = self.samples.get(key)
+            if totals is None:
+                if len(self.samples) >= MAX_SAMPLES:
+                    self.dropped += 1
+                    return
+                totals = self.samples[key] = Totals()
+            totals.add(Totals(1, value, value, value))
+
+    def saw(self, worker_id: int, now: int) -> None:
+        """A worker did something."""
+        self.active[worker_id] = now
+
+    def visit(self, worker_id: int, page_id: int, now: int) -> None:
+        """A worker opened a workspace page."""
+        self.visits[worker_id] = (page_id, now)
+
+    def take(self) -> "Noted":
+        """All notes, which are forgotten here."""
+        with self.lock:
+            taken = Noted(self.samples, self.active, self.visits, self.dropped)
+            self.samples, self.active, self.visits, self.dropped = {}, {}, {}, 0
+        return taken
+
+
+def noted(store: Store) -> Noted:
+    """The notes of the service with this store."""
+    found = store.shared.get("noted")
+    if found is None:
+        found = store.shared.setdefault("noted", Noted())
+    assert isinstance(found, Noted)
+    return found

@@ -1,0 +1,82 @@
+"""Workspace pages: pages of tabs that somebody put together for themself or for others."""
+
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import owners
+from server.records.shared.noted import noted
+from server.records.workspaces import contents
+from server.records.workspaces.visits import VISIT
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Index
+
+KINDS = {"core.workspace.page.workspace": "Workspace"}
+
+
+class WorkspacePage(RecordType):
+    """A page of tabs, owned by the service, a group, a role or a worker. Source: Records; its fields are ours."""
+
+    uri, context = "workspace_page", "svc.contexts.workspace.page"
+    aliases = ("workspace page", "workspace pages", "page", "pages", "workspace_pages")
+    label_names = ("Workspace Page", "Workspace Pages")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
+    )
+    fields = {
+        "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS)),
+        "extension_params": Structure("Settings of the kind."),
+        "name": Text("Name; also the label.", required=True),
+        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
+    tables = (VISIT,)
+    nested = (Nested("owner", "*", "Owner."),)
+    keys = (Key("extension__label", "text", "The kind of page in words.", value=contents.kind_label(KINDS)),)
+    expands = (
+        Expand("tabs", "records", "Its tabs, in order.", contents.tabs, "workspace_tab"),
+        Expand(
+            "widgets", "records", "Its tabs with their widgets and worklists; lands in `tabs`.", contents.full_tabs,
+            "workspace_widget",
+        ),
+        Expand(
+            "worklists", "records", "Its tabs with their widgets and worklists; lands in `tabs`.", contents.full_tabs,
+            "workspace_list",
+        ),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        *owners.filters("app", "bot", "group", "role", "worker"),
+        TextFilter("type", "Kind of page.", "extension_id", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "owner", "type"), virtual=("owner",))
+    has_links_filter = False
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        owners.check(change, writing)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for tab_id in contents.ids_on(writing.tx, "workspace_tab", "page_id", record["id"], contents.MAX_TABS):
+            writing.delete("workspace_tab", tab_id)
+        writing.tx.delete(VISIT, page_id=record["id"])
+
+    def opened(self, record: Record, shown: Shown) -> None:
+        if shown.actor.context == owners.WORKER:
+            noted(shown.tx.store).visit(shown.actor.id, record["id"], shown.now)

@@ -1,0 +1,85 @@
+"""Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
+
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared.noted import noted
+from server.records.shared.owners import WORKER
+from server.records.workspaces import contents
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.worklists": "Worklists"}
+
+
+class WorkspaceTab(RecordType):
+    """A tab of a page; its widgets and worklists go with it. Source: Ours."""
+
+    uri, context = "workspace_tab", "svc.contexts.workspace.tab"
+    aliases = ("workspace tab", "workspace tabs", "tab", "tabs")
+    label_names = ("Workspace Tab", "Workspace Tabs")
+    tier = 3
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="page", create=("privilege", "page"), update=("privilege", "page"), delete=("privilege", "page")
+    )
+    fields = {
+        "extension_id": Text("Kind of tab.", required=True, allowed=tuple(KINDS)),
+        "name": Text("Name; also the label.", 128, required=True),
+        "page_id": Id(
+            f"Page it is on, with at most {contents.MAX_TABS} others.", "workspace_page", required=True, shown=False
+        ),
+        "params": Structure("Settings of the kind."),
+        "pos": Uint("Place on the page, 0 first."),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (Index(("page_id", "pos"), "the tabs of a page in order"),)
+    nested = (Nested("page", "workspace_page", "Page it is on."),)
+    keys = (
+        Key("extension__label", "text", "The kind of tab in words.", value=contents.kind_label(KINDS)),
+        Key("order", "number", "Same as `pos`.", column="pos"),
+    )
+    expands = (
+        Expand("widgets", "records", "Its widgets, by zone and place.", contents.widgets, "workspace_widget"),
+        Expand(
+            "widgets_data", "records", "Its widgets with their `data`; lands in `widgets`.",
+            contents.widgets_with_data, "workspace_widget",
+        ),
+        Expand("worklists", "array", "Its worklists in order: {id, title, context}.", contents.worklists),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        ChooserFilter("page.id", "On a page by id.", "page_id", target="workspace_page"),
+        NumberFilter("pos", "Place on the page, 0 first.", "pos"),
+        TextFilter("type", "Kind of tab.", "extension_id", "prefix"),
+        DateFilter("updated", "Last change.", "updated_at"),
+        DeepFilter("workspace", "On a matching page.", "workspace_page", Behind("page_id")),
+        ChooserFilter("workspace.id", "On a page by id.", "page_id", target="workspace_page"),
+    )
+    subtotals = Subtotals(
+        search=("fieldset", "links", "page.id", "type", "workspace.id"),
+        aliases={"page": "page.id", "workspace": "page.id", "workspace.id": "page.id"},
+    )
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        contents.require_room(change, writing, "page_id", contents.MAX_TABS)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for uri in ("workspace_widget", "workspace_list"):
+            for id in contents.ids_on(writing.tx, uri, "tab_id", record["id"], contents.MAX_ON_TAB):
+                writing.delete(uri, id)
+
+    def opened(self, record: Record, shown: Shown) -> None:
+        if shown.actor.context == WORKER:
+            noted(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)
