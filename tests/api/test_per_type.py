@@ -421,3 +421,29 @@ def test_custom_fields_of_a_type_by_their_number(api: Api) -> None:
     assert found[f"custom_{inner}"]["custom_fieldset_id"] == fieldset and found[f"custom_{inner}"]["options"] == []
     assert f"custom_{inner}" not in payload(api.as_("olga").get("/rest/customfields/svc.contexts.contact.json"))
     assert api.get("/rest/customfields/nosuch.json").status == 404
+
+
+# -- lists and snippets ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", families("list"))
+def test_a_list_has_pages_and_an_order(family: Family, api: Api) -> None:
+    first, second = made(api, family.uri), made(api, family.uri)
+    answer = api.get(path(family, "list"), sortBy="id", sortAsc=0, limit=1, show_meta=1).ok()
+    assert [each["id"] for each in answer["results"]] == [second] and answer["total"] >= 2
+    [before] = api.get(path(family, "list"), sortBy="id", sortAsc=0, limit=1, page=2).ok()["results"]
+    assert before["id"] == first
+    assert (answer["limit"], answer["page"], set(answer["results_meta"])) == (1, 1, {"labels", "types"})
+    assert api.get(path(family, "list"), sortBy="nosuch").status == 422
+
+
+def test_a_pasted_snippet_is_filled_in_and_counted(api: Api) -> None:
+    org = made(api, "org", name="Kite <Sons>")
+    snippet = made(api, "snippet", context="org", content="Hello {{name}}")
+    place = f"/rest/snippets/{snippet}/paste.json"
+    assert payload(api.as_("milo").get(place, context_id=org)) == {"text": "Hello Kite <Sons>"}
+    assert api.record("snippet", snippet)["total_uses"] == 1
+    for sent, status in (({}, 422), ({"context_id": "x"}, 422), ({"context_id": 999999999}, 404)):
+        assert api.get(place, **sent).status == status
+    assert api.get("/rest/snippets/999999999/paste.json").status == 404
+    assert api.record("snippet", snippet)["total_uses"] == 1

@@ -48,6 +48,8 @@ FAMILIES = (
     Family("activity_log", "activity_log", ("search",)),
     Family("addresses", "address", KEPT),
     Family("attachments", "attachment", ("retrieve", "search"), twins=(("file_id", "id"),)),
+    Family("bots", "bot", ("retrieve", "search", "list")),
+    Family("calendars", "calendar", ("retrieve", "search", "list")),
     Family("comments", "comment", ("retrieve", "search")),
     Family("contacts", "contact", EVERYTHING),
     Family("groups", "group", ("retrieve", "create", "search")),  # update: ../groups.py
@@ -55,6 +57,8 @@ FAMILIES = (
     Family("messages", "message", ("retrieve", "search")),
     Family("notifications", "notification", KEPT),
     Family("orgs", "org", EVERYTHING),
+    Family("saved_searches", "saved_search", EVERYTHING),
+    Family("snippets", "snippet", EVERYTHING),
     Family("tasks", "task", EVERYTHING),
     Family(
         "tickets", "ticket", ("retrieve", "update", "delete", "search"), (OWN_GROUPS,), (Sort("updated", True, 0),)

@@ -1,8 +1,8 @@
-"""What only some types have beside the common endpoints: notes, comments with files, custom fields by type."""
+"""What only some types have beside the common endpoints: notes, comments with files, custom fields, snippets in use."""
 
 from typing import Any
 
-from server.desk import comments, contexts, records
+from server.desk import comments, contexts, records, snippets
 from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import is_small, sent_fields
@@ -59,6 +59,13 @@ def create_comment(call: Call) -> Answer:
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
     found = records.retrieve(call.ctx, "comment", id, call.params.text("expand", ""))
     return Answer(found, headers={"Location": location(call, found)})
+
+
+@endpoint("GET", "snippets/{id}/paste", "The text of a snippet, filled in for a record; counts as a use.", "write",
+          Parameter("context_id", "integer", "The record that the snippet is for, where it is for one."),
+          answer=shapes.keys(text=shapes.TEXT))
+def paste(call: Call) -> dict[str, Any]:
+    return {"text": snippets.paste(call.ctx, call.id, call.params.id("context_id", 0) or 0)}
 
 
 @endpoint("GET", "customfields/{type}", "The custom fields of a record type, by custom_<id>.", "read",
