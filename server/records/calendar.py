@@ -48,7 +48,7 @@ class Calendar(RecordType):
     )
     fields = {
         "name": Text("Name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "params": Structure(
             "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "

@@ -50,7 +50,7 @@ class CustomFieldset(RecordType):
     fields = {
         "context": ContextName("Record type that it is for; stays while it has fields.", required=True),
         "name": Text("Fieldset name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"

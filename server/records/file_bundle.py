@@ -31,7 +31,7 @@ class FileBundle(RecordType):
     )
     fields = {
         "name": Text("Name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "tag": Text("Short name that no other bundle has; must not be blank when sent.", 128, unique=True),
         "updated_at": Timestamp(

@@ -27,7 +27,7 @@ class HtmlTemplate(RecordType):
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),
         "name": Text("Name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "signature_id": Id("Signature that goes with it; 0 for none.", "email_signature", zero_ok=True, shown=False),
         "updated_at": Timestamp(

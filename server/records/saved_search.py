@@ -32,7 +32,7 @@ class SavedSearch(RecordType):
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
         "name": Text("Name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(

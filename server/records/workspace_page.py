@@ -34,7 +34,7 @@ class WorkspacePage(RecordType):
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS)),
         "extension_params": Structure("Settings of the kind."),
         "name": Text("Name; also the label.", required=True),
-        "owner__context": owners.context_field("Record type of the owner: app, group, role or worker."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
