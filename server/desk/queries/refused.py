@@ -14,4 +14,4 @@ class Refused(QueryType):
     is_quick = True
 
     def run(self, asked: Asked) -> Answer:
-        raise BadDataQuery(f"{self.name} {self.reason}", position=asked.position_of("type"), field="type")
+        raise BadDataQuery(f"{self.name} {self.reason}", position=asked.values.at("type"), field="type")

@@ -16,7 +16,7 @@ PATTERN = "custom_<id>"  # stands for the custom fields, which are told one by o
 class RecordFields(QueryType):
     """{key: {key, type, is_required, is_immutable, notes}} in the order of the keys.
 
-    Ours: custom fields come under `custom_<id>`, with the name of their kind as type."""
+    Ours: custom fields come under their uri, with the name of their kind as type."""
 
     name = "record.fields"
     description = "The fields that records of a type are written with."
@@ -46,7 +46,7 @@ def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "key": f"custom_{each.id}", "type": custom.KINDS.get(each.kind, each.kind), "is_required": False,
+            "key": each.uri, "type": custom.KINDS.get(each.kind, each.kind), "is_required": False,
             "is_immutable": False, "notes": each.name,
         }
         for each in custom.definitions(tx).of(record_type.context)

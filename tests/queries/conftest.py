@@ -1,0 +1,33 @@
+"""Fixtures for tests of data queries: a new helpdesk for each test, without a server."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from server.desk.queries import frame
+from server.errors import HelpdeskError
+from tests.records.conftest import desk, ids, registry
+from tests.records.desk import Desk
+
+__all__ = ["desk", "ids", "registry"]
+Ask = Callable[..., dict[str, Any]]
+Refuse = Callable[..., HelpdeskError]
+
+
+@pytest.fixture
+def ask(desk: Desk) -> Ask:
+    """ask(q, by=worker id): the answer of a data query, asked by the service itself unless told."""
+    return lambda q, by=0: frame.answer(desk.context(by), q)
+
+
+@pytest.fixture
+def refuse(desk: Desk) -> Refuse:
+    """refuse(q, by=worker id): the error that a data query is answered with."""
+
+    def refused(q: str, by: int = 0) -> HelpdeskError:
+        with pytest.raises(HelpdeskError) as caught:
+            frame.answer(desk.context(by), q)
+        return caught.value
+
+    return refused
