@@ -35,9 +35,17 @@ def listed(ctx: Context) -> list[Dictionary]:
 
     def read(tx: Transaction) -> list[Dictionary]:
         shown = Dictionaries(ctx, tx)
-        fields = _fields(shown)
-        fieldsets = _all(shown, "custom_fieldset")
-        return [_described(each, fields, fieldsets) for each in ctx.service.registry]
+        inner: dict[int, list[Dictionary]] = {}
+        for each in _fields(shown):
+            inner.setdefault(each["custom_fieldset_id"], []).append(each)
+        fieldsets = [
+            fieldset | {"custom_fields": inner.get(fieldset["id"], [])} for fieldset in _all(shown, "custom_fieldset")
+        ]
+        own, sets = _by_context(inner.get(0, [])), _by_context(fieldsets)
+        return [
+            _described(record_type, own.get(record_type.context, []), sets.get(record_type.context, []))
+            for record_type in ctx.service.registry
+        ]
 
     return records.reading(ctx, read)
 
@@ -72,16 +80,16 @@ def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: lis
             "acl": [each for each in PRIVILEGED if "privilege" in getattr(record_type.access, each)],
             "options": sorted(record_type.features | {"records"}),
         },
-        "custom_fieldsets": [
-            each | {"custom_fields": [field for field in fields if field["custom_fieldset_id"] == each["id"]]}
-            for each in fieldsets
-            if each["context"] == record_type.context
-        ],
+        "custom_fieldsets": fieldsets,
     }
-    own = [
-        each for each in fields if each["context"] == record_type.context and not each["custom_fieldset_id"]
-    ]
-    return found | {"custom_fields": own} if own else found
+    return found | {"custom_fields": fields} if fields else found
+
+
+def _by_context(listed: list[Dictionary]) -> dict[str, list[Dictionary]]:
+    found: dict[str, list[Dictionary]] = {}
+    for each in listed:
+        found.setdefault(each["context"], []).append(each)
+    return found
 
 
 def _fields(shown: Dictionaries) -> list[Dictionary]:

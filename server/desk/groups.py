@@ -1,6 +1,6 @@
 """Rosters of groups changed from outside: every check first, then every change. Source: Groups."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from server.context import Context
@@ -8,7 +8,6 @@ from server.desk.writing import Writer
 from server.errors import Forbidden, Invalid
 from server.records.group import MAX_MEMBERS
 from server.records.shared import owners, rosters
-from server.store.transaction import Transaction
 
 Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
 
@@ -23,20 +22,19 @@ def change_members(ctx: Context, sent: Any) -> None:
 
 
 def _write(writing: Writer, changes: Changes) -> None:
-    _require_all(writing.tx, writing, "group", changes)
+    _require_all(writing, "group", changes)
     for group_id in changes:
         if not owners.may_own_as(writing, owners.GROUP, group_id):
             raise Forbidden(f"only administrators and managers of group {group_id} change its members")
-    _require_all(writing.tx, writing, "worker", {id for workers in changes.values() for id in workers})
-    for group_id, workers in changes.items():
-        rosters.change_members(writing, group_id, workers)
+    _require_all(writing, "worker", (id for workers in changes.values() for id in workers))
+    rosters.change_rosters(writing, changes)
 
 
-def _require_all(tx: Transaction, writing: Writer, uri: str, ids: Any) -> None:
-    known = {row[0] for row in tx.get_many(writing.registry.type(uri).table, ids)}
-    for id in ids:
-        if id not in known:
-            raise _bad(f"there is no {uri} {id}")
+def _require_all(writing: Writer, uri: str, ids: Iterable[int]) -> None:
+    ids = set(ids)
+    known = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
+    if ids - known:
+        raise _bad(f"there is no {uri} {min(ids - known)}")
 
 
 def _changes(sent: Any) -> Changes:

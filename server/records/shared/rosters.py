@@ -20,15 +20,21 @@ def change_members(writing: Writing, group_id: int, changes: dict[int, str]) -> 
     """Change a group's roster: {worker id: manager, member or remove}. Roles that look at groups follow.
 
     For checked ids; who may is asked before. Source: Groups."""
-    for worker_id, part in changes.items():
-        if part == REMOVE:
-            writing.tx.delete(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
-        else:
-            writing.tx.put(
-                GROUP_MEMBER,
-                {"group_id": group_id, "worker_id": worker_id, "is_manager": int(part == MANAGER)},
-            )
-    if changes:
+    change_rosters(writing, {group_id: changes})
+
+
+def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None:
+    """As change_members, for many groups: {group id: {worker id: part}}. Roles follow once."""
+    for group_id, parts in changes.items():
+        for worker_id, part in parts.items():
+            if part == REMOVE:
+                writing.tx.delete(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
+            else:
+                writing.tx.put(
+                    GROUP_MEMBER,
+                    {"group_id": group_id, "worker_id": worker_id, "is_manager": int(part == MANAGER)},
+                )
+    if any(changes.values()):
         refresh_roles(writing, "group")
 
 
