@@ -1,4 +1,4 @@
-"""Texts: plain ones, web addresses, and those with a form of their own (mail address, language, zone, date, YAML)."""
+"""Texts: plain ones, web addresses, those with a form of their own (mail address, language, zone, date, YAML, KATA)."""
 
 import datetime
 import re
@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from server import times
-from server.errors import Invalid
+from server import kata, times
+from server.errors import Invalid, KataSyntax
 from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
 from server.store.tables import Column
@@ -20,7 +20,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Z][a-z]{3})?([_-]([A-Z]{2}|[0-9]{3}))
 class Text(Field):
     """Characters. `max` counts them; longer is an error that names the limit, nothing is cut.
 
-    allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml.
+    allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml, kata.
     exact: case counts when it is compared."""
 
     type = "text"
@@ -139,6 +139,14 @@ def _yaml(field: Text, text: str) -> str:
     return text
 
 
+def _kata(field: Text, text: str) -> str:
+    try:
+        kata.parse(text)
+    except KataSyntax as error:
+        raise field.bad(f"is not KATA at line {error.details['line']}: {error.message}") from None
+    return text
+
+
 def _any(field: Text, text: str) -> str:
     return text
 
@@ -150,5 +158,6 @@ FORMS = {
     "timezone": _timezone,
     "date": _date,
     "yaml": _yaml,
+    "kata": _kata,
     "extension": _any,
 }

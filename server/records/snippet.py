@@ -118,7 +118,7 @@ class Snippet(RecordType):
         "context": Text("Record type that the placeholders are keys of; blank for a text without a record."),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
-        "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, shown=False),
+        "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
         "title": Text("Name; also the label.", required=True),
         "total_uses": Uint("How often it was used."),
         "updated_at": Timestamp(

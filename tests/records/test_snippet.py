@@ -174,6 +174,7 @@ def test_a_record_type_is_kept_by_its_context(desk, sent, stored):
         ({"owner__context": "task"}, "owner__context"),
         ({"owner__context": "group", "owner_id": 99}, "owner_id"),
         ({"total_uses": -1}, "total_uses"),
+        ({"prompts_kata": "text/name:\n  no key"}, "prompts_kata: is not KATA at line 2"),
     ],
 )
 def test_bad_values_are_refused_by_name(desk, ids, fields, field):
