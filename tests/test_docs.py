@@ -31,8 +31,8 @@ INTERNAL = frozenset("""
     console.site.MAX_FORM_BYTES
     desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
     desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.outbox.deliver.MAX_RECIPIENTS
-    desk.records.MAX_PAGE desk.reopening.MAX_BATCHES desk.tickets.letter.MAX_NAME desk.tickets.parameters.MAX_ID
-    desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND
+    desk.records.MAX_PAGE desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES desk.tickets.letter.MAX_NAME
+    desk.tickets.parameters.MAX_ID desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND
     fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT fields.structure.MAX_ID_DIGITS
     jobs.queue.MAX_ATTEMPTS jobs.queue.MAX_ERROR_CHARACTERS jobs.queue.MAX_RETRY_SECONDS jobs.scheduler.MAX_ROUNDS
     mail.compose.MAX_FILES_BYTES mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
