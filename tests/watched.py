@@ -1,4 +1,4 @@
-"""`python -m tests.watched serve ...`: the server as it is, but a handler that reads a parameter which its endpoint does
+"""`python -m tests.watched serve ...`: the server as it is, but a handler that reads a parameter that its endpoint does
 not declare breaks, and the answer is 500."""
 
 import runpy

@@ -63,23 +63,25 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
 def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
     """The schema of a whole answer."""
     more: Schema = {"_meta": shapes.component("Meta")} if has_meta else {}
-    if payload.get("additionalProperties") is False:
+    if not payload.keys() & {"$ref", "allOf", "anyOf"}:
         return payload | {
             "properties": payload.get("properties", {}) | ENVELOPE["properties"] | more,
             "required": sorted({*payload.get("required", ()), *ENVELOPE["required"]}),
         }
-    if not payload:
-        return shapes.component("Envelope")
     whole: Schema = {"allOf": [shapes.component("Envelope"), payload], "unevaluatedProperties": False}
     return whole | ({"properties": more} if more else {})
 
 
 def _filled(schema: Any, uri: str) -> Any:
-    """The schema with the record type of the path put in."""
+    """The schema with the record type of the path put in, and with records in lists that hold no other keys."""
     if isinstance(schema, list):
         return [_filled(each, uri) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if schema == shapes.RECORD:
         return shapes.record(uri)
-    return {key: _filled(each, uri) for key, each in schema.items()}
+    filled = {key: _filled(each, uri) for key, each in schema.items()}
+    items = filled.get("items")
+    if isinstance(items, dict) and str(items.get("$ref", "")).endswith("Record"):
+        filled["items"] = items | {"unevaluatedProperties": False}
+    return filled

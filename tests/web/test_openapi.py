@@ -1,0 +1,266 @@
+"""The OpenAPI document: it is one, it tells of the endpoints that there are, and the server hands it out."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import requests
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from server.records import registry as record_types
+from server.web import errors
+from server.web.openapi import parameters, shapes
+from server.web.openapi.paths import offers
+from server.web.routes import ENDPOINTS, Endpoint, Parameter
+from tests import conformance
+from tests.conformance import Undocumented
+from tests.service import Api, command
+from tests.watched import WatchedTree
+
+DOCUMENT = conformance.own()
+TYPES = record_types.load()
+SCHEMAS = DOCUMENT.content["components"]["schemas"]
+
+
+def operations() -> Iterator[tuple[str, str]]:
+    """(path, method) of everything in the document."""
+    for path, item in DOCUMENT.paths.items():
+        for method in item:
+            yield path, method.upper()
+
+
+def offered() -> Iterator[tuple[str, str]]:
+    """(path, method) of everything that the code declares."""
+    for each in ENDPOINTS:
+        for path in (each.path, *each.aliases):
+            if "{uri}" not in path:
+                yield f"/rest/{path}.json", each.method
+                continue
+            for record_type in TYPES:
+                if offers(record_type, each.operation):
+                    yield f"/rest/{path.replace('{uri}', record_type.uri)}.json", each.method
+
+
+def test_it_is_a_valid_document() -> None:
+    OpenAPIV31SpecValidator(DOCUMENT.content).validate()
+
+
+def test_it_tells_of_every_endpoint_and_alias_and_of_nothing_more() -> None:
+    assert sorted(operations()) == sorted(offered())
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [each["operationId"] for item in DOCUMENT.paths.values() for each in item.values()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("each", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
+def test_every_endpoint_tells_what_it_takes_and_answers(each: Endpoint) -> None:
+    assert each.answer != shapes.ANY, "say answer= in its declaration"
+    unknown = [one.name for one in each.parameters if one.type not in parameters.TYPES]
+    assert unknown == [], "use a type of openapi/parameters.py"
+
+
+def test_it_stays_small_enough_to_be_read() -> None:
+    assert len(json.dumps(DOCUMENT.content, separators=(",", ":"))) < 3_000_000
+
+
+def test_every_status_and_code_of_an_error_is_told() -> None:
+    told = {
+        (status, code)
+        for status, name in statuses("POST", "/rest/records/ticket/create.json")
+        for code in DOCUMENT.content["components"]["responses"][name]["content"][shapes.JSON]["schema"]["properties"][
+            "__error"
+        ]["enum"]
+    }
+    assert {(status, code) for status, code in errors.TABLE.values()} | {(500, "ERROR_SERVER")} == told
+
+
+def statuses(method: str, path: str) -> list[tuple[int, str]]:
+    """The errors of an operation: (status, name of the response)."""
+    answers = DOCUMENT.paths[path][method.lower()]["responses"]
+    return [(int(status), found["$ref"].rpartition("/")[2]) for status, found in answers.items() if "$ref" in found]
+
+
+def test_what_reads_has_no_errors_of_what_writes() -> None:
+    listed = {status for status, _ in statuses("GET", "/rest/workers/me.json")}
+    assert listed.isdisjoint((409, 415, 507)) and {401, 403, 404, 429, 500} <= listed
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "value"),
+    [
+        ("TicketCreate", "required", ["subject"]),
+        ("TicketCreate", "allOf", [{"anyOf": [{"required": ["group_id"]}, {"required": ["group"]},
+                                              {"required": ["bucket_id"]}]}]),
+        ("TaskUpdate", "additionalProperties", SCHEMAS["TicketCreate"]["additionalProperties"]),
+        ("CommentRecord", "dependentSchemas", SCHEMAS["TicketRecord"]["dependentSchemas"]),
+    ],
+)  # fmt: skip
+def test_parts_of_schemas(name, part, value) -> None:
+    assert SCHEMAS[name][part] == value
+
+
+def test_an_update_requires_nothing() -> None:
+    found = [name for name, schema in SCHEMAS.items() if name.endswith("Update") and "required" in schema]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "field", "part", "value"),
+    [
+        ("ticket", "subject", "maxLength", 255),
+        ("ticket", "importance", "maximum", 100),
+        ("ticket", "spam_training", "enum", ["", "N", "S"]),
+        ("ticket", "links", "type", "array"),
+        ("group", "is_private", "enum", [0, 1]),
+        ("org", "name", "description", TYPES.type("org").fields["name"].note),
+    ],
+)
+def test_parts_of_fields(uri, field, part, value) -> None:
+    for name in (shapes.component_name(uri, "Create"), shapes.component_name(uri, "Update")):
+        assert SCHEMAS[name]["properties"][field][part] == value
+
+
+def test_what_the_service_keeps_is_no_field_to_send() -> None:
+    for record_type in TYPES:
+        sent = SCHEMAS[shapes.component_name(record_type.uri, "Create")]["properties"]
+        assert not [name for name in sent if name == "id" or record_type.fields[record_type.alternatives.get(
+            name, name)].immutable]  # fmt: skip
+
+
+def test_lists_and_maps_are_named_as_their_encoding_wants_them() -> None:
+    body = DOCUMENT.paths["/rest/records/org/search.json"]["post"]["requestBody"]["content"]
+    as_json, form = (SCHEMAS[body[kind]["schema"]["$ref"].rpartition("/")[2]]["properties"]
+                     for kind in (shapes.JSON, parameters.FORM))  # fmt: skip
+    assert "subtotals" in as_json and "subtotals[]" in form
+    create = DOCUMENT.paths["/rest/records/org/create.json"]["post"]["requestBody"]["content"]
+    assert create[parameters.FORM]["encoding"]["fields"]["style"] == "deepObject"
+    query = DOCUMENT.paths["/rest/records/org/search.json"]["get"]["parameters"]
+    assert next(each["schema"]["type"] for each in query if each["name"] == "subtotals[]") == "array"
+
+
+def test_files_are_told_with_their_ranges_and_headers() -> None:
+    found = DOCUMENT.paths["/rest/attachments/{id}/download.json"]["get"]["responses"]
+    assert {"200", "206", "416"} <= set(found) and "Content-Range" in found["206"]["headers"]
+
+
+# -- handing it out
+
+
+def test_it_is_handed_out_to_anybody_and_is_the_one_of_the_code(api: Api) -> None:
+    answer = requests.get(f"{api.url}/openapi.json", timeout=60)
+    assert answer.status_code == 200 and answer.headers["Content-Type"] == conformance.JSON_TYPE
+    served = answer.json()
+    assert served["servers"] == [{"url": api.url}]
+    built_in = {path: item for path, item in served["paths"].items() if path in DOCUMENT.paths}
+    assert built_in == DOCUMENT.paths
+
+
+def test_who_has_it_is_not_sent_it_again(api: Api) -> None:
+    first = requests.get(f"{api.url}/openapi.json", timeout=60)
+    listed = {"If-None-Match": f'"x", {first.headers["ETag"]}'}
+    again = requests.get(f"{api.url}/openapi.json", headers=listed, timeout=60)
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", first.headers["ETag"])
+    assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == "no-cache"
+    assert requests.get(f"{api.url}/openapi.json", headers={"If-None-Match": '"x"'}, timeout=60).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "headers"),
+    [
+        ("HEAD", "/openapi.json", 200, {"Content-Type": conformance.JSON_TYPE}),
+        ("OPTIONS", "/openapi.json", 204, {"Allow": "GET, HEAD, OPTIONS"}),
+        ("POST", "/openapi.json", 405, {"Allow": "GET, HEAD, OPTIONS"}),
+        ("GET", "/openapi.json?pretty=1", 200, {}),
+        ("GET", "/openapi.jsonx", 404, {}),
+        ("GET", "/openapi.json/x", 404, {}),
+    ],
+)
+def test_the_path_and_its_methods(api: Api, method, path, status, headers) -> None:
+    answer = requests.request(method, api.url + path, timeout=60)
+    assert answer.status_code == status and headers.items() <= dict(answer.headers).items()
+
+
+def test_record_types_that_administrators_make_come_and_go(api: Api) -> None:
+    def document() -> tuple[str, dict]:
+        answer = requests.get(f"{api.url}/openapi.json", timeout=60)
+        return answer.headers["ETag"], answer.json()
+
+    before, _ = document()
+    made = api.create("custom_record", name="Parcel", name_plural="Parcels", uri="parcel").ok()
+    there, told = document()
+    assert there != before and "/rest/records/parcel/create.json" in told["paths"]
+    assert "ParcelRecord" in told["components"]["schemas"]
+    parcel = api.create("parcel", name="Kiln").ok()
+    api.remove("parcel", parcel["id"]).ok()
+    api.remove("custom_record", made["id"]).ok()
+    assert "/rest/records/parcel/create.json" not in document()[1]["paths"]
+
+
+def test_describe_lists_it(data) -> None:
+    described = json.loads(command("describe", "--json", data=data).stdout)
+    assert "/openapi.json" in [each["path"] for each in described["endpoints"]]
+
+
+# -- what the run of the tests holds against it
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "changes"),
+    [
+        ("GET", "/rest/workers/me.json", {"surprise": 1}),
+        ("GET", "/rest/workers/me.json", {"id": "1"}),
+        ("GET", "/rest/workers/me.json", {"__status": "error"}),
+        ("GET", "/rest/workers/me.json", {"_type": "group"}),
+        ("GET", "/rest/records/group/search.json", {"count": -1}),
+        ("GET", "/rest/records/group/search.json", {"results": [{"id": 1}]}),
+    ],
+)
+def test_an_answer_of_another_shape_is_noticed(api: Api, method, path, changes) -> None:
+    answer = api.call(method, path).response
+    conformance.check(api.url, method, path, answer)
+    answer._content = json.dumps(answer.json() | changes).encode()
+    with pytest.raises(Undocumented):
+        conformance.check(api.url, method, path, answer)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (201, {}), (409, {}), (500, {}), (404, {}), (200, {"Content-Type": "text/html"}), (302, {}),
+        (401, {"WWW-Authenticate": None}),
+    ],
+)  # fmt: skip
+def test_another_status_or_header_is_noticed(api: Api, status, headers) -> None:
+    path = "/rest/workers/me.json"
+    answer = api.get(path).response
+    answer.status_code = status
+    answer.headers.update(headers)
+    with pytest.raises(Undocumented):
+        conformance.check(api.url, "GET", path, answer)
+
+
+def test_a_success_where_the_document_has_nothing_is_noticed(api: Api) -> None:
+    answer = api.get("/rest/workers/me.json").response
+    for method, path in (("GET", "/rest/nothing.json"), ("DELETE", "/rest/records/address/1.json")):
+        with pytest.raises(Undocumented):
+            conformance.check(api.url, method, path, answer)
+
+
+@pytest.mark.parametrize("name", ["limit", "subtotals", "custom_5", "fields"])
+def test_handlers_may_read_what_they_declare(name) -> None:
+    tree = WatchedTree({name: "5"}, _taking(f"{name}[]" if name == "subtotals" else name))
+    assert (tree.get(name), tree[name], name in tree) == ("5", "5", True)
+
+
+def test_a_handler_that_reads_another_parameter_breaks() -> None:
+    tree = WatchedTree({"limit": "5"}, _taking("limits"))
+    for read in (lambda: tree.get("limit"), lambda: tree["limit"], lambda: "limit" in tree):
+        with pytest.raises(AssertionError, match="reads 'limit'"):
+            read()
+
+
+def _taking(name: str) -> Endpoint:
+    listed = (Parameter(name, "string", ""), Parameter("custom_*", "string", ""))
+    return Endpoint("GET", "x", lambda call: {}, "", "read", listed)

@@ -1,0 +1,88 @@
+"""Requests made up from the OpenAPI document: none breaks the server, every answer is one that the document tells of.
+
+The examples are the same in each run. EXAMPLES=50 in the environment makes more of them, and for every record type."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+from schemathesis.checks import CHECKS, load_all_checks
+
+from tests import conformance
+from tests.service import ROOT, Api, Server, people
+
+MORE = int(os.environ.get("EXAMPLES", "0"))
+EXAMPLES = MORE or 3
+TYPES = frozenset(("attachment", "custom_field", "message", "ticket", "worker"))  # the rest is as one of these
+NAMED = [
+    "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
+    "response_schema_conformance",
+]  # fmt: skip
+KNOWN_IDS = 12  # made-up ids are brought down to these, so that some of them are of records
+
+load_all_checks()
+set_hypothesis_home_dir(ROOT / ".work" / "hypothesis")  # what the tools write stays in one folder
+
+
+def operations() -> Iterator[schemathesis.APIOperation]:
+    """Those to ask: all, but for a few record types only."""
+    schema = schemathesis.openapi.from_dict(conformance.own().content)
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        parts = operation.path.split("/")
+        if MORE or parts[2] != "records" or parts[3] in TYPES:
+            yield operation
+
+
+@pytest.fixture
+def alone(tmp_path) -> Iterator[Api]:
+    """The administrator of a server of its own, where everything may be changed."""
+    server = Server(tmp_path / "data")
+    client = server.set_up()
+    people(client)
+    yield client
+    assert server.stop() == 0
+
+
+def test_no_request_breaks_the_server_or_has_an_undocumented_answer(alone: Api) -> None:
+    problems = []
+    for operation in operations():
+        try:
+            _ask(operation, alone)
+        except BaseExceptionGroup as failures:
+            problems += [f"{operation.label}: {failures}"]
+        except AssertionError as failure:
+            problems += [f"{operation.label}: {failure}"]
+    assert not problems, "\n\n".join(problems)
+    client_is_known = alone.get("/rest/workers/me.json").status == 200
+    assert client_is_known, "a request took the token away, so that those after it tell nothing"
+
+
+def _ask(operation: schemathesis.APIOperation, client: Api) -> None:
+    """Raises schemathesis' FailureGroup for an answer that is not as the document says."""
+    headers = {"Authorization": f"Bearer {client.token}"}
+    checks = CHECKS.get_by_names(NAMED)
+
+    @settings(
+        max_examples=EXAMPLES, derandomize=True, deadline=None, database=None,
+        phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(case=operation.as_strategy())
+    def ask(case: schemathesis.Case) -> None:
+        id = (case.path_parameters or {}).get("id")
+        if isinstance(id, int):
+            case.path_parameters["id"] = _id(id, operation.path, client)
+        answer = case.call(base_url=client.url, headers=headers, session=client.session)
+        case.validate_response(answer, checks=checks, headers=headers)
+
+    ask()
+
+
+def _id(id: int, path: str, client: Api) -> int:
+    """An id that a record may have, but for those of the worker who asks and of the app that the token is from."""
+    found = id % KNOWN_IDS
+    needed = {"worker": client.ids["nora"], "oauth_app": 1}.get(path.split("/")[3])
+    return KNOWN_IDS if found == needed else found
