@@ -160,22 +160,24 @@ class Dictionaries:
             targets = [(str(context_of(record)), int(record[column])) for record in records]
         else:
             targets = [(nested.target, int(record[column])) for record in records]
-        self._put_under(nested.prefix, targets, shown, rest, depth)
+        self.open_under(nested.prefix, targets, shown, rest, depth)
 
     def _open_custom(self, prefix: str, shown: list[dict[str, Any]], rest: list[str], depth: int) -> None:
         targets = [
             (str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown
         ]
-        self._put_under(prefix, targets, shown, rest, depth)
+        self.open_under(prefix, targets, shown, rest, depth)
 
-    def _put_under(
+    def open_under(
         self,
         prefix: str,
         targets: list[tuple[str, int]],
         shown: list[dict[str, Any]],
         rest: list[str],
-        depth: int,
+        depth: int = 0,
     ) -> None:
+        """Put the keys of the records at `targets`, pairs of a type's name and an id, under `<prefix>_` into the
+        dictionaries beside them; `rest` is what to open in those records."""
         found: dict[tuple[str, int], dict[str, Any]] = {}
         wanted = sorted({path for path in rest if path} | {"_label"})
         for name in {name for name, _ in targets}:

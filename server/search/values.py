@@ -93,14 +93,15 @@ def is_wildcard(text: str) -> bool:
     return "*" in text
 
 
-def like_pattern(text: str, escape: str = "\\") -> str:
-    """The pattern for LIKE ... ESCAPE, in which `*` is the only wildcard and all else is literal.
+def like_pattern(text: str, escape: str = "\\", *, has_wildcards: bool = True) -> str:
+    """The pattern for LIKE ... ESCAPE, in which `*` is the only wildcard, if any, and all else is literal.
 
     >>> like_pattern("50%_off*")
     '50\\\\%\\\\_off%'
     """
     special = _LIKE_SPECIAL if escape == "\\" else re.compile(f"[%_*{re.escape(escape)}]")
-    return special.sub(lambda match: "%" if match[0] == "*" else escape + match[0], text)
+    star = "%" if has_wildcards else "*"
+    return special.sub(lambda match: star if match[0] == "*" else escape + match[0], text)
 
 
 def _short(text: str) -> str:

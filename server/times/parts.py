@@ -12,7 +12,7 @@ LAST_MINUTE = 24 * 60 - 1
 
 _SUNDAY_FIRST = WEEKDAY_NAMES[-1:] + WEEKDAY_NAMES[:-1]
 _WEEKDAY_GROUPS = {"weekdays": frozenset(range(1, 6)), "weekends": frozenset({0, 6})}
-_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))? ?(?:([ap])(?:\.?m\.?)?)?")
+_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2})(?::[0-5][0-9])?)? ?(?:([ap])(?:\.?m\.?)?)?")  # seconds have no effect
 
 
 def weekdays(text: str) -> frozenset[int]:

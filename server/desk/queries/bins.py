@@ -222,10 +222,10 @@ class Calendar:
             at = first // atom
             if last // atom != at or last - first != size - 1:
                 return None
-            bin = by_atom.get(at)
-            if bin is None:
-                bin = by_atom[at] = self._of_atom(at)
-            found[bucket] = bin
+            entry = by_atom.get(at)
+            if entry is None:
+                entry = by_atom[at] = self._of_atom(at)
+            found[bucket] = entry
         return found
 
     def axis(self, first: Bin, last: Bin) -> list[Bin] | None:
@@ -250,15 +250,15 @@ class Calendar:
         except (OverflowError, ValueError):
             return LAST_WALL
 
-    def texts(self, bin: Bin) -> list[str]:
+    def texts(self, entry: Bin) -> list[str]:
         """The date texts whose spans are the pieces of a bin: in words where they mean just that, else in seconds."""
-        end = self.last(bin.start)
-        start = bin.start.strftime("%Y-%m-%d %H:%M:%S" if self.unit.atom < DAY else "%Y-%m-%d")
+        end = self.last(entry.start)
+        start = entry.start.strftime("%Y-%m-%d %H:%M:%S" if self.unit.atom < DAY else "%Y-%m-%d")
         words = f"{start} to {end:%Y-%m-%d %H:%M:%S}"
         span = times.span(words, self.now, self.tz)
-        if bin.pieces == [(span.start, span.end)]:
+        if entry.pieces == [(span.start, span.end)]:
             return [words]
-        return [f"{first} to {last}" for first, last in bin.pieces]
+        return [f"{first} to {last}" for first, last in entry.pieces]
 
     def _of_atom(self, atom: int) -> Bin:
         length = self.unit.atom
@@ -269,7 +269,7 @@ class Calendar:
         return self._at(self.unit.start(wall))
 
     def _at(self, start: Wall) -> Bin:
-        bin = self._bins.get(start)
-        if bin is None:
-            bin = self._bins[start] = Bin(self, start)
-        return bin
+        entry = self._bins.get(start)
+        if entry is None:
+            entry = self._bins[start] = Bin(self, start)
+        return entry

@@ -1,6 +1,7 @@
-"""What clocks show in a zone at many instants, and the instants at which they show a span: exact across clock changes."""
+"""What clocks show in a zone, and the instants at which they show a span of time: exact across clock changes."""
 
 from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
 
 STRETCH = 21_600  # seconds over which a zone's offset is asked for once, when it is the same at both ends
 FIRST, LAST = 1, 253_402_300_799  # the instants that a date may have
@@ -44,7 +45,7 @@ class WallClock:
         cuts = [self._change(low, high) for low, high in (edges[:2], edges[2:]) if low != high]
         bounds = [min(edges), *sorted(set(cuts)), max(edges) + 1]
         found: list[tuple[int, int]] = []
-        for low, high in zip(bounds, bounds[1:], strict=False):
+        for low, high in pairwise(bounds):
             first = max(low, _seconds(start) - self.offset(low))
             final = min(high - 1, _seconds(last) - self.offset(high - 1))
             if first <= final and found and found[-1][1] + 1 == first:

@@ -6,9 +6,10 @@ import peewee
 
 from server.errors import Invalid, nearest
 from server.search.ast import Text
-from server.search.conditions import ALWAYS, Condition, compared, equals, negated
+from server.search.conditions import ALWAYS, Condition, all_of, compared, equals, negated
 from server.search.filters.app import APP
 from server.search.filters.base import Filter
+from server.search.values import integer
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -19,7 +20,8 @@ NONE = frozenset(("n", "no", "none", "null"))
 
 
 class TypeFilter(Filter):
-    """prefix: the pair of columns `<prefix>__context` and `<prefix>_id`. Takes record types, any, none."""
+    """prefix: the pair of columns `<prefix>__context` and `<prefix>_id`. Takes record types, any, none; app for the
+    service itself, and `"worker:5"`, in quotes, for one record, also one that is gone."""
 
     type = "links"
     splits_commas = True
@@ -31,11 +33,20 @@ class TypeFilter(Filter):
     def one(self, text: Text, scope: "Scope") -> Condition:
         column = peewee.Column(self.table.sql, f"{self.prefix}__context")
         word = text.value.strip().lower()
+        name, colon, id = word.rpartition(":")
+        if text.quoted and colon:
+            return all_of([self._of(column, name, scope), equals(self._id_column(), integer(id))])
         if word in ANY:
             return compared(column, "!=", "")
         if word in NONE:
             return equals(column, "")
-        return equals(column, context_named(word, scope))
+        return self._of(column, word, scope)
+
+    def _id_column(self) -> peewee.Column:
+        return peewee.Column(self.table.sql, f"{self.prefix}_id")
+
+    def _of(self, column: Any, name: str, scope: "Scope") -> Condition:
+        return equals(column, APP if name in ("app", APP) else context_named(name, scope))
 
 
 class LinksFilter(Filter):

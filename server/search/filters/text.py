@@ -1,10 +1,12 @@
 """Filters on text columns: a word anywhere, at the beginning, or the whole; quotes and wildcards as written."""
 
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote
 
 import peewee
 
-from server.search.ast import Text
+from server.errors import Invalid
+from server.search.ast import Subquery, Term, Text
 from server.search.conditions import At, Condition, all_of, column_name, compared, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import is_wildcard, like_pattern
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from server.search.compile import Scope
 
 Match = Literal["exact", "prefix", "partial"]
+LITERALS = ("exact", "begins")
 LAST_CHARACTER = "\U0010ffff"  # sorts behind every other
 
 
@@ -25,6 +28,11 @@ class TextFilter(Filter):
     def __init__(self, name: str, note: str, column: str = "", match: Match = "partial", **options: Any) -> None:
         super().__init__(name, note, column, **options)
         self.match = match
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        if isinstance(term.value, Subquery):
+            return literal(self.column, term.value)
+        return super().meaning(term, scope)
 
     def one(self, text: Text, scope: "Scope") -> Condition:
         return text_condition(self.column, text, self.match)
@@ -59,6 +67,21 @@ def text_condition(column: Any, text: Text, match: Match) -> Condition:
     if match == "partial":
         return like(column, f"%{pattern}%")
     return begins(column, value) if value.isascii() else like(column, pattern + "%")
+
+
+def literal(column: Any, query: Subquery) -> Condition:
+    """`name:(exact:"...")` and `name:(begins:"...")`: no character has a meaning, and `%22` stands for a quote.
+
+    For what quotes alone cannot hold, since there is no escape character. Raises Invalid. Source: ours."""
+    child = query.root.children[0] if len(query.root.children) == 1 else None
+    if not isinstance(child, Term) or child.negated or child.field not in LITERALS or not isinstance(child.value, Text):
+        raise Invalid('in parentheses a text takes exact:"..." or begins:"...", where %22 stands for a quote')
+    value = unquote(child.value.value)
+    if child.field == "exact" and value.isascii():
+        return equals(column, value)
+    if value.isascii():
+        return begins(column, value)
+    return like(column, like_pattern(value, has_wildcards=False) + ("%" if child.field == "begins" else ""))
 
 
 def begins(column: Any, start: str) -> Condition:

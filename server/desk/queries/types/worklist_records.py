@@ -1,8 +1,8 @@
 """`worklist.records`: a page of records that a search finds. Source: Data queries, worklist.records."""
 
-from server.desk.dictionary import MAX_PATH_CHARS, MAX_PATHS
 from server.desk.queries.asked import Asked
 from server.desk.queries.declared import EXPAND, PAGE, SEARCHED, Answer, QueryType
+from server.desk.queries.expanding import paths_of
 from server.desk.queries.paging import paging
 
 DEFAULT_LIMIT = 10
@@ -22,7 +22,7 @@ class WorklistRecords(QueryType):
         searched = values.searched(record_type)
         limit = searched.limit or DEFAULT_LIMIT
         index = values.number("page", (searched.page or 1) - 1)
-        wanted = [word for word in values.words("expand") if word and len(word) <= MAX_PATH_CHARS][:MAX_PATHS]
+        wanted = paths_of(values.words("expand"))
         rows, total = searched.search.page(limit, index * limit)
         shown = asked.dictionaries().show(record_type, [record_type.record(row) for row in rows], wanted)
         data = {str(each["id"]): {"_loaded": True} | each for each in shown}

@@ -91,7 +91,7 @@ class CustomFilter(Filter):
         if self.field.kind == "C" and isinstance(term.value, Text) and not boolean(term.value.value):
             yes = Term(term.field, Text("1", False, term.position), False, term.position)
             return negated(self._some(self.inner.bind(CUSTOM_VALUE).condition(yes, scope)))
-        if isinstance(term.value, Subquery) and self.field.kind != "E":
+        if isinstance(term.value, Subquery) and not isinstance(self.inner, (DateFilter, TextFilter)):
             raise self.bad(term, "takes a value, not a query in parentheses")
         if self.field.kind == "W" and isinstance(term.value, Text) and not term.value.quoted:
             word = term.value.value.lower()

@@ -1,0 +1,130 @@
+"""Fields whose values are what they are: words, texts, numbers, yes and no."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote
+
+from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
+from server.desk.queries.dimensions.options import Options
+from server.desk.queries.dimensions.sources import Source
+from server.search.filters.choice import ChoiceFilter
+
+TEXT_CHARS = 255  # longer texts are one when they begin alike
+
+
+class ChoiceDimension(Dimension):
+    """A column with few values, each with a word."""
+
+    def __init__(self, asked: Options, found: ChoiceFilter, source: Source) -> None:
+        super().__init__(asked, found.name, source)
+        self.found = found
+        self.words: dict[Any, str] = {}
+        for word, value in found.choices.items():
+            self.words.setdefault(value, word)
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        return {raw: self._member(raw[0]) for raw in hits}
+
+    def _member(self, value: Any) -> Member:
+        word = self.words.get(value)
+        label = word.capitalize() if word else NONE if value in ("", None) else str(value)
+        return Member(value, label, value, lambda: f"{self.name}:{self._shortest(word, value)}")
+
+    def _shortest(self, word: str | None, value: Any) -> str:
+        """The first letter where that is enough."""
+        if word is None:
+            return f'"{value}"'
+        try:
+            is_enough = self.found.stored(word[0]) == value
+        except ValueError:
+            is_enough = False
+        return word[0] if is_enough else f'"{word}"'
+
+
+class FlagDimension(Dimension):
+    """Yes or no; no value is no."""
+
+    scale = 1
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        yes = Member(1, "Yes", 1, lambda: f"{self.name}:yes")
+        no = Member(0, "No", 0, lambda: f"{self.name}:no")
+        return {raw: yes if raw[0] else no for raw in hits}
+
+
+class NumberDimension(Dimension):
+    """Numbers. scale: what stored ones are divided by. decimals: how many a stored whole number has."""
+
+    def __init__(
+        self, asked: Options, name: str, source: Source, decimals: int = 0, measured_type: str = "number"
+    ) -> None:
+        super().__init__(asked, name, source)
+        self.decimals = decimals
+        self.scale = 10**decimals
+        self._type = measured_type
+
+    @property
+    def measured_type(self) -> str:
+        return self._type
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        return {raw: self._member(raw[0]) for raw in hits}
+
+    def _member(self, stored: Any) -> Member:
+        if stored is None:
+            return Member(None, NONE, None, lambda: f"{self.name}:null")
+        value = float(Decimal(stored).scaleb(-self.decimals)) if self.decimals else stored
+        text = str(Decimal(stored).scaleb(-self.decimals)) if self.decimals else f"{stored!r}"
+        return Member(stored, text, value, lambda: f'{self.name}:"{text}"' if "e" in text else f"{self.name}:{text}")
+
+
+class LevelDimension(NumberDimension):
+    """Levels of which 0 is hidden: searches never find it either."""
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        return {raw: self._member(raw[0]) if raw[0] else None for raw in hits}
+
+
+class TextDimension(Dimension):
+    """Texts, as its filter compares them: alike whatever the case, where the column says so."""
+
+    def __init__(self, asked: Options, name: str, source: Source, *, ignores_case: bool) -> None:
+        super().__init__(asked, name, source)
+        self.ignores_case = ignores_case
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        spellings: dict[str, list[str]] = {}
+        for raw in sorted(hits, key=lambda each: (-hits[each], str(each[0]))):
+            text = str(raw[0] if raw[0] is not None else "")
+            spellings.setdefault(self._key(text), []).append(text)
+        shown = {key: self._member(key, texts) for key, texts in spellings.items()}
+        return {raw: shown[self._key(str(raw[0] if raw[0] is not None else ""))] for raw in hits}
+
+    def _key(self, text: str) -> str:
+        start = text[:TEXT_CHARS]
+        # Letters beyond ASCII are always compared folded: see the text filter.
+        return start.casefold() if self.ignores_case or not start.isascii() else start
+
+    def _member(self, key: str, texts: list[str]) -> Member:
+        """texts: its spellings, the most frequent first. A search for one beyond ASCII finds the plain ones as well."""
+        searched = next((text for text in texts if not text.isascii()), texts[0])
+        label = texts[0][:TEXT_CHARS] or NONE
+        return Member(key, label, texts[0][:TEXT_CHARS], lambda: f"{self.name}:{text_value(searched)}")
+
+
+def text_value(text: str) -> str:
+    """The value of a text filter that means this text and nothing else; `null` for an empty one.
+
+    >>> text_value("Pump house"), text_value('the "big" one'), text_value("")
+    ('"Pump house"', '(exact:"the %22big%22 one")', 'null')
+    """
+    if not text:
+        return "null"
+    if len(text) >= TEXT_CHARS:
+        return f'(begins:"{_encoded(text[:TEXT_CHARS])}")'
+    return f'(exact:"{_encoded(text)}")' if '"' in text or "*" in text else f'"{text}"'
+
+
+def _encoded(text: str) -> str:
+    return "".join(quote(char) if char in '"*%' else char for char in text)
