@@ -97,8 +97,11 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
     """Update the one record that `query` finds among those the caller may read, or create it.
 
     Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
-    that cannot be understood, Required for none. Source: Records, Upsert."""
+    that cannot be understood, Required for none, Forbidden for a type that nobody can create. Source: Records,
+    Upsert."""
     record_type = _offering(ctx, uri, "create")
+    if "nobody" in record_type.access.create:  # whatever it would find: there is no upsert without create
+        Rules(ctx.service.registry, ctx.actor).require_create(record_type)
     if not query.strip():
         raise Required("query is required: a search that finds the record to update", field="query")
     if not fields:

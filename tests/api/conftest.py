@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api import sample as samples
+from tests.api.minimal import MINIMAL, made
 from tests.api.post import Post, post_office
 from tests.api.sample import Sample
 from tests.records.desk import Desk
@@ -50,3 +51,25 @@ def post(office: Post) -> Post:
     """The same, with nothing left to take of what other tests had sent."""
     office.smtp.forget()
     return office
+
+
+READ_ONLY = '"read": {label: Read, endpoints: ["*": GET]}'
+
+
+@pytest.fixture(scope="session")
+def actors(nora: Api) -> dict[str, Api]:
+    """nora administers; max manages Support and milo is its member; olga belongs nowhere; tina has no privileges;
+    dora is disabled; reader is nora with a token that may only read."""
+    everyone = nora.found("role", 'name:"Everyone"')[0]
+    nora.update("role", everyone, member_query_worker="isDisabled:no title:!Trainee").ok()
+    found = {name: nora.as_(name) for name in ("nora", "milo", "olga", "dora")}
+    for name, title in (("max", "Lead"), ("tina", "Trainee")):
+        fields = MINIMAL["worker"](nora) | {"first_name": name.capitalize(), "title": title}
+        nora.ids[name] = nora.create("worker", **fields).ok()["id"]
+        token = nora.post("/rest/oauth/tokens/create.json", worker_id=nora.ids[name]).ok()
+        found[name] = Api(nora.url, token["access_token"])
+    nora.update("group", nora.ids["support"], members={"manager": str(nora.ids["max"])}).ok()
+    app = made(nora, "oauth_app", scopes=READ_ONLY)
+    token = nora.post("/rest/oauth/tokens/create.json", worker_id=nora.ids["nora"], app_id=app, scopes="read").ok()
+    found["reader"] = Api(nora.url, token["access_token"])
+    return found

@@ -15,7 +15,7 @@ def number() -> int:
     return next(_numbers)
 
 
-def made(api: Api, uri: str, **more: Any) -> int:
+def made(api: Api, uri: str, /, **more: Any) -> int:
     """The id of a new record of a type; of one that there is, where only the service makes them."""
     if uri not in MINIMAL:
         return api.found(uri, "")[0]
@@ -101,6 +101,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "mail_transport": lambda api: {"name": "Nowhere", "extension_id": "core.mail.transport.null"},
     "mailbox": lambda api: {"name": "Support", "host": "127.0.0.1", "username": "kite", "is_enabled": 0},
     "message": _message,
+    "metric": lambda api: {"name": f"stock.level.{number()}"},
     "notification": lambda api: {
         "activity_point": "custom.other", "params": {"message": "Look"}, "worker_id": api.ids["nora"],
     },

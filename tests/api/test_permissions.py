@@ -1,112 +1,13 @@
-"""Who may do what, through HTTP: every kind of caller, every family of record types, every operation."""
-
-from collections.abc import Callable
-from typing import Any
+"""Roles, rosters and privacy through HTTP: what a refusal says, and that changes count at once. The whole table of who
+may do what is in test_matrix.py."""
 
 import pytest
 
+from server.records.registry import load
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api
 
-ACTORS = ("nora", "max", "milo", "olga", "tina", "dora", "reader")
-READ_ONLY = '"read": {label: Read, endpoints: ["*": GET]}'
-EVERYBODY, PRIVILEGED = "nora max milo olga tina reader", "nora max milo olga"
-
-
-@pytest.fixture(scope="module")
-def actors(nora: Api) -> dict[str, Api]:
-    """nora administers; max manages Support and milo is its member; olga belongs nowhere; tina has no privileges;
-    dora is disabled; reader is nora with a token that may only read."""
-    everyone = nora.found("role", 'name:"Everyone"')[0]
-    nora.update("role", everyone, member_query_worker="isDisabled:no title:!Trainee").ok()
-    found = {name: nora.as_(name) for name in ("nora", "milo", "olga", "dora")}
-    for name, title in (("max", "Lead"), ("tina", "Trainee")):
-        fields = MINIMAL["worker"](nora) | {"first_name": name.capitalize(), "title": title}
-        nora.ids[name] = nora.create("worker", **fields).ok()["id"]
-        token = nora.post("/rest/oauth/tokens/create.json", worker_id=nora.ids[name]).ok()
-        found[name] = Api(nora.url, token["access_token"])
-    nora.update("group", nora.ids["support"], members={"manager": str(nora.ids["max"])}).ok()
-    app = made(nora, "oauth_app", scopes=READ_ONLY)
-    token = nora.post("/rest/oauth/tokens/create.json", worker_id=nora.ids["nora"], app_id=app, scopes="read").ok()
-    found["reader"] = Api(nora.url, token["access_token"])
-    return found
-
-
-Fields = Callable[[Api], dict[str, Any]]
-
-
-def owned(uri: str, owner: str, id: Callable[[Api], int]) -> Fields:
-    return lambda api: MINIMAL[uri](api) | {"owner__context": owner, "owner_id": id(api)}
-
-
-# family, type, what it is made of, then who may read, create, change and delete it.
-ROWS: list[tuple[str, str, Fields, str, str, str, str]] = [
-    ("open", "org", MINIMAL["org"], EVERYBODY, PRIVILEGED, PRIVILEGED, PRIVILEGED),
-    ("open", "task", MINIMAL["task"], EVERYBODY, PRIVILEGED, PRIVILEGED, PRIVILEGED),
-    ("open", "address", MINIMAL["address"], EVERYBODY, PRIVILEGED, PRIVILEGED, ""),
-    ("reference", "worker", MINIMAL["worker"], EVERYBODY, "nora", "nora", "nora"),
-    ("reference", "role", MINIMAL["role"], EVERYBODY, "nora", "nora", "nora"),
-    ("group", "group", MINIMAL["group"], EVERYBODY, "nora", "nora", "nora"),
-    ("bucket", "bucket", MINIMAL["bucket"], EVERYBODY, "nora max", "nora max", "nora max"),
-    ("secret", "oauth_app", MINIMAL["oauth_app"], "nora reader", "nora", "nora", "nora"),
-    ("secret", "mail_transport", MINIMAL["mail_transport"], "nora reader", "nora", "nora", "nora"),
-    ("log", "activity_log", MINIMAL["activity_log"], EVERYBODY, "nora", "nora", "nora"),
-    ("owned by the service", "asset", owned("asset", "app", lambda api: 0), EVERYBODY, "nora", "nora", "nora"),
-    ("owned by a group", "asset", owned("asset", "group", lambda api: api.ids["support"]), EVERYBODY, "nora max",
-     "nora max", "nora max"),
-    ("owned by a private group", "email_signature",
-     owned("email_signature", "group", lambda api: api.ids["private"]), "nora reader", "nora", "nora", "nora"),
-    ("owned by a worker", "custom_fieldset", owned("custom_fieldset", "worker", lambda api: api.ids["milo"]),
-     "nora milo reader", "nora milo", "nora milo", "nora milo"),
-    ("owned by nobody", "asset", MINIMAL["asset"], EVERYBODY, PRIVILEGED, PRIVILEGED, PRIVILEGED),
-    ("a template", "html_template", owned("html_template", "worker", lambda api: api.ids["milo"]), "nora milo reader",
-     "nora", "nora", "nora milo"),
-    ("ticket", "ticket", MINIMAL["ticket"], EVERYBODY, PRIVILEGED, "nora max milo", "nora max milo"),
-    ("hidden ticket", "ticket", lambda api: {"subject": "Pump", "group_id": api.ids["private"]}, "nora reader", "nora",
-     "nora", "nora"),
-    ("message", "message", MINIMAL["message"], EVERYBODY, "nora max milo", "nora max milo", "nora max milo"),
-    ("draft", "draft", lambda api: {"type": "mail.compose", "worker_id": api.ids["milo"]}, "nora milo reader",
-     "nora milo", "nora milo", "nora milo"),
-    ("notification", "notification", lambda api: MINIMAL["notification"](api) | {"worker_id": api.ids["milo"]},
-     "nora milo reader", "nora milo", "nora milo", "nora milo"),
-    ("field of a type", "custom_field", MINIMAL["custom_field"], EVERYBODY, "nora", "nora", "nora"),
-    ("file on nothing", "attachment", MINIMAL["attachment"], "nora reader", PRIVILEGED, "nora", "nora"),
-    ("comment", "comment", lambda api: MINIMAL["comment"](api) | {
-        "author__context": "worker", "author_id": api.ids["milo"]}, EVERYBODY, "nora milo", "nora milo", "nora milo"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", ROWS, ids=[f"{row[0]}: {row[1]}" for row in ROWS])
-def test_matrix(row: tuple[Any, ...], actors: dict[str, Api], api: Api) -> None:
-    _, uri, fields, *allowed = row
-    readers, creators, changers, deleters = (set(names.split()) for names in allowed)
-    shared = api.create(uri, **fields(api)).ok()["id"]
-    for name, actor in actors.items():
-        found = actor.record(uri, shared)
-        assert found.status == refusal(name, readers, reads=True), (name, "read", found)
-        search = actor.search(uri, f"id:{shared}")
-        assert search.status == (401 if name == "dora" else 200)
-        if search.status == 200:
-            expected = [shared] if name in readers else []
-            assert ([each["id"] for each in search["results"]], search["total"]) == (expected, len(expected)), name
-        create = actor.create(uri, **fields(api))
-        is_hidden = name not in creators and create.status == 422 and "there is no" in create["message"]
-        assert is_hidden or create.status == refusal(name, creators), (name, "create", create)
-        update = actor.update(uri, shared)
-        assert update.status == refusal(name, changers), (name, "update", update)
-        fresh = api.create(uri, **fields(api)).ok()["id"]
-        remove = actor.remove(uri, fresh)
-        assert remove.status == refusal(name, deleters), (name, "delete", remove)
-        assert api.record(uri, fresh).status == (404 if remove.status == 200 and uri != "ticket" else 200)
-
-
-def refusal(name: str, allowed: set[str], reads: bool = False) -> int:
-    """200, or the status of a refusal."""
-    if name == "dora":
-        return 401
-    if name == "reader":
-        return 200 if reads and name in allowed else 403
-    return 200 if name in allowed else 403
+REGISTRY = load()
 
 
 def test_a_refused_write_says_what_is_missing(actors: dict[str, Api], api: Api) -> None:
@@ -179,24 +80,25 @@ def test_tickets_are_moved_by_members_of_both_groups_only(actors: dict[str, Api]
 def test_secrets_are_in_no_answer(api: Api) -> None:
     """Names and values of what is kept for the service alone, over all types, expanded."""
     word = f"zxsecret{number()}"
-    made(
-        api,
-        "mail_transport",
-        params={"username": "kite", "password": word, "host": "mail.example"},
-        extension_id="core.mail.transport.smtp",
-    )
+    params = {"username": "kite", "password": word, "host": "mail.example"}
+    made(api, "mail_transport", params=params, extension_id="core.mail.transport.smtp")
     made(api, "oauth_app", client_secret=word)
     made(api, "worker", password=word)
-    for uri in MINIMAL:
-        text = (
-            api.search(uri, limit=500, expand="_label,custom_,links~25,comments,watchers,address_,worker_").ok().content
-        )
+    made(api, "connected_account", params={"token": word})
+    made(api, "connected_service", params={"client_secret": word})
+    made(api, "mailbox", password=word)
+    expand = "_label,custom_,links~25,comments,watchers,address_,worker_,owner_,service_,connected_account_"
+    for uri in REGISTRY.uris():
+        if not REGISTRY.type(uri).operations["search"]:
+            continue
+        text = api.search(uri, limit=500, expand=expand).ok().content
         for secret in (word, "password_hash", "client_secret", "secret_hash", "argon2", '"hash"', "svc_at_"):
             assert secret.encode() not in text, (uri, secret)
 
 
 @pytest.mark.parametrize("query", ["client_secret:*", "client_secret_hash:*", "password:*", "params:*", "hash:*",
                                    "sort:client_secret_hash", "sort:password", "sort:params"])  # fmt: skip
-@pytest.mark.parametrize("uri", ["oauth_app", "mail_transport", "worker"])
+@pytest.mark.parametrize("uri", ["oauth_app", "mail_transport", "worker", "connected_account", "connected_service",
+                                 "mailbox"])  # fmt: skip
 def test_secrets_cannot_be_searched_or_sorted_by(uri: str, query: str, api: Api) -> None:
     assert api.search(uri, query).status == 422
