@@ -1,0 +1,54 @@
+"""The template language of scripts: an interpreter of our own, since what people write may come from anybody.
+
+Values are maps, lists, text, numbers, booleans and null and nothing else; no template reaches Python's objects. All
+that repeats or grows is charged to a budget.
+
+    lexer.py       text to pieces and tokens     parser.py      tags
+    expressions.py expressions                   operators.py   what operators do
+    values.py      truth, printing, comparing    run.py         one rendering
+    filters/ functions/ tests.py                 by name, in registry.py
+    budget.py      limits                        patterns.py    regular expressions, by RE2"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from server.errors import BudgetSpent, TemplateFailed
+from server.template import filters, functions, tests
+from server.template.budget import MAX_TEMPLATE_CHARS, Budget
+from server.template.lexer import PACKAGE, SCRIPT, Delimiters
+from server.template.parser import parsed
+from server.template.run import Run, Surroundings
+
+__all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
+
+MAX_KEPT = 1024  # compiled templates
+
+
+class Template:
+    """A compiled template. It holds nothing of any rendering, so threads may share it."""
+
+    def __init__(self, source: str, delimiters: Delimiters = SCRIPT) -> None:
+        if len(source) > MAX_TEMPLATE_CHARS:
+            raise TemplateFailed(f"a template has at most {MAX_TEMPLATE_CHARS:,} characters, this one {len(source):,}")
+        try:
+            self._act = parsed(source, delimiters)
+        except RecursionError:
+            raise TemplateFailed("the template is nested too deeply") from None
+
+    def render(
+        self, values: Mapping[str, Any], budget: Budget | None = None, around: Surroundings | None = None
+    ) -> str:
+        """The text. values: the placeholders. Raises TemplateFailed with a `line`, BudgetSpent."""
+        run = Run(values, budget or Budget(), around or Surroundings())
+        try:
+            self._act(run)
+        except RecursionError:
+            raise BudgetSpent("the values of the template are nested too deeply") from None
+        return "".join(run.out)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def compile(source: str, delimiters: Delimiters = SCRIPT) -> Template:  # noqa: A001 - as in `re`
+    """The template of a text; the same one for the same text. Raises TemplateFailed with a `line`."""
+    return Template(source, delimiters)

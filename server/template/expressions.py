@@ -1,0 +1,438 @@
+"""The expressions of a template, read by precedence and compiled to functions of a Run."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from server.errors import HelpdeskError, TemplateFailed, nearest
+from server.template.lexer import Token, error
+from server.template.operators import BINARY
+from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
+from server.template.run import Arrow, Eval, Run
+from server.template.values import child, key_text, keyed, number, printed, read_number, truthy, within
+
+MAX_DEPTH = 200  # parentheses, arguments and operators inside each other
+CONSTANTS = {
+    "true": True, "TRUE": True, "false": False, "FALSE": False, "null": None, "NULL": None, "none": None, "NONE": None,
+}  # fmt: skip
+LEVELS = {"or": 10, "and": 15, "is": 100, "is not": 100, "??": 300}
+LEVELS |= {name: level for name, (level, _) in BINARY.items()}
+RIGHT = frozenset(("**", "??"))
+NOT_LEVEL, SIGN_LEVEL = 50, 200
+TWO_WORDS = ("divisible by", "same as", "record type")
+Arguments = tuple[list[Eval], dict[str, Eval]]
+
+
+class Expressions:
+    """Reads the tokens of one tag."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self._tokens = tokens
+        self._place = 0
+        self._depth = 0
+
+    # -- tokens -----------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self._tokens[self._place]
+
+    def ahead(self, number: int) -> Token:
+        return self._tokens[min(self._place + number, len(self._tokens) - 1)]
+
+    def rest(self) -> list[Token]:
+        """The tokens that have not been read."""
+        return self._tokens[self._place :]
+
+    def next(self) -> Token:
+        token = self._tokens[self._place]
+        if token.kind != "end":
+            self._place += 1
+        return token
+
+    def at(self, *values: str) -> bool:
+        """Whether the next token is one of these symbols or operators."""
+        return self.token.kind in ("symbol", "operator") and self.token.value in values
+
+    def take(self, value: str) -> bool:
+        """Go on behind the next token if it is this one."""
+        if self.at(value):
+            self._place += 1
+            return True
+        return False
+
+    def expect(self, value: str) -> None:
+        if not self.take(value):
+            raise self.unexpected(f"'{value}'")
+
+    def name(self) -> str:
+        """The name that comes next."""
+        if self.token.kind != "name":
+            raise self.unexpected("a name")
+        return str(self.next().value)
+
+    def end(self) -> None:
+        """Nothing may follow."""
+        if self.token.kind != "end":
+            raise self.unexpected("the end of the tag")
+
+    def unexpected(self, wanted: str) -> TemplateFailed:
+        token = self.token
+        shown = "the end of the tag" if token.kind == "end" else f"'{str(token.value)[:50]}'"
+        return error(f"{shown} stands where {wanted} is expected", token.line)
+
+    # -- precedence -------------------------------------------------------------------------------------------------
+
+    def expression(self, floor: int = 0) -> Eval:
+        """Everything that binds at least as tightly as `floor`."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise error(f"at most {MAX_DEPTH} expressions inside each other", self.token.line)
+        left = self._prefix()
+        while self.token.kind in ("operator", "symbol"):
+            name, line = str(self.token.value), self.token.line
+            level = LEVELS.get(name)
+            if level is None or level < floor:
+                break
+            self.next()
+            left = self._combined(name, left, level, line)
+        if floor == 0:
+            left = self._conditional(left)
+        self._depth -= 1
+        return left
+
+    def _combined(self, name: str, left: Eval, level: int, line: int) -> Eval:
+        if name in ("is", "is not"):
+            return self._test(left, name == "is not")
+        if name in ("has some", "has every"):
+            arrow = self._arrow_or(level + 1)
+            if not is_arrow(arrow):
+                raise error(f"'{name}' takes x => expression", line)
+            return _binary(BINARY[name][1], left, arrow, line)
+        right = self.expression(level if name in RIGHT else level + 1)
+        if name == "and":
+            return lambda run: truthy(left(run)) and truthy(right(run))
+        if name == "or":
+            return lambda run: truthy(left(run)) or truthy(right(run))
+        if name == "??":
+            return lambda run: right(run) if (found := left(run)) is None else found
+        return _binary(BINARY[name][1], left, right, line)
+
+    def _conditional(self, left: Eval) -> Eval:
+        while True:
+            if self.take("?:"):
+                otherwise = self.expression()
+                left = _or_else(left, otherwise)
+            elif self.take("?"):
+                then = self.expression()
+                otherwise = self.expression() if self.take(":") else _constant("")
+                left = _if_else(left, then, otherwise)
+            else:
+                return left
+
+    def _prefix(self) -> Eval:
+        if self.take("not"):
+            operand = self.expression(NOT_LEVEL)
+            return lambda run: not truthy(operand(run))
+        if self.at("-", "+"):
+            line, negative = self.token.line, self.next().value == "-"
+            signed = self.expression(SIGN_LEVEL)
+            if negative:
+                return lambda run: _negated(signed(run), line)
+            return lambda run: number(signed(run), line)
+        return self._postfix(self._primary())
+
+    # -- primaries --------------------------------------------------------------------------------------------------
+
+    def _primary(self) -> Eval:
+        token = self.token
+        if token.kind == "name":
+            return self._named()
+        if token.kind == "number":
+            self.next()
+            return _constant(read_number(token.value))
+        if token.kind == "text":
+            self.next()
+            return _constant(token.value)
+        if token.kind == "parts":
+            self.next()
+            return _interpolated([
+                part if isinstance(part, str) else whole_expression(part) for part in token.value
+            ])
+        if self.take("("):
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        if self.take("["):
+            return self._list()
+        if self.take("{"):
+            return self._map()
+        raise self.unexpected("an expression")
+
+    def _named(self) -> Eval:
+        token = self.next()
+        name = str(token.value)
+        if self.at("("):
+            callee = _known(FUNCTIONS, name, "function", token.line)
+            return self._call(callee, [], token.line)
+        if name in CONSTANTS:
+            return _constant(CONSTANTS[name])
+        return lambda run: run.lookup(name)
+
+    def _list(self) -> Eval:
+        parts: list[Eval] = []
+        while not self.take("]"):
+            parts.append(self.expression())
+            if not self.take(","):
+                self.expect("]")
+                break
+
+        def make(run: Run) -> list[Any]:
+            run.budget.step(len(parts))
+            return [part(run) for part in parts]
+
+        return make
+
+    def _map(self) -> Eval:
+        parts: list[tuple[Eval, Eval]] = []
+        while not self.take("}"):
+            parts.append(self._entry())
+            if not self.take(","):
+                self.expect("}")
+                break
+
+        def make(run: Run) -> Any:
+            run.budget.step(len(parts))
+            found = {key_text(key(run)): value(run) for key, value in parts}
+            return keyed(found.items()) if found else {}
+
+        return make
+
+    def _entry(self) -> tuple[Eval, Eval]:
+        token = self.token
+        if token.kind == "name":
+            self.next()
+            name = str(token.value)
+            if self.take(":"):
+                return _constant(name), self.expression()
+            return _constant(name), lambda run: run.lookup(name)
+        if self.take("("):
+            key = self.expression()
+            self.expect(")")
+        elif token.kind in ("text", "number", "parts"):
+            key = self._primary()
+        elif token.kind == "operator" and str(token.value).isidentifier():
+            self.next()
+            key = _constant(token.value)
+        else:
+            raise self.unexpected("the key of a map")
+        self.expect(":")
+        return key, self.expression()
+
+    # -- what stands behind -----------------------------------------------------------------------------------------
+
+    def _postfix(self, value: Eval) -> Eval:
+        while True:
+            if self.take("."):
+                value = self._member(value)
+            elif self.take("["):
+                value = self._item(value)
+            elif self.at("|"):
+                value = self.filters(value)
+            else:
+                return value
+
+    def _member(self, value: Eval) -> Eval:
+        token = self.next()
+        if token.kind not in ("name", "number", "operator"):
+            self._place -= 1
+            raise self.unexpected("the name of an entry")
+        for part in str(token.value).split("."):
+            value = _child(value, _constant(part))
+        if self.at("("):
+            self._arguments()  # nothing has methods
+            return _constant(None)
+        return value
+
+    def _item(self, value: Eval) -> Eval:
+        line = self.token.line
+        start = _constant(0) if self.at(":") else self.expression()
+        if not self.take(":"):
+            self.expect("]")
+            return _child(value, start)
+        length = _constant(None) if self.at("]") else self.expression()
+        self.expect("]")
+        return _called(_known(FILTERS, "slice", "filter", line), [value, start, length], {}, line)
+
+    def filters(self, value: Eval) -> Eval:
+        """`|name(arguments)` as often as it stands there."""
+        while self.take("|"):
+            token = self.token
+            name = str(self.next().value) if token.kind == "operator" else self.name()
+            value = self._call(_known(FILTERS, name, "filter", token.line), [value], token.line)
+        return value
+
+    def _test(self, value: Eval, negated: bool) -> Eval:
+        token = self.token
+        name = str(self.next().value) if token.kind == "operator" else self.name()
+        if self.token.kind == "name" and f"{name} {self.token.value}" in TWO_WORDS:
+            name = f"{name} {self.next().value}"
+        callee = _known(TESTS, name, "test", token.line)
+        if self.at("(") or not callee.least:
+            found = self._call(callee, [value], token.line)
+        else:
+            found = _called(callee, [value, self._postfix(self._primary())], {}, token.line)
+        return (lambda run: not truthy(found(run))) if negated else (lambda run: truthy(found(run)))
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def _call(self, callee: Callee, given: list[Eval], line: int) -> Eval:
+        listed, named = self._arguments(callee.takes_arrow) if self.at("(") else ([], {})
+        _check_arguments(callee, len(listed), named, line)
+        return _called(callee, [*given, *listed], named, line)
+
+    def _arguments(self, takes_arrow: bool = False) -> Arguments:
+        self.expect("(")
+        listed: list[Eval] = []
+        named: dict[str, Eval] = {}
+        while not self.take(")"):
+            if self.token.kind == "name" and self.ahead(1).kind == "symbol" and self.ahead(1).value == "=":
+                name = self.name()
+                self.expect("=")
+                if name in named:
+                    raise error(f"the argument '{name[:50]}' stands here twice", self.token.line)
+                named[name] = self._arrow_or(0) if takes_arrow else self.expression()
+            elif named:
+                raise error("an argument without a name stands behind one with a name", self.token.line)
+            else:
+                listed.append(self._arrow_or(0) if takes_arrow else self.expression())
+            if not self.take(","):
+                self.expect(")")
+                break
+        return listed, named
+
+    def _arrow_or(self, floor: int) -> Eval:
+        """`x => expression`, `(x, y) => expression`, or any other expression."""
+        names = self._arrow_names()
+        if names is None:
+            return self.expression(floor)
+        body = self.expression()
+
+        def make(run: Run) -> Arrow:
+            return Arrow(names, body, run)
+
+        make.is_arrow = True  # type: ignore[attr-defined]
+        return make
+
+    def _arrow_names(self) -> tuple[str, ...] | None:
+        if self.token.kind == "name" and self.ahead(1).value == "=>":
+            name = self.name()
+            self.next()
+            return (name,)
+        if not self.at("("):
+            return None
+        place, names = 1, []
+        while self.ahead(place).kind == "name":
+            names.append(str(self.ahead(place).value))
+            place += 1
+            if self.ahead(place).value != ",":
+                break
+            place += 1
+        if not (self.ahead(place).value == ")" and self.ahead(place + 1).value == "=>"):
+            return None
+        self._place += place + 2
+        return tuple(names)
+
+
+def whole_expression(tokens: list[Token]) -> Eval:
+    """The one expression that a tag holds."""
+    reader = Expressions(tokens)
+    found = reader.expression()
+    reader.end()
+    return found
+
+
+def is_arrow(compiled: Eval) -> bool:
+    """Whether an argument is `x => expression`."""
+    return getattr(compiled, "is_arrow", False)
+
+
+def _known(table: dict[str, Callee], name: str, kind: str, line: int) -> Callee:
+    found = table.get(name)
+    if found is None:
+        raise error(f"there is no {kind} '{name[:50]}'{nearest(name, table)}", line)
+    return found
+
+
+def _check_arguments(callee: Callee, listed: int, named: dict[str, Eval], line: int) -> None:
+    """Raises TemplateFailed for too few, too many and unknown arguments."""
+    if callee.most is not None and listed + len(named) > callee.most:
+        raise error(f"'{callee.name}' takes at most {callee.most} arguments", line)
+    for name in named:
+        if name not in callee.names or name in callee.names[:listed]:
+            known = nearest(name, callee.names)
+            raise error(f"'{callee.name}' takes no argument '{name[:50]}' here{known}", line)
+    missing = [name for name in callee.names[listed : callee.least] if name not in named]
+    if missing:
+        raise error(f"'{callee.name}' needs the argument '{missing[0]}'", line)
+
+
+def _called(callee: Callee, listed: list[Eval], named: dict[str, Eval], line: int) -> Eval:
+    call = callee.call
+    keywords = {_python_name(callee, name): value for name, value in named.items()}
+
+    def run_it(run: Run) -> Any:
+        run.budget.step()
+        try:
+            found = call(run, *[each(run) for each in listed], **{name: each(run) for name, each in keywords.items()})
+        except TemplateFailed as failed:
+            if "line" in failed.details:
+                raise
+            raise TemplateFailed(f"{failed.message} (line {line})", line=line) from failed
+        except (HelpdeskError, RecursionError):
+            raise
+        if isinstance(found, str):
+            run.budget.text(len(found))
+        return found
+
+    return run_it
+
+
+def _python_name(callee: Callee, name: str) -> str:
+    """Python has words of its own: the argument `and` is the parameter `and_`."""
+    return name if name in inspect.signature(callee.call).parameters else f"{name}_"
+
+
+def _binary(operation: Callable[[Run, Any, Any, int], Any], left: Eval, right: Eval, line: int) -> Eval:
+    return lambda run: operation(run, left(run), right(run), line)
+
+
+def _constant(value: Any) -> Eval:
+    return lambda run: value
+
+
+def _child(value: Eval, key: Eval) -> Eval:
+    return lambda run: child(value(run), key(run))
+
+
+def _or_else(left: Eval, otherwise: Eval) -> Eval:
+    return lambda run: found if truthy(found := left(run)) else otherwise(run)
+
+
+def _if_else(condition: Eval, then: Eval, otherwise: Eval) -> Eval:
+    return lambda run: then(run) if truthy(condition(run)) else otherwise(run)
+
+
+def _negated(value: Any, line: int) -> int | float:
+    found = number(value, line)
+    return within(-found) if isinstance(found, int) else -found
+
+
+def _interpolated(parts: list[Any]) -> Eval:
+    def make(run: Run) -> str:
+        texts = [part if isinstance(part, str) else printed(part(run)) for part in parts]
+        run.budget.text(sum(map(len, texts)))
+        return "".join(texts)
+
+    return make
+

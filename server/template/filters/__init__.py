@@ -1,0 +1,1 @@
+"""Families, each a file here."""

@@ -1,0 +1,183 @@
+"""The operators of expressions, as functions of values. What they mean for which types is in values.py."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template import patterns
+from server.template.run import Run
+from server.template.values import (
+    at,
+    compare,
+    contains,
+    equal,
+    items,
+    keyed,
+    number,
+    pairs,
+    printed,
+    truthy,
+    whole,
+    within,
+)
+
+MAX_EXPONENT = 1024
+Binary = Callable[[Run, Any, Any, int], Any]
+
+
+def add(run: Run, left: Any, right: Any, line: int) -> Any:
+    """The sum; of two lists or maps their union by key, where the left one wins."""
+    if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
+        run.budget.step(len(left) + len(right))
+        return keyed(_union(left, right))
+    return _checked(number(left, line) + number(right, line))
+
+
+def _union(left: Any, right: Any) -> list[tuple[Any, Any]]:
+    own = pairs(left)
+    taken = {key for key, _ in own}
+    return own + [(key, value) for key, value in pairs(right) if key not in taken]
+
+
+def _checked(found: int | float) -> int | float:
+    return within(found) if isinstance(found, int) else found
+
+
+def subtract(run: Run, left: Any, right: Any, line: int) -> Any:
+    return _checked(number(left, line) - number(right, line))
+
+
+def multiply(run: Run, left: Any, right: Any, line: int) -> Any:
+    return _checked(number(left, line) * number(right, line))
+
+
+def divide(run: Run, left: Any, right: Any, line: int) -> Any:
+    above, below = number(left, line), number(right, line)
+    if not below:
+        raise TemplateFailed("a division by zero", **at(line))
+    if isinstance(above, int) and isinstance(below, int) and above % below == 0:
+        return _checked(above // below)
+    return above / below
+
+
+def floor_divide(run: Run, left: Any, right: Any, line: int) -> Any:
+    found = divide(run, left, right, line)
+    if isinstance(found, float) and not math.isfinite(found):
+        return found
+    return _checked(math.floor(found))
+
+
+def remainder(run: Run, left: Any, right: Any, line: int) -> Any:
+    """Of whole numbers, with the sign of the left one."""
+    above, below = whole(number(left, line)), whole(number(right, line))
+    if not below:
+        raise TemplateFailed("a division by zero", **at(line))
+    found = abs(above) % abs(below)
+    return -found if above < 0 else found
+
+
+def power(run: Run, left: Any, right: Any, line: int) -> Any:
+    base, exponent = number(left, line), number(right, line)
+    if abs(exponent) >= MAX_EXPONENT:
+        raise TemplateFailed(f"an exponent must be below {MAX_EXPONENT}", **at(line))
+    try:
+        if isinstance(base, int) and isinstance(exponent, int) and exponent >= 0:
+            return _checked(base**exponent)
+        found = float(base) ** exponent
+        return found if isinstance(found, float) else math.nan  # a root of a negative number
+    except ZeroDivisionError:
+        raise TemplateFailed("a division by zero", **at(line)) from None
+    except OverflowError:
+        return math.inf
+
+
+def join(run: Run, left: Any, right: Any, line: int) -> str:
+    one, other = printed(left), printed(right)
+    run.budget.text(len(one) + len(other))
+    return one + other
+
+
+def span(run: Run, left: Any, right: Any, line: int) -> list[Any]:
+    """Every whole number, or letter, from one to the other, both included."""
+    return stepped(run, left, right, 1)
+
+
+def stepped(run: Run, left: Any, right: Any, step: Any) -> list[Any]:
+    """As span, taking every `step`th."""
+    width: int | float = abs(number(step)) or 1
+    if _is_letter(left) and _is_letter(right):
+        low, high = ord(left), ord(right)
+        codes = range(low, high + 1, int(width) or 1) if low <= high else range(low, high - 1, -(int(width) or 1))
+        return [chr(code) for code in codes]
+    low_number, high_number = number(left), number(right)
+    if isinstance(low_number, float) and low_number.is_integer():
+        low_number = int(low_number)
+    if isinstance(width, float) and width.is_integer():
+        width = int(width)
+    if any(isinstance(each, float) and not math.isfinite(each) for each in (low_number, high_number, width)):
+        raise TemplateFailed("a range needs an end")
+    count = int(abs(high_number - low_number) / width) + 1
+    run.budget.elements(count)
+    towards = width if low_number <= high_number else -width
+    return [low_number + place * towards for place in range(count)]
+
+
+def _is_letter(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1 and not value.isdigit()
+
+
+def matches(run: Run, left: Any, right: Any, line: int) -> int:
+    pattern = patterns.compiled(printed(right), line)
+    return int(pattern.search(printed(left)) is not None)
+
+
+def starts_with(run: Run, left: Any, right: Any, line: int) -> bool:
+    return isinstance(left, str) and isinstance(right, str) and left.startswith(right)
+
+
+def ends_with(run: Run, left: Any, right: Any, line: int) -> bool:
+    return isinstance(left, str) and isinstance(right, str) and left.endswith(right)
+
+
+def has_some(run: Run, left: Any, right: Any, line: int) -> bool:
+    return any(truthy(right(each)) for each in items(left))
+
+
+def has_every(run: Run, left: Any, right: Any, line: int) -> bool:
+    return all(truthy(right(each)) for each in items(left))
+
+
+def _bits(operation: Callable[[int, int], int]) -> Binary:
+    return lambda run, left, right, line: operation(whole(left), whole(right))
+
+
+# level, whether it binds to the right, meaning. Lazy ones (and, or, ??) and tests (is) are in expressions.py.
+BINARY: dict[str, tuple[int, Binary]] = {
+    "b-or": (16, _bits(lambda left, right: left | right)),
+    "b-xor": (17, _bits(lambda left, right: left ^ right)),
+    "b-and": (18, _bits(lambda left, right: left & right)),
+    "==": (20, lambda run, left, right, line: equal(left, right, run.budget.step)),
+    "!=": (20, lambda run, left, right, line: not equal(left, right, run.budget.step)),
+    "<": (20, lambda run, left, right, line: compare(left, right, run.budget.step) < 0),
+    ">": (20, lambda run, left, right, line: compare(left, right, run.budget.step) > 0),
+    "<=": (20, lambda run, left, right, line: compare(left, right, run.budget.step) <= 0),
+    ">=": (20, lambda run, left, right, line: compare(left, right, run.budget.step) >= 0),
+    "<=>": (20, lambda run, left, right, line: compare(left, right, run.budget.step)),
+    "in": (20, lambda run, left, right, line: contains(left, right, run.budget.step)),
+    "not in": (20, lambda run, left, right, line: not contains(left, right, run.budget.step)),
+    "matches": (20, matches),
+    "starts with": (20, starts_with),
+    "ends with": (20, ends_with),
+    "has some": (20, has_some),
+    "has every": (20, has_every),
+    "..": (25, span),
+    "+": (30, add),
+    "-": (30, subtract),
+    "~": (40, join),
+    "*": (60, multiply),
+    "/": (60, divide),
+    "//": (60, floor_divide),
+    "%": (60, remainder),
+    "**": (200, power),
+}

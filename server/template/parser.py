@@ -1,0 +1,260 @@
+"""The tags of a template, compiled to functions of a Run."""
+
+from collections.abc import Callable
+from typing import Any
+
+from server.errors import nearest
+from server.template.expressions import Expressions, whole_expression
+from server.template.lexer import SCRIPT, Delimiters, Piece, Token, error, pieces
+from server.template.run import Act, Eval, Run
+from server.template.values import items, pairs, printed, truthy
+
+MAX_DEPTH = 100  # tags inside each other
+Closers = tuple[str, ...]
+
+
+def parsed(source: str, delimiters: Delimiters = SCRIPT) -> Act:
+    """What a template does. Raises TemplateFailed with the line of the first mistake."""
+    reader = _Reader(pieces(source, delimiters))
+    act, _, _ = reader.body(())
+    return act
+
+
+class _Reader:
+    def __init__(self, listed: list[Piece]) -> None:
+        self._pieces = listed
+        self._place = 0
+        self._depth = 0
+
+    def body(self, closers: Closers, opener: str = "", line: int = 0) -> tuple[Act, str, Expressions]:
+        """Everything up to one of the tags `closers`; answers which one it was, and its tokens."""
+        acts: list[Act] = []
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise error(f"at most {MAX_DEPTH} tags inside each other", line)
+        while self._place < len(self._pieces):
+            piece = self._pieces[self._place]
+            self._place += 1
+            if piece.kind == "text":
+                acts.append(_write(piece.value))
+            elif piece.kind == "output":
+                acts.append(_print(whole_expression(piece.value)))
+            else:
+                reader = Expressions(piece.value)
+                name = reader.name()
+                if name in closers:
+                    self._depth -= 1
+                    return _sequence(acts), name, reader
+                acts.append(self._tag(name, reader, piece.line))
+        if closers:
+            raise error(f"'{opener}' has no '{closers[-1]}'", line)
+        self._depth -= 1
+        return _sequence(acts), "", Expressions([])
+
+    def _closed(self, closers: Closers, opener: str, line: int) -> Act:
+        """Everything up to the tag that closes `opener`, which takes nothing."""
+        act, _, tokens = self.body(closers, opener, line)
+        tokens.end()
+        return act
+
+    def _tag(self, name: str, reader: Expressions, line: int) -> Act:
+        handler = TAGS.get(name)
+        if handler is None:
+            raise error(f"there is no tag '{name[:50]}'{nearest(name, TAGS)}", line)
+        return handler(self, reader, line)
+
+    # -- tags -------------------------------------------------------------------------------------------------------
+
+    def if_(self, reader: Expressions, line: int) -> Act:
+        branches: list[tuple[Eval, Act]] = []
+        otherwise: Act | None = None
+        condition = _last(reader)
+        while True:
+            act, closer, tokens = self.body(("elseif", "else", "endif"), "if", line)
+            branches.append((condition, act))
+            if closer == "elseif":
+                condition = _last(tokens)
+                continue
+            tokens.end()
+            if closer == "else":
+                otherwise = self._closed(("endif",), "if", line)
+            break
+
+        def act_on(run: Run) -> None:
+            for condition, act in branches:
+                if truthy(condition(run)):
+                    act(run)
+                    return
+            if otherwise is not None:
+                otherwise(run)
+
+        return act_on
+
+    def for_(self, reader: Expressions, line: int) -> Act:
+        names = [reader.name()]
+        if reader.take(","):
+            names.append(reader.name())
+        reader.expect("in")
+        listed = _last(reader)
+        each, closer, tokens = self.body(("else", "endfor"), "for", line)
+        tokens.end()
+        otherwise = self._closed(("endfor",), "for", line) if closer == "else" else None
+        return _loop(tuple(names), listed, each, otherwise)
+
+    def set_(self, reader: Expressions, line: int) -> Act:
+        names = [reader.name()]
+        while reader.take(","):
+            names.append(reader.name())
+        if reader.take("="):
+            values = [reader.expression()]
+            while reader.take(","):
+                values.append(reader.expression())
+            reader.end()
+            if len(names) != len(values):
+                raise error("set needs as many values as names", line)
+            return _assign(names, values)
+        reader.end()
+        if len(names) > 1:
+            raise error("set with a body takes one name", line)
+        body = self._closed(("endset",), "set", line)
+        return lambda run: run.assign(names[0], run.captured(body))
+
+    def with_(self, reader: Expressions, line: int) -> Act:
+        variables: Eval | None = None
+        only = False
+        if reader.token.kind != "end":
+            if not (reader.token.kind == "name" and reader.token.value == "only" and reader.ahead(1).kind == "end"):
+                variables = reader.expression()
+            if reader.token.kind == "name" and reader.token.value == "only":
+                reader.next()
+                only = True
+            reader.end()
+        body = self._closed(("endwith",), "with", line)
+        return _within(variables, only, body, line)
+
+    def apply(self, reader: Expressions, line: int) -> Act:
+        chain = Expressions([Token("symbol", "|", line), *reader.rest()])
+        filtered = chain.filters(lambda run: run.scopes[-1][_APPLIED])
+        chain.end()
+        body = self._closed(("endapply",), "apply", line)
+
+        def act(run: Run) -> None:
+            run.push({_APPLIED: run.captured(body)})
+            try:
+                text = printed(filtered(run))
+            finally:
+                run.pop()
+            run.write(text)
+
+        return act
+
+    def do(self, reader: Expressions, line: int) -> Act:
+        value = _last(reader)
+
+        def act(run: Run) -> None:
+            value(run)
+
+        return act
+
+    def sandbox(self, reader: Expressions, line: int) -> Act:
+        reader.end()
+        return self._closed(("endsandbox",), "sandbox", line)
+
+
+TAGS: dict[str, Callable[[_Reader, Expressions, int], Act]] = {
+    "if": _Reader.if_,
+    "for": _Reader.for_,
+    "set": _Reader.set_,
+    "with": _Reader.with_,
+    "apply": _Reader.apply,
+    "do": _Reader.do,
+    "sandbox": _Reader.sandbox,
+}
+_APPLIED = " applied"  # no variable can be called so
+
+
+def _last(reader: Expressions) -> Eval:
+    """The expression that a tag ends with."""
+    found = reader.expression()
+    reader.end()
+    return found
+
+
+def _sequence(acts: list[Act]) -> Act:
+    if len(acts) == 1:
+        return acts[0]
+
+    def act(run: Run) -> None:
+        for each in acts:
+            each(run)
+
+    return act
+
+
+def _write(text: str) -> Act:
+    return lambda run: run.write(text)
+
+
+def _print(value: Eval) -> Act:
+    return lambda run: run.write(printed(value(run)))
+
+
+def _assign(names: list[str], values: list[Eval]) -> Act:
+    if len(names) == 1:
+        name, value = names[0], values[0]
+        return lambda run: run.assign(name, value(run))
+
+    def act(run: Run) -> None:
+        for name, found in zip(names, [value(run) for value in values], strict=True):
+            run.assign(name, found)
+
+    return act
+
+
+def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
+    def act(run: Run) -> None:
+        given = variables(run) if variables is not None else {}
+        if not isinstance(given, dict) and given != []:
+            raise error("with takes a map", line)
+        kept = run.scopes, run.closed
+        if only:
+            run.scopes, run.closed = [{}], [True]
+        run.push(dict(given) if given else {}, closed=True)
+        try:
+            body(run)
+        finally:
+            run.pop()
+            run.scopes, run.closed = kept
+
+    return act
+
+
+def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None) -> Act:
+    def act(run: Run) -> None:
+        value = listed(run)
+        found = pairs(value) if len(names) == 2 else list(enumerate(items(value)))
+        if not found:
+            if otherwise is not None:
+                otherwise(run)
+            return
+        outer = run.lookup("loop")
+        length = len(found)
+        budget = run.budget
+        for place, (key, item) in enumerate(found):
+            budget.step()
+            variables: dict[str, Any] = {names[-1]: item}
+            if len(names) == 2:
+                variables[names[0]] = key
+            variables["loop"] = {
+                "index": place + 1, "index0": place, "revindex": length - place, "revindex0": length - place - 1,
+                "first": place == 0, "last": place == length - 1, "length": length,
+                "parent": {"loop": outer} if outer is not None else {},
+            }  # fmt: skip
+            run.push(variables)
+            try:
+                each(run)
+            finally:
+                run.pop()
+
+    return act
+

@@ -1,0 +1,68 @@
+"""Regular expressions as scripts write them: between delimiters, with flags behind. RE2 runs them, in linear time."""
+
+import functools
+from typing import Any
+
+import re2
+
+from server.errors import TemplateFailed
+from server.template.values import at
+
+MAX_PATTERN_CHARS = 10_000
+PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
+FLAGS = {"i": "i", "m": "m", "s": "s", "u": "", "U": "U", "D": ""}
+
+
+def compiled(pattern: str, line: int = 0) -> Any:
+    """The pattern between its delimiters, such as `/^a/i`. Raises TemplateFailed for one that cannot be used."""
+    try:
+        return _compiled(pattern)
+    except TemplateFailed as error:
+        raise TemplateFailed(error.message, **at(line)) from None
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(pattern: str) -> Any:
+    shown = pattern[:80]
+    if len(pattern) > MAX_PATTERN_CHARS:
+        raise TemplateFailed(f"a pattern has at most {MAX_PATTERN_CHARS:,} characters")
+    pattern = pattern.lstrip()
+    if not pattern or pattern[0].isalnum() or pattern[0] == "\\":
+        raise TemplateFailed(f"the pattern '{shown}' needs delimiters, such as /{shown}/")
+    end = pattern.rfind(PAIRED.get(pattern[0], pattern[0]))
+    if end < 1:
+        raise TemplateFailed(f"the pattern '{shown}' has no closing delimiter")
+    flags = pattern[end + 1 :].strip()
+    unknown = [flag for flag in flags if flag not in FLAGS and flag != "x"]
+    if unknown:
+        raise TemplateFailed(f"the pattern '{shown}' has the flag {unknown[0]}; there are i, m, s, u and x")
+    body = pattern[1:end]
+    if "x" in flags:
+        body = _without_blanks(body)
+    inline = "".join(FLAGS.get(flag, "") for flag in flags)
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(f"(?{inline}){body}" if inline else body, options)
+    except re2.error as error:
+        reason = str(error).strip("b'\"")[:200]
+        raise TemplateFailed(f"the pattern '{shown}' cannot be used: {reason}") from None
+
+
+def _without_blanks(body: str) -> str:
+    """A pattern with the flag x, without the blanks and comments that it allows."""
+    kept, place, in_class = [], 0, False
+    while place < len(body):
+        char = body[place]
+        if char == "\\":
+            kept.append(body[place : place + 2])
+            place += 2
+            continue
+        in_class = char == "[" or (in_class and char != "]")
+        if char == "#" and not in_class:
+            place = (body.find("\n", place) + 1) or len(body)
+            continue
+        if in_class or not char.isspace():
+            kept.append(char)
+        place += 1
+    return "".join(kept)

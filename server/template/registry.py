@@ -1,0 +1,62 @@
+"""Filters, functions and tests of the language by name. Each family of them is a file that registers by being imported.
+
+All take the run first, then the value (filters and tests) and their arguments, which may be named in a template as they
+are in Python. Arguments that a template leaves out have their defaults."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Callee:
+    """One of them. names: its parameters without the run, and without the value. least, most: how many arguments it
+    takes, most None for any. takes_arrow: whether an argument may be `x => expression`."""
+
+    name: str
+    call: Callable[..., Any]
+    names: tuple[str, ...]
+    least: int
+    most: int | None
+    takes_arrow: bool
+    note: str
+
+
+FILTERS: dict[str, Callee] = {}
+FUNCTIONS: dict[str, Callee] = {}
+TESTS: dict[str, Callee] = {}
+
+
+def filter(*names: str, takes_arrow: bool = False) -> Callable[[Function], Function]:
+    """Declare a filter: `def upper(run, value, ...)`."""
+    return _declare(FILTERS, names, 2, takes_arrow)
+
+
+def function(*names: str) -> Callable[[Function], Function]:
+    """Declare a function: `def range(run, ...)`."""
+    return _declare(FUNCTIONS, names, 1, False)
+
+
+def test(*names: str) -> Callable[[Function], Function]:
+    """Declare a test: `def divisible_by(run, value, ...)` under the name `divisible by`."""
+    return _declare(TESTS, names, 2, False)
+
+
+def _declare(
+    table: dict[str, Callee], names: tuple[str, ...], own: int, takes_arrow: bool
+) -> Callable[[Function], Function]:
+    def declare(call: Function) -> Function:
+        parameters = list(inspect.signature(call).parameters.values())[own:]
+        plain = [each for each in parameters if each.kind is not inspect.Parameter.VAR_POSITIONAL]
+        least = sum(each.default is inspect.Parameter.empty for each in plain)
+        most = len(plain) if len(plain) == len(parameters) else None
+        listed = tuple(each.name.removesuffix("_") for each in plain)
+        note = (inspect.getdoc(call) or "").split("\n")[0]
+        for name in names:
+            table[name] = Callee(name, call, listed, least, most, takes_arrow, note)
+        return call
+
+    return declare

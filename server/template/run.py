@@ -1,0 +1,99 @@
+"""One rendering: the placeholders, the variables of the template, the output, and what it may use up."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.template.budget import Budget
+
+Eval = Callable[["Run"], Any]
+Act = Callable[["Run"], None]
+
+
+@dataclass
+class Surroundings:
+    """What a template may ask of its caller. zone: the name of the time zone. now: Unix seconds. host: functions of the
+    service by name, such as `svc_url`; filters and tests that need it ask there too."""
+
+    zone: str = "UTC"
+    now: int | None = None
+    host: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+class Run:
+    """scopes: variables, the innermost last. `closed` marks those that assignments do not leave."""
+
+    __slots__ = ("values", "scopes", "closed", "out", "budget", "around")
+
+    def __init__(self, values: Mapping[str, Any], budget: Budget, around: Surroundings) -> None:
+        self.values = values
+        self.scopes: list[dict[str, Any]] = [{}]
+        self.closed: list[bool] = [True]
+        self.out: list[str] = []
+        self.budget = budget
+        self.around = around
+
+    def lookup(self, name: str) -> Any:
+        """A variable, else a placeholder, else null."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        try:
+            return self.values[name]
+        except KeyError:
+            return None
+
+    def assign(self, name: str, value: Any) -> None:
+        """Change the variable of this name, wherever it is up to the next closed scope; else make one here.
+
+        A placeholder is hidden by a variable that lives as long as the scope that loops stand in."""
+        place = len(self.scopes) - 1
+        while name not in self.scopes[place] and not self.closed[place]:
+            place -= 1
+        if name in self.scopes[place] or name in self.values:
+            self.scopes[place][name] = value
+        else:
+            self.scopes[-1][name] = value
+
+    def push(self, variables: dict[str, Any], closed: bool = False) -> None:
+        self.scopes.append(variables)
+        self.closed.append(closed)
+
+    def pop(self) -> None:
+        self.scopes.pop()
+        self.closed.pop()
+
+    def write(self, text: str) -> None:
+        """Put text out."""
+        if text:
+            self.budget.text(len(text))
+            self.out.append(text)
+
+    def captured(self, body: Act) -> str:
+        """What a part of the template puts out."""
+        kept, self.out = self.out, []
+        try:
+            body(self)
+            return "".join(self.out)
+        finally:
+            self.out = kept
+
+
+class Arrow:
+    """`x => expression`, to be called with values. Lives no longer than the call that it is an argument of."""
+
+    __slots__ = ("names", "body", "run")
+
+    def __init__(self, names: tuple[str, ...], body: Eval, run: Run) -> None:
+        self.names = names
+        self.body = body
+        self.run = run
+
+    def __call__(self, *values: Any) -> Any:
+        run = self.run
+        run.budget.step()
+        run.push(dict(zip(self.names, values, strict=False)), closed=True)
+        try:
+            return self.body(run)
+        finally:
+            run.pop()

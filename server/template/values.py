@@ -1,0 +1,270 @@
+"""The values of scripts and what the language does with them: truth, printing, comparing, counting with them.
+
+A value is text, a whole number, a float, a boolean, null, a list, a map with text keys, or a Moment. A list is a map
+whose keys are 0, 1, 2...: what keeps keys may turn one into the other. Source: ours."""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from server.errors import TemplateFailed
+
+MAX_INT, MIN_INT = 2**63 - 1, -(2**63)
+MAX_DIGITS = 400  # of a number as text
+_NUMERIC = re.compile(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")
+_PREFIX = re.compile(r"[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_INDEX = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+Step = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An instant in a zone: can be compared and formatted, nothing else."""
+
+    at: datetime
+
+
+class Markup(str):
+    """Text that came from a value which is more than its text, such as an XML node."""
+
+
+def truthy(value: Any) -> bool:
+    """False: null, false, 0, "", "0", an empty list or map."""
+    if isinstance(value, str):
+        return value not in ("", "0")
+    return bool(value)
+
+
+def printed(value: Any) -> str:
+    """The text of a value in a template. Raises TemplateFailed for an instant."""
+    if isinstance(value, str):
+        return value
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "1"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return printed_float(value)
+    if isinstance(value, (list, dict)):
+        return "Array"
+    if isinstance(value, Moment):
+        raise TemplateFailed("a date cannot be printed as it is; format it with |date")
+    return str(value)
+
+
+def printed_float(number: float, digits: int = 14) -> str:
+    """At most 14 digits, none in vain."""
+    if math.isnan(number):
+        return "NAN"
+    if math.isinf(number):
+        return "INF" if number > 0 else "-INF"
+    text = f"{number:.{digits}G}"
+    mantissa, mark, exponent = text.partition("E")
+    if not mark:
+        return "0" if text == "-0" else text
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}E{int(exponent):+d}"
+
+
+def is_numeric(value: Any) -> bool:
+    """A number, or a text that is one."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, (int, float)) or (isinstance(value, str) and bool(_NUMERIC.match(value)))
+
+
+def within(number: int) -> int | float:
+    """A whole number, or a float beyond 64 bits."""
+    return number if MIN_INT <= number <= MAX_INT else float(number)
+
+
+def read_number(text: str) -> int | float:
+    """The number that a numeric text is."""
+    text = text.strip()
+    if text.lstrip("+-").isdigit():
+        return within(int(text)) if len(text) <= MAX_DIGITS else math.inf
+    return float(text)
+
+
+def number(value: Any, line: int = 0) -> int | float:
+    """The number for arithmetic. Raises TemplateFailed for what is none."""
+    if isinstance(value, bool) or value is None:
+        return int(bool(value))
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str):
+        match = _PREFIX.match(value)
+        if match:
+            return read_number(match[1])
+        raise TemplateFailed(f"'{value[:50]}' is not a number", **at(line))
+    raise TemplateFailed(f"a {kind(value)} cannot be counted with", **at(line))
+
+
+def number_or(value: Any, otherwise: int | float = 0) -> int | float:
+    """As number, for filters that take anything."""
+    try:
+        return number(value)
+    except TemplateFailed:
+        return otherwise
+
+
+def whole(value: Any, otherwise: int = 0) -> int:
+    """A whole number for filters that take anything: cut, within 64 bits."""
+    found = number_or(value, otherwise)
+    if isinstance(found, float):
+        if math.isnan(found):
+            return 0
+        found = MAX_INT if found >= MAX_INT else MIN_INT if found <= MIN_INT else int(found)
+    return found
+
+
+def kind(value: Any) -> str:
+    """What people call the type of a value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    return {"list": "list", "dict": "map", "Moment": "date"}.get(type(value).__name__, "value")
+
+
+def at(line: int) -> dict[str, object]:
+    """The details of an error that happened on a line, 0 for an unknown one."""
+    return {"line": line} if line else {}
+
+
+# -- lists and maps ---------------------------------------------------------------------------------------------------
+
+
+def pairs(value: Any) -> list[tuple[Any, Any]]:
+    """[(key, value)] of a list or a map, [] of anything else. Keys that are numbers are whole numbers."""
+    if isinstance(value, list):
+        return list(enumerate(value))
+    if isinstance(value, dict):
+        return [(int(key) if _INDEX.match(key) else key, each) for key, each in value.items()]
+    return []
+
+
+def items(value: Any) -> list[Any]:
+    """The values of a list or a map, [] of anything else."""
+    return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+
+
+def keyed(listed: Iterable[tuple[Any, Any]]) -> Any:
+    """A list when the keys are 0, 1, 2... in this order, else a map. The last of two equal keys wins."""
+    found = {key if isinstance(key, str) else str(key): each for key, each in listed}
+    if all(key == str(place) for place, key in enumerate(found)):
+        return list(found.values())
+    return found
+
+
+def child(value: Any, key: Any) -> Any:
+    """What stands under a key, null for nothing. Positions count from 0; there are no negative ones."""
+    if isinstance(value, dict):
+        name = key if isinstance(key, str) else key_text(key)
+        try:
+            return value[name]
+        except KeyError:
+            return None
+    if isinstance(value, list):
+        place = key if isinstance(key, int) else whole(key, -1) if is_numeric(key) else -1
+        return value[place] if 0 <= place < len(value) else None
+    below = getattr(value, "child", None)
+    return below(key) if below is not None else None
+
+
+def key_text(key: Any) -> str:
+    """A value as the key of a map."""
+    if isinstance(key, bool):
+        return str(int(key))
+    if isinstance(key, float):
+        return str(whole(key))
+    return printed(key)
+
+
+# -- comparing --------------------------------------------------------------------------------------------------------
+
+
+def equal(left: Any, right: Any, step: Step) -> bool:
+    """The loose equality of ==."""
+    if isinstance(left, str) and isinstance(right, str):
+        if left == right:
+            return True
+        return is_numeric(left) and is_numeric(right) and read_number(left) == read_number(right)
+    if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
+        if len(left) != len(right):
+            return False
+        others = {str(key): each for key, each in pairs(right)}
+        step(len(left))
+        return all(str(key) in others and equal(each, others[str(key)], step) for key, each in pairs(left))
+    return compare(left, right, step) == 0
+
+
+def compare(left: Any, right: Any, step: Step) -> int:
+    """-1, 0 or 1, as < and > see it."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return sign(truthy(left), truthy(right))
+    if left is None or right is None:
+        if isinstance(left, str) or isinstance(right, str):
+            return sign(left or "", right or "")
+        return sign(truthy(left), truthy(right))
+    if isinstance(left, Moment) and isinstance(right, Moment):
+        return sign(left.at, right.at)
+    if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
+        return _compare_lists(left, right, step)
+    if is_numeric(left) and is_numeric(right):
+        return sign(number(left), number(right))
+    return sign(printed(left).encode("utf-8", "surrogatepass"), printed(right).encode("utf-8", "surrogatepass"))
+
+
+def _compare_lists(left: Any, right: Any, step: Step) -> int:
+    if not isinstance(right, (list, dict)):
+        return 1  # a list is more than anything that is none
+    if not isinstance(left, (list, dict)):
+        return -1
+    if len(left) != len(right):
+        return sign(len(left), len(right))
+    others = {str(key): each for key, each in pairs(right)}
+    step(len(left))
+    for key, each in pairs(left):
+        if str(key) not in others:
+            return 1
+        found = compare(each, others[str(key)], step)
+        if found:
+            return found
+    return 0
+
+
+def sign(left: Any, right: Any) -> int:
+    return (left > right) - (left < right)
+
+
+def same(left: Any, right: Any, step: Step) -> bool:
+    """The same type and value."""
+    if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
+        if len(left) != len(right):
+            return False
+        step(len(left))
+        return all(
+            str(one) == str(other) and same(a, b, step)
+            for (one, a), (other, b) in zip(pairs(left), pairs(right), strict=True)
+        )
+    return kind(left) == kind(right) and isinstance(left, float) == isinstance(right, float) and bool(left == right)
+
+
+def contains(needle: Any, where: Any, step: Step) -> bool:
+    """The operator `in`: a part of a text, or loosely equal to a value of a list or map."""
+    if isinstance(where, str):
+        return not isinstance(needle, (list, dict)) and printed(needle) in where
+    listed = items(where)
+    step(len(listed))
+    return any(equal(needle, each, step) for each in listed)
