@@ -28,10 +28,12 @@ def samples(desk, name, seconds=FIVE_MINUTES):
     ("fields", "name"),
     [
         ({"name": ""}, "name"), ({"name": "a b"}, "name"), ({"name": "x" * 129}, "name"), ({"name": "taken"}, "name"),
-        ({"type": "blurb"}, "type"), ({"dimensions_kata": "blurb"}, "dimensions_kata: line 1"),
-        ({"dimensions_kata": "text/a:\ntext/a:"}, "dimensions_kata: line 2"),
-        ({"dimensions_kata": "  record_type: worker"}, "dimensions_kata: line 1"),
-        ({"dimensions_kata": "map/a:"}, "dimensions_kata: line 1"),
+        ({"type": "blurb"}, "type"), ({"dimensions_kata": "blurb"}, "dimensions_kata: is not KATA at line 1"),
+        ({"dimensions_kata": "text/a:\ntext/a:"}, "dimensions_kata: is not KATA at line 2"),
+        ({"dimensions_kata": "text/a:\nnumber/a:"}, "dimensions_kata: 'number/a'"),
+        ({"dimensions_kata": "record_type: worker"}, "dimensions_kata: 'record_type'"),
+        ({"dimensions_kata": "text/a: b"}, "dimensions_kata: 'text/a'"),
+        ({"dimensions_kata": "map/a:"}, "dimensions_kata: 'map/a'"),
         ({"dimensions_kata": "\n".join(f"text/d{place}:" for place in range(9))}, "dimensions_kata: at most 8"),
     ],
 )  # fmt: skip

@@ -33,7 +33,8 @@ def minutes(ranges: Ranges, start: int, end: int) -> int:
     """How many whole minutes of the time from `start` until before `end` lie in the ranges."""
     place = max(bisect_right(ranges, (start, LATEST)) - 1, 0)
     seconds = 0
-    for first, last in ranges[place:]:
+    for at in range(place, len(ranges)):
+        first, last = ranges[at]
         if first >= end:
             break
         seconds += max(min(last, end) - max(first, start), 0)

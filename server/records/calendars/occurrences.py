@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
-from itertools import islice
 
 from server.errors import Invalid
 from server.records.calendars import clock, patterns
@@ -142,7 +141,8 @@ def without(start: int, end: int, holes: list[tuple[int, int]]) -> Iterator[tupl
         if place < 0 or holes[place][1] <= start:
             yield start, end
         return
-    for hole_start, hole_end in islice(holes, max(place, 0), None):
+    for index in range(max(place, 0), len(holes)):
+        hole_start, hole_end = holes[index]
         if hole_start >= end:
             break
         if hole_start > start:
