@@ -40,7 +40,7 @@ class Budget:
     def text(self, chars: int) -> None:
         """Before a text of so many characters is made. Raises BudgetSpent."""
         if chars > MAX_OUTPUT_CHARS:
-            raise BudgetSpent(f"a text of {chars:,} characters is too long; a script makes {MAX_OUTPUT_CHARS:,} at most")
+            raise BudgetSpent(f"a text of {chars:,} characters is too long; scripts make {MAX_OUTPUT_CHARS:,} at most")
         self.chars -= chars
         if self.chars < 0:
             raise BudgetSpent(f"the script makes more than {MAX_TOTAL_CHARS:,} characters of text")
@@ -48,5 +48,5 @@ class Budget:
     def elements(self, number: int) -> None:
         """Before a list of so many elements is made. Raises BudgetSpent."""
         if number > MAX_ELEMENTS:
-            raise BudgetSpent(f"a list of {number:,} elements is too long; a script makes {MAX_ELEMENTS:,} at most")
+            raise BudgetSpent(f"a list of {number:,} elements is too long; scripts make {MAX_ELEMENTS:,} at most")
         self.step(number)
