@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from server.desk.queries.dimensions.options import DEFAULT_BINS, Options
+from server.desk.queries.dimensions.options import DEFAULT_BINS, MAX_BINS, Options
 from server.desk.queries.dimensions.sources import Source
 
+MAX_LABELLED = 2 * MAX_BINS  # values of one field that get a label
 NONE = "(none)"
 Raw = tuple[Any, ...]
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,12 @@ class Dimension:
         if found is None:
             return None
         return {raw: None if member is None or member.label == NONE else member.key for raw, member in found.items()}
+
+    def most(self, hits: Mapping[Key, int]) -> list[Key]:
+        """The values worth a label: those with most hits, or fewest where the rarest are asked for."""
+        if len(hits) <= MAX_LABELLED:
+            return list(hits)
+        return sorted(hits, key=lambda each: hits[each], reverse=self.limit > 0)[:MAX_LABELLED]
 
     def finer(self) -> None:
         """Group by smaller pieces from now on."""

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
 from server.desk.queries.dimensions.options import Options
-from server.desk.queries.dimensions.records import MAX_LABELLED
 from server.desk.queries.dimensions.sources import Source
 from server.search.conditions import ALWAYS
 from server.search.filters.app import APP
@@ -24,7 +23,7 @@ class PairDimension(Dimension):
         self.shown = shown
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = sorted(hits, key=lambda raw: hits[raw], reverse=self.limit > 0)[:MAX_LABELLED]
+        wanted = self.most(hits)
         labels = self._labels(wanted)
         found: dict[Raw, Member | None] = dict.fromkeys(hits)
         for raw in wanted:

@@ -1,6 +1,7 @@
 """Fields whose values are what they are: words, texts, numbers, yes and no."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -69,7 +70,10 @@ class NumberDimension(Dimension):
         return self._type
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        return {raw: self._member(raw[0]) for raw in hits}
+        return dict.fromkeys(hits) | {raw: self._member(raw[0]) for raw in self.most(hits)}
+
+    def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable]:
+        return {raw: raw[0] for raw in hits}
 
     def _member(self, stored: Any) -> Member:
         if stored is None:
@@ -94,15 +98,23 @@ class TextDimension(Dimension):
         self.ignores_case = ignores_case
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        spellings: dict[str, list[str]] = {}
-        for raw in sorted(hits, key=lambda each: (-hits[each], str(each[0]))):
-            text = str(raw[0] if raw[0] is not None else "")
-            spellings.setdefault(self._key(text), []).append(text)
-        shown = {key: self._member(key, texts) for key, texts in spellings.items()}
-        return {raw: shown[self._key(str(raw[0] if raw[0] is not None else ""))] for raw in hits}
+        keys = {raw: self._key(raw) for raw in hits}
+        totals: Counter[str] = Counter()
+        spellings: dict[str, list[Raw]] = {}
+        for raw, key in keys.items():
+            totals[key] += hits[raw]
+            spellings.setdefault(key, []).append(raw)
+        shown = {key: self._member(key, self._texts(spellings[key], hits)) for key in self.most(totals)}
+        return {raw: shown.get(key) for raw, key in keys.items()}
 
-    def _key(self, text: str) -> str:
-        start = text[:TEXT_CHARS]
+    def identities(self, hits: Mapping[Raw, int]) -> dict[Raw, Hashable]:
+        return {raw: self._key(raw) or None for raw in hits}
+
+    def _texts(self, raws: list[Raw], hits: Mapping[Raw, int]) -> list[str]:
+        return [_text(raw) for raw in sorted(raws, key=lambda each: (-hits[each], _text(each)))]
+
+    def _key(self, raw: Raw) -> str:
+        start = _text(raw)[:TEXT_CHARS]
         # Letters beyond ASCII are always compared folded: see the text filter.
         return start.casefold() if self.ignores_case or not start.isascii() else start
 
@@ -111,6 +123,10 @@ class TextDimension(Dimension):
         searched = next((text for text in texts if not text.isascii()), texts[0])
         label = texts[0][:TEXT_CHARS] or NONE
         return Member(key, label, texts[0][:TEXT_CHARS], lambda: f"{self.name}:{text_value(searched)}")
+
+
+def _text(raw: Raw) -> str:
+    return "" if raw[0] is None else str(raw[0])
 
 
 def text_value(text: str) -> str:

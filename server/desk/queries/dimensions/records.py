@@ -4,15 +4,13 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
-from server.desk.queries.dimensions.options import MAX_BINS, Options
+from server.desk.queries.dimensions.options import Options
 from server.desk.queries.dimensions.sources import Source
 from server.search.conditions import ALWAYS
 
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
     from server.records.base import Record, RecordType
-
-MAX_LABELLED = 2 * MAX_BINS  # records whose labels are looked up for one field: those with most hits, or fewest
 
 
 class RecordDimension(Dimension):
@@ -39,7 +37,7 @@ class RecordDimension(Dimension):
         return self.target.context if self.target else ""
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = self._most(hits)
+        wanted = self.most(hits)
         labels = self.labels(raw[0] for raw in wanted)
         found: dict[Raw, Member | None] = dict.fromkeys(hits)
         for raw in wanted:
@@ -58,11 +56,6 @@ class RecordDimension(Dimension):
             return {}
         records: list[Record] = self.shown.records(self.target.uri, [id for id in ids if id])
         return self.target.labels(self.shown, records) if records else {}
-
-    def _most(self, hits: Mapping[Raw, int]) -> list[Raw]:
-        if len(hits) <= MAX_LABELLED:
-            return list(hits)
-        return sorted(hits, key=lambda raw: hits[raw], reverse=self.limit > 0)[:MAX_LABELLED]
 
     def _member(self, id: Any, labels: dict[int, str]) -> Member | None:
         if not id:
@@ -122,7 +115,7 @@ class NameDimension(RecordDimension):
         self.by_id = by_id
 
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
-        wanted = self._most(hits)
+        wanted = self.most(hits)
         labels = self.labels(raw[0] for raw in wanted)
         ids: dict[str, list[int]] = {}
         for raw in wanted:

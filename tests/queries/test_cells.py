@@ -1,0 +1,102 @@
+"""Every cell of a count comes with a search, and the search finds exactly as many records as the cell says."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from server.desk.queries.bins import UNITS
+from tests.queries.office import KINDS, Office
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    made = Office(tmp_path_factory.mktemp("office"))
+    yield made
+    made.close()
+
+
+def cells(office: Office, of: str, by: str, more: str = "", who: str = "nora") -> list[dict[str, Any]]:
+    found = office.ask(f"type:worklist.subtotals of:{of} by:[{by}] format:dictionaries {more}", who)["data"]
+    assert isinstance(found, list)
+    return found
+
+
+def check(office: Office, of: str, by: str, more: str = "", who: str = "nora") -> int:
+    """Ask for each cell's records; answers how many cells there were."""
+    rows = cells(office, of, by, more, who)
+    counted = {row["count_query"]: row["count"] for row in rows}
+    assert len(counted) == len(rows), "two cells have the same search"
+    found = {query: office.total(of, query, who) for query in counted}
+    assert found == counted
+    return len(rows)
+
+
+TICKET_FIELDS = [
+    "group", "bucket", "org", "owner", "status", "participant", "group_bucket", "subject", "importance", "mask~2000",
+    "spam.score", "spam.training", "messages.count", "links", "links.task", "response.first",
+    "closed@month", "reopen", "id~2000", "created@unix~2000",
+]  # fmt: skip
+OTHER_FIELDS = [
+    ("task", "owner"), ("task", "due@day"), ("task", "importance"), ("task", "status"), ("task", "title"),
+    ("task", "links"), ("task", "links.org"), ("task", "links.ticket"), ("comment", "author"), ("comment", "on"),
+    ("comment", "isPinned"), ("contact", "gender"), ("contact", "org"), ("contact", "tz"), ("contact", "language"),
+    ("email_signature", "owner"), ("email_signature", "signature"), ("org", "country"), ("org", "name"),
+    ("message", "group"), ("message", "ticket.bucket"), ("message", "ticket.group.name"), ("message", "ticket.mask"),
+    ("message", "ticket"), ("message", "sender"), ("message", "worker"), ("message", "size"), ("message", "isOutgoing"),
+    ("worker", "group"), ("worker", "lang"), ("worker", "email"), ("activity_log", "actor"), ("activity_log", "target"),
+    ("activity_log", "actor.type"), ("activity_log", "activity"), ("custom_field", "context"), ("custom_field", "type"),
+    ("address", "host"), ("address", "org"), ("bucket", "group"), ("custom_fieldset", "owner"), ("role", "privsMode"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", TICKET_FIELDS)
+def test_every_field_of_tickets(office: Office, field: str) -> None:
+    assert check(office, "ticket", field)
+
+
+@pytest.mark.parametrize(("of", "field"), OTHER_FIELDS)
+def test_fields_of_other_types(office: Office, of: str, field: str) -> None:
+    check(office, of, field)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_custom_fields_by_name_by_id_and_by_uri(office: Office, name: str) -> None:
+    of_name = cells(office, "ticket", name.lower())
+    assert len(of_name) > 1 and check(office, "ticket", name.lower())
+    assert of_name == cells(office, "ticket", office.fields[name]) == cells(office, "ticket", f"ticket_{name.lower()}")
+
+
+@pytest.mark.parametrize("unit", [unit.name for unit in UNITS])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Australia/Lord_Howe"])
+def test_every_unit_of_dates_in_zones_that_change_their_clocks(office: Office, unit: str, zone: str) -> None:
+    check(office, "ticket", f"created@{unit}~2000", f"timezone:{zone}")
+
+
+def test_combinations_of_fields_add_up(office: Office) -> None:
+    fields = ["group", "org", "status", "created@month", "tier", "colors", "subject", "participant", "created@dayofweek"]
+    for first in fields:
+        for second in fields:
+            if first != second:
+                check(office, "ticket", f"{first},{second}", 'query:(status:!d OR subject:"Pump") timezone:Europe/Berlin')
+
+
+def test_five_fields_with_both_searches(office: Office) -> None:
+    more = "query:(created:>2025 (status:o OR status:w)) query.required:(org:(name:*a*))"
+    assert check(office, "ticket", "group,status,org,tier,created@quarter", more) > 5
+
+
+@pytest.mark.parametrize("who", ["milo", "olga"])
+def test_only_what_the_caller_may_read_counts(office: Office, who: str) -> None:
+    for of, field in (("ticket", "group,status"), ("message", "group"), ("email_signature", "owner"),
+                      ("comment", "on"), ("ticket", "links.task"), ("ticket", "responsibility")):  # fmt: skip
+        check(office, of, field, who=who)
+    everything = sum(row["count"] for row in cells(office, "ticket", "status"))
+    own = sum(row["count"] for row in cells(office, "ticket", "status", who=who))
+    assert own == office.total("ticket", "", who) and (own < everything or who == "milo")
+
+
+def test_rows_without_a_value_count_as_well(office: Office) -> None:
+    assert sum(row["count"] for row in cells(office, "ticket", "org")) == len(office.tickets)
+    assert sum(row["count"] for row in cells(office, "ticket", "tier")) == len(office.tickets)
+    assert sum(row["count"] for row in cells(office, "ticket", "closed@day")) == len(office.tickets)
