@@ -77,19 +77,22 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
         values.extend(part.values)
 
     def build(at: At) -> Any:
-        whole = None
-        for part, start in zip(parts, starts, strict=True):
-            piece = part.build(_shifted(at, start))
-            if whole is None:
-                whole = piece
-            else:
-                whole = (whole & piece) if operator == "and" else (whole | piece)
-        return whole
+        return _tree([part.build(_shifted(at, start)) for part, start in zip(parts, starts, strict=True)], operator)
 
     columns: frozenset[str] | None = frozenset()
     for part in parts:
         columns = None if columns is None or part.columns is None else columns | part.columns
     return Condition((operator, *(part.key for part in parts)), tuple(values), build, columns)
+
+
+def _tree(pieces: list[Any], operator: str) -> Any:
+    """Expressions joined in halves: SQLite takes no tree deeper than 1,000, and one after the other makes a branch of
+    each, once more for each query inside a query."""
+    if len(pieces) == 1:
+        return pieces[0]
+    middle = len(pieces) // 2
+    left, right = _tree(pieces[:middle], operator), _tree(pieces[middle:], operator)
+    return (left & right) if operator == "and" else (left | right)
 
 
 def _shifted(at: At, start: int) -> At:

@@ -137,7 +137,7 @@ MISTAKES = [
     ("limit:many", 6, "a whole number from 1 to 250"),
     ("page:-1", 5, "a whole number"),
     ("set.timezone:Mars/Phobos", 13, "Mars/Phobos"),
-    ("tier:(Gold)", 5, "takes a value"),
+    ("tier:(Gold)", 5, "in parentheses a text takes exact:"),
     ("paid:maybe", 5, "neither yes nor no"),
     ("dueDate:soonish", 8, "soonish"),
     ("nosuch.id:5", 0, "is not a filter"),

@@ -34,7 +34,7 @@ class AvailabilityFilter(DateFilter):
     def meaning(self, term: Term, scope: "Scope") -> Condition:
         if isinstance(term.value, Subquery):
             return self._during(parts_of(term.value, scope), scope)
-        texts = term.value.items if isinstance(term.value, Items) else (term.value,)
+        texts = self.items(term.value, term) if isinstance(term.value, Items) else (term.value,)
         return any_of([self._during(_one_range(text.value, scope), scope) for text in texts])
 
     def _during(self, ranges: list[tuple[int, int]], scope: "Scope") -> Condition:

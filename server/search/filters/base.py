@@ -1,6 +1,7 @@
 """What every kind of filter has: its declaration, its place in a record type, and how its values are taken apart."""
 
 import copy
+import dataclasses
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -61,7 +62,7 @@ class Filter:
     def condition(self, term: Term, scope: "Scope") -> Condition:
         """What the term means. Raises BadQuery at the term's position."""
         try:
-            found = self.meaning(term, scope)
+            found = self.meaning(self._listed(term), scope)
         except BadQuery:
             raise
         except HelpdeskError as error:
@@ -74,13 +75,22 @@ class Filter:
         if isinstance(value, Subquery):
             raise self.bad(term, "takes a value, not a query in parentheses")
         if isinstance(value, Items):
-            if len(value.items) > MAX_ITEMS:
-                raise self.bad(term, f"at most {MAX_ITEMS} values in a list")
-            return any_of([self.item(text, scope) for text in value.items])
-        if self.splits_commas and not value.quoted and "," in value.value:
-            parts = [Text(part, False, value.position) for part in value.value.split(",") if part]
-            return any_of([self.item(part, scope) for part in parts])
+            return any_of([self.item(text, scope) for text in self.items(value, term)])
         return self.one(value, scope)
+
+    def _listed(self, term: Term) -> Term:
+        """The term with its commas read as those of a list, where the filter takes them so."""
+        value = term.value
+        if not self.splits_commas or not isinstance(value, Text) or value.quoted or "," not in value.value:
+            return term
+        parts = tuple(Text(part, False, value.position) for part in value.value.split(",") if part)
+        return dataclasses.replace(term, value=Items(parts, value.position))
+
+    def items(self, value: Items, term: Term) -> tuple[Text, ...]:
+        """The values of a list whose values become a condition each. Raises BadQuery for too many."""
+        if len(value.items) > MAX_ITEMS:
+            raise self.bad(term, f"at most {MAX_ITEMS} values in a list")
+        return value.items
 
     def item(self, text: Text, scope: "Scope") -> Condition:
         """One value out of a list."""

@@ -27,7 +27,7 @@ class DeepFilter(Filter):
         if isinstance(value, Subquery):
             return self._every(value, scope) if value.all else self.matching(value.root, scope)
         if isinstance(value, Items):
-            return any_of([self._word(text, scope) for text in value.items])
+            return any_of([self._word(text, scope) for text in self.items(value, term)])
         return self._word(value, scope)
 
     def matching(self, group: Group, scope: "Scope") -> Condition:

@@ -32,7 +32,7 @@ class WordsFilter(Filter):
         if isinstance(value, Subquery):
             return self._group(value.root, term)
         if isinstance(value, Items):
-            return any_of([self.words([item]) for item in value.items])
+            return any_of([self.words([item]) for item in self.items(value, term)])
         return self.words([value])
 
     def words(self, texts: list[Text]) -> Condition:

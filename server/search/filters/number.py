@@ -103,6 +103,6 @@ def decimal(text: str) -> float:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if value != value or value in (float("inf"), float("-inf")) or "_" in text:
+    if value != value or value in (float("inf"), float("-inf")) or "_" in text or not text.isascii():
         raise Invalid(f"'{text[:50]}' is not a number, such as 12 or 0.5")
     return value

@@ -104,7 +104,7 @@ class WatchersFilter(WorkerFilter):
                 ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at))
             )
         if isinstance(term.value, Items):
-            return any_of([self.one(item, scope) for item in term.value.items])
+            return any_of([self.one(item, scope) for item in self.items(term.value, term)])
         return super().meaning(term, scope)
 
 

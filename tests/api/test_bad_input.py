@@ -1,0 +1,198 @@
+"""What searches of every record type answer to values that do not fit, to names that do not exist and to too much of
+anything: an error that names the place and the nearest known name, never a broken answer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from server.errors import BadQuery, nearest
+from server.records.base import RecordType
+from server.records.registry import load
+from server.search.filters.app import AppFilter
+from server.search.filters.base import MAX_ITEMS
+from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS
+from server.store.transaction import Transaction
+from tests.records.desk import Desk
+from tests.service import Api
+
+REGISTRY = load()
+SEARCHED = [pytest.param(each, id=each.uri) for each in REGISTRY if each.operations["search"]]
+
+
+def words(count: int) -> str:
+    return ",".join(f"w{number}" for number in range(count))
+
+
+TOO_MANY = f"[{words(MAX_ITEMS + 1)}]"
+NO_NUMBERS = (
+    "abc", '"1 x"', '""', "(id:1)", "(a b)", "()", "[1,abc]", '">"', ">abc", "1...x", "me", "any", "*", "2024-05-15",
+    "yes", "!abc", "![a,b]", "!(id:1)", "all(id:1)", "nan", "inf", "0x10", "1_0", "\N{KITE}", "\u0661", TOO_MANY,
+)  # fmt: skip
+# What each kind of filter refuses, at the place of the value.
+REFUSED: dict[str, tuple[str, ...]] = {
+    "number": (*NO_NUMBERS, "1.5", "5MB", '"1 hour"', "9" * 25, "+5"),
+    "chooser": (*NO_NUMBERS, "1.5", "5MB", '"1 hour"', "9" * 25, "+5"),
+    "decimal": (*NO_NUMBERS, "5MB", '"1 hour"', "1e999"),
+    "bytes": (*NO_NUMBERS, "-1", '"1 hour"', "9" * 25, '"5 parsecs"'),
+    "duration": (*NO_NUMBERS, "-1", "9" * 25, '"5 parsecs"'),
+    "bool": ("abc", "2", "-1", "1.5", '""', "(id:1)", "()", ">5", "1...5", "any", "me", "*", "[y,maybe]", "all(id:1)",
+             TOO_MANY),
+    "date": ("abc", "2024-13-45", '"2024-05-01 to soon"', ">", "1...5", "(nosuch:1)", "(a b)", "any", "*", "!abc", "me",
+             "[a,b]", "9" * 30, "nan", "\N{KITE}", f'"{"x" * 300}"'),
+    "enum": ("zzz", "-7", "1.5", '""', "(id:1)", "()", ">5", "*", "[zzz]", "all(id:1)", TOO_MANY),
+    "links": ("nosuch", "[org,nosuch]", "!nosuch", "(id:1)", "()", "7", ">5", "all(id:1)", "svc.contexts.nosuch",
+              TOO_MANY),
+    "text": ("(id:1)", "!(id:1)", "all(id:1)", "(nosuch:1)", TOO_MANY),
+    "fulltext": ("(id:1)", "!(id:1)", "all(id:1)", TOO_MANY),
+    "deep": ("(nosuch:1)", "(id:abc)", TOO_MANY),
+    "watchers": ("(nosuch:1)", "(id:abc)", "9" * 25, '">"', "x" * 300, TOO_MANY),
+    "worker": ("(id:1)", "()", "9" * 25, '">"', "x" * 300, TOO_MANY),
+    "hidden": ("abc", "7", "any"),
+}  # fmt: skip
+# What may have a meaning or be refused, and breaks nothing.
+ODD = (
+    "null", "!null", "[]", "![]", '"\x00"', "[[1],[2]]", "[*,*]", "a*b*c*", "%_\\", "-" + "9" * 25, "1e999", "\u202e",
+    "'; DROP TABLE ticket; --", "{{x}}", '"a\'b"', "=", "!=5", "<>", "...", "5...", "...5", ",", ",,a", '"* *"',
+    "NEAR(a b)", "([)", "all()", "!all()", "x" * 3000,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """An empty helpdesk, since what cannot be read finds nothing anywhere."""
+    opened = Desk(tmp_path_factory.mktemp("bad"), load())
+    opened.people()
+    yield opened
+    opened.close()
+
+
+def mistake(desk: Desk, tx: Transaction, uri: str, q: str, runs: bool = False) -> BadQuery | None:
+    """The error of a search, None for one that has a meaning. runs: also on the database."""
+    try:
+        found = desk.search(tx, uri, q)
+        if runs:
+            found.ids(10)
+    except BadQuery as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("record_type", SEARCHED)
+def test_each_kind_of_filter_refuses_what_does_not_fit_at_its_place(record_type: RecordType, desk: Desk) -> None:
+    def ask(tx: Transaction) -> None:
+        for name, each in record_type.filter_by_name.items():
+            if "<" in name or isinstance(each, AppFilter):  # a pattern; takes any word
+                continue
+            for value in REFUSED.get(each.type, ()):
+                error = mistake(desk, tx, record_type.uri, f"{name}:{value}")
+                assert error is not None, (name, each.type, value[:80])
+                least = 0 if each.type == "hidden" else len(name) + 1
+                assert least <= error.details["position"] <= len(name) + 1 + len(value), (name, value[:80], error)
+
+    desk.read(ask)
+
+
+@pytest.mark.parametrize("record_type", SEARCHED)
+def test_odd_values_break_nothing(record_type: RecordType, desk: Desk) -> None:
+    """Of filters of one kind of code one is asked."""
+    first = {(type(each), each.type): name for name, each in reversed(record_type.filter_by_name.items())}
+
+    def ask(tx: Transaction) -> None:
+        for name in sorted(set(first.values())):
+            for value in (*ODD, *NO_NUMBERS) if "<" not in name else ():
+                mistake(desk, tx, record_type.uri, f"{name}:{value}", runs=True)
+
+    desk.read(ask)
+
+
+def test_every_kind_of_filter_is_in_the_table() -> None:
+    kinds = {each.type for record_type in REGISTRY for each in record_type.filter_by_name.values()}
+    assert kinds - set(REFUSED) <= {"virtual", "by custom field"}  # of one type each; told by name
+
+
+def nearly(names: list[str]) -> tuple[str, str]:
+    """A name that is nearly one of these, and what the error should add."""
+    known = max(names, key=len)
+    wrong = known[:-2] + known[-1] + known[-2] + "x"
+    return wrong, nearest(wrong, names)
+
+
+@pytest.mark.parametrize("record_type", SEARCHED)
+def test_unknown_names_are_told_the_nearest_one(record_type: RecordType, api: Api) -> None:
+    uri = record_type.uri
+    filters, sorts = record_type.filter_names(), record_type.sort_names()
+    subtotals = list(record_type.subtotals.search)
+    wrong, hint = nearly(filters)
+    cases = [(api.search(uri, f"id:>0 {wrong}:1"), hint, 6)]
+    if len(sorts) > 1:
+        wrong, hint = nearly(sorts)
+        cases.append((api.search(uri, f"id:>0 sort:-{wrong}"), hint, 11))
+    if subtotals:
+        wrong, hint = nearly(subtotals)
+        cases.append((api.search(uri, subtotals=wrong), hint, None))
+    for answer, hint, position in cases:
+        assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
+        assert "did you mean '" in hint and hint in answer["message"], (hint, answer)
+        assert position is None or answer["position"] == position, answer
+        assert "results" not in answer.json
+
+
+@pytest.mark.parametrize("record_type", SEARCHED)
+def test_an_unknown_type_is_told_the_nearest_one(record_type: RecordType, api: Api) -> None:
+    wrong = record_type.uri + "q"
+    for answer in (
+        api.search(wrong), api.record(wrong, 1), api.create(wrong, name="x"), api.upsert(wrong, "id:1", name="x"),
+    ):  # fmt: skip
+        assert (answer.status, answer["__error"]) == (404, "ERROR_NOT_FOUND")
+        assert f"there is no record type '{wrong}'; did you mean '{record_type.uri}'?" in answer["message"]
+
+
+@pytest.mark.parametrize("prefix", ["links", "on", "owner", "author", "target", "actor"])
+def test_a_filter_by_linked_records_names_a_type_that_there_is(prefix: str, api: Api) -> None:
+    uri = {"on": "comment", "owner": "asset", "author": "comment", "target": "activity_log", "actor": "activity_log"}
+    answer = api.search(uri.get(prefix, "ticket"), f"{prefix}.nosuch:(id:1)")
+    assert (answer.status, answer["position"]) == (422, 0)
+    assert f"'{prefix}.nosuch' is not a filter" in answer["message"]
+
+
+MANY = 1500  # beyond what nested expressions could hold
+LIMITS = [
+    ("characters", "a" * (MAX_QUERY_CHARS + 1), f"{MAX_QUERY_CHARS} are allowed"),
+    ("terms", "a " * (MAX_TERMS + 1), f"more than {MAX_TERMS} terms"),
+    ("terms at all depths", "org:(id:1) " * (MAX_TERMS // 2) + "last:1", f"more than {MAX_TERMS} terms"),
+    ("depth", "org:(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), f"nested deeper than {MAX_DEPTH}"),
+    ("depth of plain brackets", "(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), f"nested deeper than {MAX_DEPTH}"),
+    *((f"values of {name}", f"{name}:[{words(MANY)}]", f"at most {MAX_ITEMS} values")
+      for name in ("subject", "text", "org", "watchers", "owner.id", "links", "status", "comments", "participant")),
+    *((f"values of {name} by commas", f"{name}:{words(MANY)}", f"at most {MAX_ITEMS} values")
+      for name in ("owner.id", "links", "status", "id", "importance")),
+    ("days", f"created:(days:{'mon,' * MANY})", "at most 255"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "limit"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
+def test_a_limit_that_is_passed_is_told(query: str, limit: str, api: Api) -> None:
+    answer = api.call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
+    assert limit in answer["message"], answer
+
+
+FULL = f"[{','.join(str(number) for number in range(MAX_ITEMS))}]"
+ALLOWED = [
+    ("ids", f"id:[{','.join(str(number) for number in range(MANY))}]"),
+    ("ids by commas", f"id:{','.join(str(number) for number in range(MANY))}"),
+    ("words in one value each", f"subject:{FULL} text:{FULL} org:{FULL} watchers:{FULL} owner.id:{FULL}"),
+    ("terms", "id:>1 " * (MAX_TERMS - 1) + f"subject:{FULL}"),
+    ("alternatives", " OR ".join(["id:>1"] * (MAX_TERMS - 1)) + f" OR subject:{FULL}"),
+    ("denials", "!a " * MAX_TERMS),
+    ("chains of links", "links.ticket:(" * 7 + f"subject:{FULL}" + " id:>1" * 90 + ")" * 7),
+    ("chains of records", "org:(email:(contact:(org:(email:(contact:(org:(name:" + FULL + ")))))))" + " id:>1" * 100),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["nora", "milo"])
+@pytest.mark.parametrize("query", [row[1] for row in ALLOWED], ids=[row[0] for row in ALLOWED])
+def test_what_is_within_all_limits_is_answered(query: str, name: str, api: Api) -> None:
+    assert len(query) <= MAX_QUERY_CHARS
+    answer = api.as_(name).call("POST", "/rest/records/ticket/search.json", data={"q": query})
+    assert answer.ok()["count"] >= 0
