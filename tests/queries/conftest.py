@@ -1,18 +1,27 @@
 """Fixtures for tests of data queries: a new helpdesk for each test, without a server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from server.desk.queries import frame
 from server.errors import HelpdeskError
+from tests.queries.depot import Depot
 from tests.records.conftest import desk, ids, registry
 from tests.records.desk import Desk
 
 __all__ = ["desk", "ids", "registry"]
 Ask = Callable[..., dict[str, Any]]
 Refuse = Callable[..., HelpdeskError]
+
+
+@pytest.fixture(scope="session")
+def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Depot]:
+    """A small desk that no test changes."""
+    made = Depot(tmp_path_factory.mktemp("depot"))
+    yield made
+    made.desk.close()
 
 
 @pytest.fixture

@@ -81,17 +81,17 @@ class Tally:
         self.seen |= other.seen
 
     def value(self, function: Function) -> float | None:
-        """What the function gives: 0 for the count and the sum of nothing, None for its average, minimum, maximum."""
+        """What the function gives, not rounded: a formula may follow. 0 for the count and the sum of nothing, None for
+        its average, minimum and maximum."""
         if function.name == "count":
             return self.hits
         if function.name == "distinct":
             return len(self.seen)
         if function.name == "sum":
-            return plain(self.total)
+            return self.total
         if function.name == "avg":
-            return plain(self.total / self.numbers) if self.numbers else None
-        found = self.low if function.name == "min" else self.high
-        return None if found is None else plain(found)
+            return self.total / self.numbers if self.numbers else None
+        return self.low if function.name == "min" else self.high
 
 
 def plain(number: float) -> float:

@@ -11,12 +11,12 @@ from server.desk.queries.dimensions.dates import DateDimension
 from server.desk.queries.dimensions.options import MAX_BINS, options
 from server.desk.queries.dimensions.resolve import Fields
 from server.desk.queries.expanding import expanded
-from server.desk.queries.formula import formula
 from server.desk.queries.measures import FUNCTIONS, Function, function_named
+from server.desk.queries.measuring import metric_of
 from server.desk.queries.reading import Given
 from server.desk.queries.subtotals.charts import categories, pie, timeseries
 from server.desk.queries.subtotals.lists import dictionaries, table
-from server.desk.queries.subtotals.result import Metric, Result, regrouped, result
+from server.desk.queries.subtotals.result import Result, regrouped, result
 from server.desk.queries.subtotals.tree import tree
 from server.errors import BadDataQuery, nearest
 
@@ -56,7 +56,7 @@ class WorklistSubtotals(QueryType):
         by, function = _function(values, "by", "by.<id>", COUNT)
         if by is None:
             raise BadDataQuery(f"{self.name} needs 'by:', fields to count by", position=values.at("of"), field="by")
-        metric = _metric(values)
+        metric = metric_of(values, "metric")
         searched = values.searched(record_type)
         shown = asked.dictionaries()
         dimensions = _dimensions(Fields(searched.search, shown), by)
@@ -138,10 +138,3 @@ def _grouped(values: Values, cells: Cells) -> Cells:
         if found not in kept:
             kept.append(found)
     return regrouped(cells, kept, function)
-
-
-def _metric(values: Values) -> Metric:
-    if "metric" not in values:
-        return lambda x: x
-    text = values.given["metric"].texts[0]
-    return formula(text.value, text.position + text.quoted)
