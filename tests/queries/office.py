@@ -1,4 +1,4 @@
-"""A desk with a little of everything that data queries count, made once: tickets of several zones' days, tasks, messages,
+"""A desk with a little of everything that data queries count: tickets of days on which clocks change, tasks, messages,
 comments, contacts, custom fields of most kinds, links, and people who read different parts of it."""
 
 import random

@@ -1,6 +1,7 @@
 """Every cell of a count comes with a search, and the search finds exactly as many records as the cell says."""
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -74,11 +75,10 @@ def test_every_unit_of_dates_in_zones_that_change_their_clocks(office: Office, u
 
 
 def test_combinations_of_fields_add_up(office: Office) -> None:
-    fields = ["group", "org", "status", "created@month", "tier", "colors", "subject", "participant", "created@dayofweek"]
-    for first in fields:
-        for second in fields:
-            if first != second:
-                check(office, "ticket", f"{first},{second}", 'query:(status:!d OR subject:"Pump") timezone:Europe/Berlin')
+    fields = ("group", "org", "status", "created@month", "tier", "colors", "subject", "participant", "created@hour~99")
+    more = 'query:(status:!d OR subject:"Pump") timezone:Europe/Berlin'
+    for first, second in permutations(fields, 2):
+        check(office, "ticket", f"{first},{second}", more)
 
 
 def test_five_fields_with_both_searches(office: Office) -> None:

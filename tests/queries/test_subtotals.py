@@ -15,13 +15,13 @@ TYPE = "type:worklist.subtotals of:ticket"
 
 
 @pytest.fixture(scope="module")
-def depot(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Depot"]:
-    made = Depot(Desk(tmp_path_factory.mktemp("depot")))
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Known"]:
+    made = Known(Desk(tmp_path_factory.mktemp("known")))
     yield made
     made.desk.close()
 
 
-class Depot:
+class Known:
     """Depot has 9 open and 2 closed tickets, Sales 4 open ones; of three days, and of three organizations."""
 
     def __init__(self, desk: Desk) -> None:
@@ -46,10 +46,10 @@ class Depot:
         return self.ask(f"{TYPE} {q}")["data"]
 
 
-def test_a_tree_has_one_branch_for_each_value(depot: Depot) -> None:
-    found = depot.ask(f"{TYPE} by:[group,status]")
+def test_a_tree_has_one_branch_for_each_value(known: Known) -> None:
+    found = known.ask(f"{TYPE} by:[group,status]")
     assert found["_"] == {"type": "worklist.subtotals", "context": "svc.contexts.ticket", "format": "tree"}
-    depot_id, sales_id = depot.depot, depot.sales
+    depot_id, sales_id = known.depot, known.sales
     assert found["data"] == {"children": [
         {"name": "Depot", "value": depot_id, "hits": 11, "query": f"group.id:{depot_id} set.timezone:UTC", "children": [
             {"name": "Open", "value": 0, "hits": 9, "query": f"group.id:{depot_id} status:o set.timezone:UTC"},
@@ -61,29 +61,29 @@ def test_a_tree_has_one_branch_for_each_value(depot: Depot) -> None:
     ]}  # fmt: skip
 
 
-def test_one_level_of_a_tree_has_no_children(depot: Depot) -> None:
-    nodes = depot.data("by:status")["children"]
+def test_one_level_of_a_tree_has_no_children(known: Known) -> None:
+    nodes = known.data("by:status")["children"]
     assert [(node["name"], node["hits"], "children" in node) for node in nodes] == [
         ("Open", 13, False), ("Closed", 2, False)
     ]  # fmt: skip
 
 
-def test_dictionaries(depot: Depot) -> None:
-    assert depot.data("by:[group,status] format:dictionaries")[0] == {
-        "group_id": depot.depot, "group__context": "svc.contexts.group", "group__label": "Depot", "status": 0,
+def test_dictionaries(known: Known) -> None:
+    assert known.data("by:[group,status] format:dictionaries")[0] == {
+        "group_id": known.depot, "group__context": "svc.contexts.group", "group__label": "Depot", "status": 0,
         "status_label": "Open", "count": 9, "count_query_context": "svc.contexts.ticket",
-        "count_query": f"group.id:{depot.depot} status:o set.timezone:UTC",
+        "count_query": f"group.id:{known.depot} status:o set.timezone:UTC",
     }  # fmt: skip
-    assert depot.data("by.avg:[group,response.first] format:dictionaries") == [
-        {"group_id": depot.sales, "group__context": "svc.contexts.group", "group__label": "Sales",
+    assert known.data("by.avg:[group,response.first] format:dictionaries") == [
+        {"group_id": known.sales, "group__context": "svc.contexts.group", "group__label": "Sales",
          "response_first": 1250, "response_first_func": "avg"},
-        {"group_id": depot.depot, "group__context": "svc.contexts.group", "group__label": "Depot",
+        {"group_id": known.depot, "group__context": "svc.contexts.group", "group__label": "Depot",
          "response_first": 500, "response_first_func": "avg"},
     ]  # fmt: skip
 
 
-def test_a_table_has_columns_and_rows(depot: Depot) -> None:
-    found = depot.data("by:[group,status] format:table")
+def test_a_table_has_columns_and_rows(known: Known) -> None:
+    found = known.data("by:[group,status] format:table")
     assert found["columns"] == {
         "group.id_label": {
             "label": "Group", "type": "context",
@@ -93,57 +93,57 @@ def test_a_table_has_columns_and_rows(depot: Depot) -> None:
         "count": {"label": "Count", "type": "number"},
     }  # fmt: skip
     assert found["rows"][0] == {
-        "group.id": depot.depot, "group.id_label": "Depot", "status": "Open", "count": 9,
+        "group.id": known.depot, "group.id_label": "Depot", "status": "Open", "count": 9,
         "_types": {"count": {"type": "search", "options": {
-            "context": "svc.contexts.ticket", "query": f"group.id:{depot.depot} status:o set.timezone:UTC",
+            "context": "svc.contexts.ticket", "query": f"group.id:{known.depot} status:o set.timezone:UTC",
         }}},
     }  # fmt: skip
-    measured = depot.data("by.avg:[group,response.first] format:table")
+    measured = known.data("by.avg:[group,response.first] format:table")
     assert measured["columns"]["response.first"] == {"label": "Average response first", "type": "number_seconds"}
 
 
-def test_a_table_of_different_values_keeps_their_number(depot: Depot) -> None:
-    rows = depot.data("by.distinct:[group,org] format:table")["rows"]
+def test_a_table_of_different_values_keeps_their_number(known: Known) -> None:
+    rows = known.data("by.distinct:[group,org] format:table")["rows"]
     assert [(row["group.id_label"], row["org"]) for row in rows] == [("Depot", 3), ("Sales", 3)]
 
 
-def test_categories_are_crossed(depot: Depot) -> None:
-    found = depot.ask(f"{TYPE} by:[group,status] format:categories")
+def test_categories_are_crossed(known: Known) -> None:
+    found = known.ask(f"{TYPE} by:[group,status] format:categories")
     assert found["data"] == [["label", "Depot", "Sales"], ["Open", 9, 4], ["Closed", 2, 0]]
     assert found["_"]["stacked"] is True and found["_"]["format_params"] == {"xaxis_key": "label"}
     assert found["_"]["series"]["Depot"] == {
-        "_key": depot.depot, "_query": f"group.id:{depot.depot} set.timezone:UTC",
-        "Open": {"key": 0, "query": f"group.id:{depot.depot} status:o set.timezone:UTC"},
-        "Closed": {"key": 2, "query": f"group.id:{depot.depot} status:c set.timezone:UTC"},
+        "_key": known.depot, "_query": f"group.id:{known.depot} set.timezone:UTC",
+        "Open": {"key": 0, "query": f"group.id:{known.depot} status:o set.timezone:UTC"},
+        "Closed": {"key": 2, "query": f"group.id:{known.depot} status:c set.timezone:UTC"},
     }  # fmt: skip
-    one = depot.ask(f"{TYPE} by:[status] format:categories")
+    one = known.ask(f"{TYPE} by:[status] format:categories")
     assert one["data"] == [["label", "Open", "Closed"], ["hits", 13, 2]] and one["_"]["stacked"] is False
     assert list(one["_"]["series"]["hits"]) == ["Open", "Closed"]
 
 
-def test_a_pie_adds_up_by_the_first_field(depot: Depot) -> None:
-    found = depot.ask(f"{TYPE} by:[group,status] format:pie")
+def test_a_pie_adds_up_by_the_first_field(known: Known) -> None:
+    found = known.ask(f"{TYPE} by:[group,status] format:pie")
     assert found["data"] == [["Depot", 11], ["Sales", 4]]
-    assert found["_"]["series"]["Sales"] == {"key": depot.sales, "query": f"group.id:{depot.sales} set.timezone:UTC"}
+    assert found["_"]["series"]["Sales"] == {"key": known.sales, "query": f"group.id:{known.sales} set.timezone:UTC"}
 
 
-def test_a_time_series_has_no_gaps(depot: Depot) -> None:
-    found = depot.ask(f"{TYPE} by:[created@day,group] format:timeseries")
+def test_a_time_series_has_no_gaps(known: Known) -> None:
+    found = known.ask(f"{TYPE} by:[created@day,group] format:timeseries")
     assert found["data"] == {
         "ts": ["2026-11-15", "2026-11-16", "2026-11-17", "2026-11-18"], "Depot": [4, 4, 0, 3], "Sales": [1, 1, 0, 2],
     }  # fmt: skip
     assert found["_"]["format_params"] == {"xaxis_key": "ts", "xaxis_step": "day", "xaxis_format": "%Y-%m-%d"}
     assert found["_"]["series"]["Depot"]["2026-11-15"] == {
-        "key": depot.depot,
-        "query": f'created:"2026-11-15 to 2026-11-15 23:59:59" group.id:{depot.depot} set.timezone:UTC',
+        "key": known.depot,
+        "query": f'created:"2026-11-15 to 2026-11-15 23:59:59" group.id:{known.depot} set.timezone:UTC',
     }
     assert "2026-11-17" not in found["_"]["series"]["Depot"]
-    assert depot.data("by:[created@day] format:timeseries")["count"] == [5, 5, 0, 5]
+    assert known.data("by:[created@day] format:timeseries")["count"] == [5, 5, 0, 5]
 
 
-def test_a_time_series_shows_all_bins_unless_a_limit_is_asked(depot: Depot) -> None:
-    assert depot.data("by:[created@day~2] format:timeseries")["count"] == [5, 5]
-    assert sum(depot.data("by:[created@minute] format:timeseries")["count"]) == 15
+def test_a_time_series_shows_all_bins_unless_a_limit_is_asked(known: Known) -> None:
+    assert known.data("by:[created@day~2] format:timeseries")["count"] == [5, 5]
+    assert sum(known.data("by:[created@minute] format:timeseries")["count"]) == 15
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,9 @@ def test_a_time_series_shows_all_bins_unless_a_limit_is_asked(depot: Depot) -> N
         ("secs", NOVEMBER), ("", "2026-11"),
     ],
 )  # fmt: skip
-def test_every_unit_labels_its_bins(depot: Depot, unit: str, label: Any) -> None:
+def test_every_unit_labels_its_bins(known: Known, unit: str, label: Any) -> None:
     at = f"@{unit}" if unit else ""
-    rows = depot.data(f'by:[created{at}] format:dictionaries query:(created:"{NOVEMBER} to {NOVEMBER}")')
+    rows = known.data(f'by:[created{at}] format:dictionaries query:(created:"{NOVEMBER} to {NOVEMBER}")')
     key = {"": "month", "ts": "seconds", "secs": "seconds", "unix": "seconds"}.get(unit, unit).removesuffix("-sun")
     key = key.removesuffix("-sunday").removesuffix("-mon").removesuffix("-monday").replace("minutes", "minute")
     assert [(row[f"created_{key}"], row["count"]) for row in rows] == [(label, 5)]
@@ -195,47 +195,47 @@ def test_every_unit_labels_its_bins(depot: Depot, unit: str, label: Any) -> None
         ("by:[status] query.require:(group:(name:Sales)) format:pie", [["Open", 4]]),
     ],
 )  # fmt: skip
-def test_functions_groups_formulas_and_limits(depot: Depot, q: str, expected: Any) -> None:
-    assert depot.data(q) == expected
+def test_functions_groups_formulas_and_limits(known: Known, q: str, expected: Any) -> None:
+    assert known.data(q) == expected
 
 
-def test_branches_of_averages_are_averages(depot: Depot) -> None:
-    nodes = depot.data("by.avg:[group,status,response.first]")["children"]
+def test_branches_of_averages_are_averages(known: Known) -> None:
+    nodes = known.data("by.avg:[group,status,response.first]")["children"]
     assert [(node["name"], node["hits"]) for node in nodes] == [("Sales", 1250), ("Depot", 500)]
     assert [(node["name"], node["hits"]) for node in nodes[1]["children"]] == [("Closed", 950), ("Open", 400)]
 
 
-def test_expand_opens_the_records_of_dictionaries(depot: Depot) -> None:
-    row = depot.data("by:[group] expand:[group_] format:dictionaries")[0]
+def test_expand_opens_the_records_of_dictionaries(known: Known) -> None:
+    row = known.data("by:[group] expand:[group_] format:dictionaries")[0]
     assert row["group_name"] == "Depot" and row["group__label"] == "Depot" and row["count"] == 11
 
 
-def test_the_zone_moves_bins_and_date_filters(depot: Depot) -> None:
-    found = depot.data("by:[created@day] timezone:America/Chicago format:dictionaries")
+def test_the_zone_moves_bins_and_date_filters(known: Known) -> None:
+    found = known.data("by:[created@day] timezone:America/Chicago format:dictionaries")
     assert found[0]["created_day"] == "2026-11-14" and found[0]["count_query"].endswith("set.timezone:America/Chicago")
-    inside = depot.data('by:[status] query:(created:"2026-11-14") timezone:America/Chicago format:pie')
-    assert inside == depot.data("by:[status] query:(created:2026-11-14 set.timezone:America/Chicago) format:pie")
+    inside = known.data('by:[status] query:(created:"2026-11-14") timezone:America/Chicago format:pie')
+    assert inside == known.data("by:[status] query:(created:2026-11-14 set.timezone:America/Chicago) format:pie")
 
 
-def test_the_same_name_twice_is_told_apart(depot: Depot) -> None:
-    made = depot.desk.create("group", name="Depot")
-    ticket = depot.desk.create("ticket", subject="Twin", group_id=made["id"])
-    names = [name for name, _ in depot.data("by:[group] format:pie")]
-    depot.desk.store.write(lambda tx: tx.delete(depot.desk.registry.type("ticket").table, id=ticket["id"]))
-    assert names == [f"Depot ({depot.depot})", "Sales", f"Depot ({made['id']})"]
+def test_the_same_name_twice_is_told_apart(known: Known) -> None:
+    made = known.desk.create("group", name="Depot")
+    ticket = known.desk.create("ticket", subject="Twin", group_id=made["id"])
+    names = [name for name, _ in known.data("by:[group] format:pie")]
+    known.desk.store.write(lambda tx: tx.delete(known.desk.registry.type("ticket").table, id=ticket["id"]))
+    assert names == [f"Depot ({known.depot})", "Sales", f"Depot ({made['id']})"]
 
 
-def test_status_and_group_come_from_the_kept_counts(depot: Depot) -> None:
-    summary = depot.desk.registry.type("ticket").table.summary_table
-    kept = depot.desk.read(lambda tx: tx.find(summary, status_id=2))
+def test_status_and_group_come_from_the_kept_counts(known: Known) -> None:
+    summary = known.desk.registry.type("ticket").table.summary_table
+    kept = known.desk.read(lambda tx: tx.find(summary, status_id=2))
     row = dict(zip(summary.names, kept[0], strict=True))
 
     def change(by: int) -> None:
         row["n"] += by
-        depot.desk.store.write(lambda tx: tx.put(summary, row))
+        known.desk.store.write(lambda tx: tx.put(summary, row))
 
     change(1000)
-    found = depot.data("by:[group,status] query:(status:c) format:pie"), depot.data("by:[status,org] format:pie")
+    found = known.data("by:[group,status] query:(status:c) format:pie"), known.data("by:[status,org] format:pie")
     change(-1000)
     assert found == ([["Depot", 1002]], [["Open", 13], ["Closed", 2]])
 
@@ -275,10 +275,10 @@ def test_status_and_group_come_from_the_kept_counts(depot: Depot) -> None:
         ("by:[status] metric:(x)", "(x", "takes one value"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_their_place(depot: Depot, q: str, at: str | None, part: str) -> None:
+def test_mistakes_are_told_with_their_place(known: Known, q: str, at: str | None, part: str) -> None:
     text = f"{TYPE} {q}"
     with pytest.raises(BadDataQuery) as caught:
-        depot.ask(text)
+        known.ask(text)
     assert part in caught.value.message
     position = caught.value.details["position"]
     if at == '"':
@@ -287,18 +287,18 @@ def test_mistakes_are_told_with_their_place(depot: Depot, q: str, at: str | None
         assert text[position : position + len(at)] == at, (position, text[position:])
 
 
-def test_an_axis_that_is_too_long_is_refused(depot: Depot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_axis_that_is_too_long_is_refused(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.desk.queries.bins.MAX_AXIS_BINS", 10)
     with pytest.raises(BadDataQuery, match="larger unit"):
-        depot.data("by:[created@hour] format:timeseries")
+        known.data("by:[created@hour] format:timeseries")
 
 
-def test_too_many_combinations_are_refused(depot: Depot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_combinations_are_refused(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.desk.queries.counting.MAX_ROWS", 14)
     with pytest.raises(BadDataQuery, match="more than 14 combinations"):
-        depot.data("by:[subject~100,status] query:(id:>0)")
+        known.data("by:[subject~100,status] query:(id:>0)")
 
 
-def test_searches_that_no_cell_could_hold_are_refused(depot: Depot) -> None:
+def test_searches_that_no_cell_could_hold_are_refused(known: Known) -> None:
     with pytest.raises(BadDataQuery, match="6144 are allowed"):
-        depot.data(f"by:[status] query:(subject:{'x' * 6200})")
+        known.data(f"by:[status] query:(subject:{'x' * 6200})")

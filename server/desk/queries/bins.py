@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 
 from server import times
-from server.desk.queries.walls import WallClock
+from server.desk.queries.walls import LAST, WallClock
 
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)
@@ -178,7 +178,9 @@ class Bin:
     @cached_property
     def pieces(self) -> list[tuple[int, int]]:
         """The instants of a bin that does not come round again: first and last second, twice where clocks go back."""
-        return self.calendar.clock.pieces(self.start, self.calendar.last(self.start))
+        last = self.calendar.last(self.start)
+        found = self.calendar.clock.pieces(self.start, last)
+        return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
 
     def term(self, field: str) -> str:
         """A search term that finds exactly what is in the bin. Source: Data queries, Field options."""
@@ -264,8 +266,8 @@ class Calendar:
         length = self.unit.atom
         try:
             wall = EPOCH + timedelta(seconds=atom * length)
-        except OverflowError:  # east of Greenwich the last instant that can be stored lies in the year 10000
-            wall = _day(LAST_WALL)
+        except OverflowError:  # east of Greenwich the last instants that can be stored lie in the year 10000
+            wall = EPOCH + timedelta(seconds=(LAST_WALL - EPOCH).total_seconds() // length * length)
         return self._at(self.unit.start(wall))
 
     def _at(self, start: Wall) -> Bin:

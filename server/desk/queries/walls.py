@@ -1,6 +1,6 @@
 """What clocks show in a zone, and the instants at which they show a span of time: exact across clock changes."""
 
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from itertools import pairwise
 
 STRETCH = 21_600  # seconds over which a zone's offset is asked for once, when it is the same at both ends
@@ -55,7 +55,8 @@ class WallClock:
         return _clamped(found)
 
     def _instant(self, wall: datetime, fold: int) -> int:
-        return int(wall.replace(tzinfo=self.tz, fold=fold).astimezone(UTC).timestamp())
+        offset = wall.replace(tzinfo=self.tz, fold=fold).utcoffset()
+        return _seconds(wall) - int(offset.total_seconds() if offset else 0)
 
     def _change(self, low: int, high: int) -> int:
         """The first instant of the new offset between two instants with different ones."""

@@ -1,9 +1,8 @@
 """Data queries over HTTP. Source: Endpoints, Data query."""
 
-from typing import Any
-
 from server.desk.queries import frame
-from server.web.call import Call
+from server.web import envelope
+from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -12,13 +11,15 @@ ANSWER = shapes.keys(data=shapes.ANY, _=shapes.OBJECT)
 
 
 @endpoint("GET", "data/query", "Ask a data query.", "read", Q, answer=ANSWER)
-def query(call: Call) -> dict[str, Any]:
-    return frame.answer(call.ctx, call.params.text("q", required=True))
+def query(call: Call) -> Answer:
+    found = frame.answer(call.ctx, call.params.text("q", required=True))
+    # The order of records in a map, and of columns in a table, is that of the answer.
+    return Answer(body=envelope.success_in_order(found), content_type="application/json; charset=utf-8")
 
 
 @endpoint(
     "POST", "data/query", "Ask a data query, for long ones: the body is its text, or a form or JSON with q.", "read", Q,
     text_body="q", answer=ANSWER,
 )  # fmt: skip
-def query_by_post(call: Call) -> dict[str, Any]:
+def query_by_post(call: Call) -> Answer:
     return query(call)

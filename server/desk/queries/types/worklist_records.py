@@ -5,7 +5,12 @@ from server.desk.queries.declared import EXPAND, PAGE, SEARCHED, Answer, QueryTy
 from server.desk.queries.expanding import paths_of
 from server.desk.queries.paging import paging
 
-DEFAULT_LIMIT = 10
+DEFAULT_LIMIT = 25
+# Types whose worklists are shorter or longer.
+LIMITS = dict.fromkeys(
+    ("ticket", "address", "org", "call", "activity_log", "calendar_event", "time_entry", "kb_article"), 10
+) | {"notification": 100}
+ORDERS: dict[str, tuple[tuple[str, bool], ...]] = {"ticket": (("updated", True),)}  # newest first; others by id
 
 
 class WorklistRecords(QueryType):
@@ -19,8 +24,8 @@ class WorklistRecords(QueryType):
     def run(self, asked: Asked) -> Answer:
         values = asked.values
         record_type = values.record_type()
-        searched = values.searched(record_type)
-        limit = searched.limit or DEFAULT_LIMIT
+        searched = values.searched(record_type, ORDERS.get(record_type.uri, ()))
+        limit = searched.limit or LIMITS.get(record_type.uri, DEFAULT_LIMIT)
         index = values.number("page", (searched.page or 1) - 1)
         wanted = paths_of(values.words("expand"))
         rows, total = searched.search.page(limit, index * limit)
