@@ -70,6 +70,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("kb_category", "name"): (KITE, KITE),
     ("mailbox", "host"): lambda api: {"host": "127.0.0.2", "password": "Kite"},
     ("mailbox", "is_enabled"): ("no", 0),
+    ("metric", "dimensions_kata"): ("text/place:", "text/place:"),
     ("mailbox", "port"): lambda api: {"port": "1143", "password": "Kite"},
     ("mailbox", "username"): lambda api: {"username": "ana", "password": "Kite"},
     ("mail_transport", "extension_id"): ("core.mail.transport.null", "core.mail.transport.null"),
