@@ -1,0 +1,101 @@
+"""What a command is: its inputs, and what it does. Each is declared once, in a file of commands/."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from server.automation import reading
+from server.errors import Invalid, Required, ScriptError, nearest
+
+if TYPE_CHECKING:
+    from server.automation.engine import Run
+    from server.automation.program import Node
+
+Kind = Literal["text", "number", "flag", "list", "map", "text or map", "text or list", "id", "any"]
+MAX_TEXT = 255  # of a text whose input says nothing else
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input. kind: what it takes. max: characters of a text. default: when it is not given."""
+
+    name: str
+    kind: Kind
+    note: str
+    required: bool = False
+    max: int = MAX_TEXT
+    default: Any = None
+
+
+@dataclass
+class Call:
+    """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives."""
+
+    run: "Run"
+    node: "Node"
+    inputs: dict[str, Any]
+    given: frozenset[str]
+
+
+class CommandFailed(ScriptError):
+    """A command could not do its work. `output`: what is kept under its output beside `error`."""
+
+    def __init__(self, message: str, output: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.output = output or {}
+
+
+@dataclass(frozen=True)
+class Command:
+    """governed: whether the policy must allow it. needs_output: whether `output` must be given. effects: whether it
+    reaches beyond the program's own data, so that a simulated run must not do it."""
+
+    name: str
+    call: Callable[[Call], Any]
+    inputs: tuple[Input, ...]
+    note: str
+    governed: bool = True
+    needs_output: bool = False
+    effects: bool = False
+    own_keys: tuple[str, ...] = ()  # keys beside `inputs` that hold inputs too, such as the uri of a function
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(
+    name: str,
+    note: str,
+    *inputs: Input,
+    governed: bool = True,
+    needs_output: bool = False,
+    effects: bool = False,
+    own_keys: tuple[str, ...] = (),
+) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Declare the decorated function as a command."""
+
+    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys)
+        return call
+
+    return declare
+
+
+def checked(declared: Command, given: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a command as it takes them. Raises Invalid, Required."""
+    known = {each.name: each for each in declared.inputs}
+    for name in given:
+        if name not in known:
+            raise Invalid(f"{declared.name} has no input '{name[:80]}'{nearest(name, known)}", field=name)
+    found = {}
+    for name, each in known.items():
+        value = given.get(name)
+        if value is None or (value == "" and each.kind != "any" and "text" not in each.kind):
+            if each.required and name not in given:
+                raise Required(f"{declared.name} needs the input '{name}'", field=name)
+            if each.required and each.kind != "any":
+                raise Required(f"{declared.name}: the input '{name}' must not be empty", field=name)
+            found[name] = each.default if name not in given or each.kind != "any" else value
+        else:
+            found[name] = reading.read(declared.name, each, value)
+    return found

@@ -1,0 +1,37 @@
+"""The command that calls another automation."""
+
+from typing import Any
+
+from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.host import FUNCTION
+
+MAX_URI_CHARS = 512
+MAX_CALLS_DEEP = 16  # automations that call each other
+
+
+@command(
+    "function", "Run another automation, and take what it returns.",
+    Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
+    Input("inputs", "map", "What it is given.", default={}),
+    own_keys=("uri", "inputs"),
+)  # fmt: skip
+def function(call: Call) -> Any:
+    """Source: ours. The callee sees nothing but its inputs, has its own policy and its own time."""
+    run, name = call.run, call.inputs["uri"]
+    found = run.host.automation(automation_name(name))
+    if found is None:
+        raise CommandFailed(f"there is no automation '{name[:100]}'")
+    if found.trigger != FUNCTION:
+        raise CommandFailed(f"'{name[:100]}' is no function; its trigger is {found.trigger}")
+    if run.calls >= MAX_CALLS_DEEP:
+        raise CommandFailed(f"at most {MAX_CALLS_DEEP} automations may call each other")
+    result = run.called(found, {"inputs": call.inputs["inputs"] or {}})
+    if result.state in ("failure", "error"):
+        raise CommandFailed(result.message)
+    return result.returned
+
+
+def automation_name(uri: str) -> str:
+    """The name in `svc:automation:<name>`, or a bare name."""
+    parts = uri.split(":")
+    return parts[2] if len(parts) == 3 and parts[0] == "svc" else uri

@@ -1,0 +1,37 @@
+"""Commands that read a notation: kata.parse."""
+
+from typing import Any
+
+from server import template
+from server.automation.command import Call, CommandFailed, Input, command
+from server.errors import KataSyntax, TemplateFailed
+from server.kata import Generic, Given, check, encode, parse
+
+MAX_KATA_CHARS = 1_024_000
+
+
+@command(
+    "kata.parse", "Read a KATA text, and put values in.",
+    Input("kata", "text or map", "The text, or a map that is written as one first.", required=True, max=MAX_KATA_CHARS),
+    Input("dict", "map", "The dictionary of its templates.", default={}),
+    Input("schema", "map", "What it must look like."),
+    governed=False, needs_output=True,
+)  # fmt: skip
+def kata_parse(call: Call) -> Any:
+    run, source = call.run, call.inputs["kata"]
+    values = call.inputs["dict"] or {}
+
+    def render(text: str) -> str:
+        return template.compile(text).render(values, run.budget, run.around)
+
+    try:
+        document = parse(source if isinstance(source, str) else encode(source))
+        found = Generic(Given(values=values, render=render, read_date=run.read_date)).value(document.tree)
+    except (KataSyntax, TemplateFailed) as error:
+        raise CommandFailed(f"{error.message} ({call.node.path})") from error
+    if call.inputs["schema"]:
+        problems = check(found, call.inputs["schema"])
+        if problems:
+            first = problems[0]
+            raise CommandFailed(f"[{first.path}] {first.message} ({call.node.path})")
+    return found

@@ -1,0 +1,135 @@
+"""Commands on variables: var.set, var.push, var.unset, var.expand. They need no policy."""
+
+from typing import Any
+
+from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.dictionary import Dictionary
+from server.template.values import keyed, pairs
+
+MAX_PATH_CHARS = 2048
+KEY = Input("key", "text", "Where: keys from the top, with colons between.", required=True, max=MAX_PATH_CHARS)
+DELIMITER = Input("delimiter", "text", "What stands between the keys instead of a colon.", default=":")
+
+
+@command(
+    "var.set", "Put a value at a path; maps on the way are made.", KEY, DELIMITER,
+    Input("value", "any", "Text, number, list, map or null.", required=True), governed=False,
+)  # fmt: skip
+def set_(call: Call) -> Any:
+    """Source: ours. False when a plain value stands in the way."""
+    value = call.inputs["value"]
+    if isinstance(value, bool):
+        raise CommandFailed("var.set: the input 'value' takes no boolean")
+    path = call.inputs["key"].split(call.inputs["delimiter"] or ":")
+    return value if _put(call.run.values, path, value) else False
+
+
+@command(
+    "var.push", "Add an element to a list; a map's entries are merged in.", KEY, DELIMITER,
+    Input("value", "any", "The element."), governed=False,
+)  # fmt: skip
+def push(call: Call) -> Any:
+    path, value = call.inputs["key"].split(call.inputs["delimiter"] or ":"), call.inputs["value"]
+    found = _at(call.run.values, path)
+    if found is None:
+        target: list[tuple[Any, Any]] = []
+    elif isinstance(found, (list, dict)):
+        target = pairs(found)
+    else:
+        target = [(0, found)]
+    if isinstance(value, dict):
+        changed = keyed([*((key, each) for key, each in target if str(key) not in value), *value.items()])
+    else:
+        following = max((key for key, _ in target if isinstance(key, int)), default=-1) + 1
+        changed = keyed([*target, (following, value)])
+    call.run.budget.step(len(target))
+    _put(call.run.values, path, changed)
+    return changed
+
+
+@command(
+    "var.unset", "Remove what stands at a path, or at several.",
+    Input("key", "text or list", "A path, or a list of them.", required=True, max=MAX_PATH_CHARS), DELIMITER,
+    governed=False,
+)  # fmt: skip
+def unset(call: Call) -> Any:
+    key, delimiter = call.inputs["key"], call.inputs["delimiter"] or ":"
+    if isinstance(key, str):
+        return _remove(call.run.values, key.split(delimiter))
+    return {str(each): _remove(call.run.values, str(each).split(delimiter)) for _, each in pairs(key)}
+
+
+@command(
+    "var.expand", "Load keys of a record.",
+    Input("key", "text", "Where the record is; the whole dictionary when blank.", max=MAX_PATH_CHARS),
+    Input("paths", "text or list", "The keys, with commas between, or a list.", required=True, max=MAX_PATH_CHARS),
+    governed=False,
+)  # fmt: skip
+def expand(call: Call) -> Any:
+    listed = call.inputs["paths"]
+    paths = listed.split(",") if isinstance(listed, str) else [str(each) for _, each in pairs(listed)]
+    key = call.inputs["key"]
+    target = _at(call.run.values, key.split(":")) if key else call.run.values
+    if not isinstance(target, Dictionary):
+        raise CommandFailed(f"var.expand: there is no record at '{key}'")
+    for path in paths:
+        target.expand(path.strip())
+    return None
+
+
+def _at(values: Any, path: list[str]) -> Any:
+    for part in path:
+        if isinstance(values, dict):
+            values = values.get(part)
+        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
+            values = values[int(part)]
+        else:
+            return None
+    return values
+
+
+def _put(values: dict[str, Any], path: list[str], value: Any) -> bool:
+    """Whether the value could be put there. What is changed on the way is copied, since others may hold it."""
+    first, *rest = path
+    if not rest:
+        values[first] = value
+        return True
+    below = values.get(first)
+    if below is not None and not isinstance(below, (dict, list)):
+        return False
+    changed = _changed(below, rest, value)
+    if changed is None:
+        return False
+    values[first] = changed
+    return True
+
+
+def _changed(found: Any, path: list[str], value: Any) -> Any:
+    """A list or map with a value at a path, None when a plain value stands in the way."""
+    first, *rest = path
+    entries = {str(key): each for key, each in pairs(found)}
+    if not rest:
+        entries[first] = value
+    else:
+        below = entries.get(first)
+        if below is not None and not isinstance(below, (dict, list)):
+            return None
+        entries[first] = _changed(below, rest, value)
+        if entries[first] is None:
+            return None
+    if isinstance(found, Dictionary):
+        found[first] = entries[first]
+        return found
+    return keyed(entries.items())
+
+
+def _remove(values: dict[str, Any], path: list[str]) -> bool:
+    *above, last = path
+    holder = _at(values, above) if above else values
+    if isinstance(holder, dict) and last in holder:
+        del holder[last]
+        return True
+    if isinstance(holder, list) and last.isdigit() and int(last) < len(holder):
+        _put(values, above, keyed((key, each) for key, each in enumerate(holder) if key != int(last)))
+        return True
+    return False

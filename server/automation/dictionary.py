@@ -1,0 +1,79 @@
+"""The running dictionary of a script. Records in it load what is asked of them: `ticket_owner_name` when there are
+`ticket__context` and `ticket_id`."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Load = Callable[[str, int, str], Mapping[str, Any]]
+
+
+class Dictionary(dict[str, Any]):
+    """A map whose missing keys may be those of a record. load(context, id, key) answers the record's keys."""
+
+    __slots__ = ("_asked", "load")
+
+    def __init__(self, values: Mapping[str, Any], load: Load) -> None:
+        super().__init__()
+        self.load = load
+        self._asked: set[str] = set()
+        for key, value in values.items():
+            self[key] = lazy(value, load)
+
+    def __missing__(self, key: str) -> Any:
+        if not self.expand(key):
+            raise KeyError(key)
+        return dict.__getitem__(self, key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def expand(self, key: str) -> bool:
+        """Load the record that a key belongs to; whether the key is there then."""
+        if key.startswith("__") or key in self._asked:
+            return key in self
+        self._asked.add(key)
+        for prefix in self._prefixes(key):
+            context, id = dict.get(self, f"{prefix}_context"), dict.get(self, f"{prefix}id")
+            if not context or not isinstance(context, str) or id is None or not _is_id(id):
+                continue
+            for name, value in self.load(context, int(id), key[len(prefix) :]).items():
+                if prefix + name not in self:
+                    self[prefix + name] = lazy(value, self.load)
+            if key in self:
+                return True
+        return False
+
+    def _prefixes(self, key: str) -> list[str]:
+        """The prefixes of records that a key may belong to, the longest first; "" for this map being one."""
+        found = [""] if "_context" in self and "id" in self else []
+        parts = key.split("_")
+        for count in range(1, len(parts)):
+            prefix = "_".join(parts[:count]) + "_"
+            if f"{prefix}_context" in self:
+                found.append(prefix)
+        return found[::-1]
+
+
+def _is_id(value: Any) -> bool:
+    if isinstance(value, bool):
+        return False
+    return (isinstance(value, int) and value >= 0) or (isinstance(value, str) and value.isascii() and value.isdigit())
+
+
+def lazy(value: Any, load: Load) -> Any:
+    """A map that is a record as a Dictionary; anything else as it is."""
+    if isinstance(value, dict) and not isinstance(value, Dictionary) and "_context" in value and "id" in value:
+        return Dictionary(value, load)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Dictionaries as maps, with what has been loaded."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value

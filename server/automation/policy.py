@@ -1,0 +1,99 @@
+"""What an automation may do: its policy is asked before every command that reaches beyond the run."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from server import template
+from server.errors import KataSyntax, PolicyDenied, TemplateFailed
+from server.kata import Tree, parse
+from server.kata.annotations import as_bool, as_int
+from server.kata.parser import plain
+from server.template import Budget, Surroundings
+
+MAX_SECONDS, DEFAULT_SECONDS = 120.0, 25.0
+MAX_KEPT = 512
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its name as written, such as `allow/shop`, whether it allows, and the text that is true or not."""
+
+    name: str
+    allows: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """commands: the rules of each, in their order; `all` are those of every command. callers: the unnamed rule of
+    each, None for no such section. seconds: the time limit."""
+
+    commands: dict[str, tuple[Rule, ...]]
+    callers: dict[str, bool] | None
+    seconds: float
+
+    def verdict(
+        self, command: str, variables: dict[str, Any], budget: Budget, around: Surroundings
+    ) -> tuple[bool, str]:
+        """Whether a command may run, and the rule that says so; "" when none did."""
+        for rule in (*self.commands.get(command, ()), *self.commands.get("all", ())):
+            try:
+                found = template.compile(rule.text).render(variables, budget, around)
+            except TemplateFailed:
+                return False, rule.name
+            if as_bool(found):
+                return rule.allows, rule.name
+        return False, ""
+
+    def require(self, command: str, path: str, variables: dict[str, Any], budget: Budget, around: Surroundings) -> str:
+        """The rule that allows a command. Raises PolicyDenied."""
+        allowed, rule = self.verdict(command, variables, budget, around)
+        if not allowed:
+            why = f"its rule '{rule}' says no" if rule else "no rule allows it"
+            raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command)
+        return rule
+
+    def lets_call(self, caller: str) -> bool:
+        """Whether a caller may start the automation."""
+        return self.callers is None or self.callers.get(caller, False)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def read(text: str) -> Policy:
+    """The policy of a text. Raises KataSyntax."""
+    tree = parse(text).tree
+    commands = _map(tree, "commands")
+    settings = _map(tree, "settings")
+    limit = next((as_int(value) for key, value in settings.items() if plain(key) == "time_limit_ms"), 0)
+    callers = tree.get("callers")
+    return Policy(
+        {plain(name): _rules(rules) for name, rules in commands.items()},
+        None if callers is None else {plain(name): _allows(rules) for name, rules in _map(tree, "callers").items()},
+        min(limit / 1000, MAX_SECONDS) if limit > 0 else DEFAULT_SECONDS,
+    )
+
+
+def _map(tree: Tree, name: str) -> Tree:
+    found = tree.get(name)
+    if isinstance(found, str):
+        raise KataSyntax(f"the policy's {name} takes a map", code="BAD_POLICY", line=1)
+    return found or {}
+
+
+def _rules(tree: Any) -> tuple[Rule, ...]:
+    if not isinstance(tree, dict):
+        return ()
+    found = []
+    for key, value in tree.items():
+        name = plain(key)
+        if name.partition("/")[0] in ("allow", "deny") and isinstance(value, str):
+            found.append(Rule(name, name.startswith("allow"), value))
+    return tuple(found)
+
+
+def _allows(tree: Any) -> bool:
+    for rule in _rules(tree):
+        if rule.name in ("allow", "deny") and as_bool(rule.text):
+            return rule.allows
+    return False

@@ -1,0 +1,129 @@
+"""A script as a tree of commands, built whole before anything runs.
+
+Not for what commands do: engine.py runs the ones that control the flow, commands/ holds the others."""
+
+import functools
+from dataclasses import dataclass, field
+
+from server.errors import KataSyntax, nearest
+from server.kata import Document, Tree, parse
+from server.kata.parser import annotations, plain
+
+CONTROL = frozenset(
+    ("set", "decision", "outcome", "repeat", "while", "return", "error", "await", "log", "log.warn", "log.error",
+     "log.alert", "simulate.success", "simulate.error")
+)  # fmt: skip
+BRANCHES = ("on_simulate", "on_success", "on_error")
+PARTS = {
+    "decision": (), "outcome": ("if", "then"), "repeat": ("each", "as", "do"), "while": ("if", "do"),
+}  # fmt: skip
+MAX_KEPT = 512
+
+
+@dataclass
+class Node:
+    """One command. path: its keys from `start`, joined by colons. blocks: the commands inside it, by `then`, `do`,
+    `on_error`... For a decision, `outcomes`. body: what stands under its key, a text or a map."""
+
+    path: str
+    type: str
+    annotations: tuple[str, ...]
+    body: "str | Tree"
+    line: int
+    blocks: dict[str, "Block"] = field(default_factory=dict)
+    parts: dict[str, tuple[str, "str | Tree"]] = field(default_factory=dict)  # by plain key: the key as written, value
+
+
+@dataclass
+class Block:
+    """Commands in their order. path: with the key that holds them."""
+
+    path: str
+    nodes: list[Node]
+
+
+@dataclass
+class Program:
+    """A script that can be run. inputs: its declarations. blocks: every block by its path."""
+
+    start: Block
+    inputs: Tree
+    document: Document
+    blocks: dict[str, Block]
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def compiled(script: str, known: frozenset[str]) -> Program:
+    """The program of a script. known: the names of commands. Raises KataSyntax with a `line`."""
+    return _Builder(parse(script), known).program()
+
+
+class _Builder:
+    def __init__(self, document: Document, known: frozenset[str]) -> None:
+        self._document = document
+        self._known = known
+        self._blocks: dict[str, Block] = {}
+
+    def program(self) -> Program:
+        inputs: Tree = {}
+        start: Block | None = None
+        for key, value in self._document.tree.items():
+            name = plain(key)
+            if name == "inputs":
+                inputs = value if isinstance(value, dict) else {}
+            elif name.partition("/")[0] != "start":
+                raise self._error(name, f"'{name[:80]}' stands beside start; there may only be inputs and start")
+            elif isinstance(value, str) or annotations(key):
+                raise self._error(name, "start takes commands below it")
+            elif start is None:
+                start = self._block(value, name)
+        if start is None:
+            raise KataSyntax("the script has no start", code="NO_START", line=1)
+        return Program(start, inputs, self._document, self._blocks)
+
+    def _block(self, tree: "str | Tree", path: str, lenient: bool = False) -> Block:
+        """lenient: leave out what is no command."""
+        nodes = []
+        for key, value in tree.items() if isinstance(tree, dict) else ():
+            type = plain(key).partition("/")[0]
+            if type in CONTROL or type in self._known:
+                nodes.append(self._node(key, value, f"{path}:{plain(key)}"))
+            elif not lenient:
+                near = nearest(type, self._known | CONTROL)
+                raise self._error(f"{path}:{plain(key)}", f"'{type[:80]}' is not a command{near}")
+        block = self._blocks[path] = Block(path, nodes)
+        return block
+
+    def _node(self, key: str, value: "str | Tree", path: str) -> Node:
+        type = plain(key).partition("/")[0]
+        node = Node(path, type, annotations(key), value, self._document.lines.get(path, 0) + 1)
+        if type == "decision":
+            self._decision(node)
+        elif type in PARTS:
+            self._parts(node, PARTS[type])
+        elif type not in CONTROL and isinstance(value, dict):
+            for name, branch in value.items():
+                if plain(name) in BRANCHES:
+                    node.blocks[plain(name)] = self._block(branch, f"{path}:{plain(name)}")
+        return node
+
+    def _decision(self, node: Node) -> None:
+        body = node.body if isinstance(node.body, dict) else {}
+        for key in body:
+            if plain(key).partition("/")[0] != "outcome":
+                raise self._error(f"{node.path}:{plain(key)}", "a decision takes only outcomes")
+        node.blocks["outcomes"] = self._block(body, node.path)
+
+    def _parts(self, node: Node, names: tuple[str, ...]) -> None:
+        for key, value in node.body.items() if isinstance(node.body, dict) else ():
+            name = plain(key)
+            if name not in names:
+                known = ", ".join(names)
+                raise self._error(f"{node.path}:{name}", f"'{name[:80]}' does not belong in {node.type}, only {known}")
+            node.parts[name] = (key, value)
+            if name in ("then", "do"):
+                node.blocks[name] = self._block(value, f"{node.path}:{name}", lenient=name == "then")
+
+    def _error(self, path: str, reason: str) -> KataSyntax:
+        line = self._document.lines.get(path, 0) + 1
+        return KataSyntax(f"{reason} (line {line})", code="BAD_COMMAND", line=line, path=path)

@@ -1,0 +1,66 @@
+"""How the inputs of commands are read: each kind takes what it can make sense of, and tells what it cannot."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Invalid, Required
+from server.kata.annotations import as_bool
+from server.template.values import is_numeric, printed, read_number
+
+if TYPE_CHECKING:
+    from server.automation.command import Input
+
+
+def read(command: str, declared: "Input", value: Any) -> Any:
+    """A value as this input takes it. Raises Invalid, Required."""
+    kind, name = declared.kind, declared.name
+    if kind == "any":
+        return value
+    if isinstance(value, (dict, list)):
+        if kind == "text or map" and (isinstance(value, dict) or not value):
+            return value
+        if kind in ("list", "text or list") or (kind == "map" and (isinstance(value, dict) or not value)):
+            return _listed(command, declared, value)
+        raise Invalid(f"{command}: the input '{name}' takes a {kind}, not a {_kind(value)}", field=name)
+    if kind in ("text", "text or map", "text or list"):
+        return _text(command, declared, value)
+    if kind == "flag":
+        return as_bool(value)
+    if kind in ("number", "id"):
+        return _number(command, declared, value)
+    raise Invalid(f"{command}: the input '{name}' takes a {kind}", field=name)
+
+
+def _listed(command: str, declared: "Input", value: Any) -> Any:
+    if declared.required and not value:
+        raise Required(f"{command}: the input '{declared.name}' must not be empty", field=declared.name)
+    return {} if declared.kind == "map" and not value else value
+
+
+def _text(command: str, declared: "Input", value: Any) -> str:
+    if isinstance(value, bool):
+        raise Invalid(f"{command}: the input '{declared.name}' takes a text", field=declared.name)
+    text = printed(value)
+    if declared.required and not text:
+        raise Required(f"{command}: the input '{declared.name}' must not be empty", field=declared.name)
+    if len(text) > declared.max:
+        raise Invalid(
+            f"{command}: the input '{declared.name}' has {len(text):,} characters, at most {declared.max:,}",
+            field=declared.name,
+        )
+    return text
+
+
+def _number(command: str, declared: "Input", value: Any) -> int | float:
+    if isinstance(value, bool) or not is_numeric(value):
+        shown = printed(value)[:50]
+        raise Invalid(f"{command}: the input '{declared.name}' takes a number, not '{shown}'", field=declared.name)
+    found = read_number(value) if isinstance(value, str) else value
+    if declared.kind == "id":
+        if found != int(found) or found < 0:
+            raise Invalid(f"{command}: the input '{declared.name}' takes an id", field=declared.name)
+        return int(found)
+    return int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+def _kind(value: Any) -> str:
+    return "map" if isinstance(value, dict) else "list"
