@@ -103,6 +103,8 @@ def test_hours_follow_the_clocks(ask, shifts):
         ("type:calendar.events to:blurb", "to"),
         ("type:calendar.events from:today to:yesterday", "to"),
         ('type:calendar.events from:today to:"+1 year"', "to"),
+        ('type:calendar.events from:9999-12-30 to:"9999-12-31"', "to"),
+        ('type:calendar.availability range:"9999-12-31 to 9999-12-31"', "range"),
         ("type:calendar.availability range:blurb", "range"),
         ("type:calendar.availability range:2026", "range"),
         ("type:calendar.availability range:never", "range"),

@@ -191,6 +191,7 @@ def test_availability_of_calendars_that_one_may_not_read_is_not_told(desk, ids):
 
 
 @pytest.mark.parametrize("q", ["isBusy:blurb", "isAvailable:(blurb:x)", 'isAvailable:"big bang to now"',
+                               'isBusy:"9999-12-31 to 9999-12-31"',
                                "isAvailable:(days:weekdays)"])  # fmt: skip
 def test_ranges_that_cannot_be_are_refused(desk, shift, q):
     with pytest.raises(HelpdeskError, match=r"is(Busy|Available)"):

@@ -14,6 +14,7 @@ from server.times.reading import unix
 MAX_RANGE_DAYS = 190  # half a year
 MAX_OCCURRENCES = 10_000  # found at once
 LATEST = 2**62  # later than every instant
+LAST_INSTANT = 253_402_128_000  # the end of 29 December 9999: what comes after has no next day in every zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ def check_range(start: int, end: int) -> None:
     """Raises Invalid for a range that ends before it begins, or is too long."""
     if end < start:
         raise Invalid("the range ends before it begins")
+    if end > LAST_INSTANT:
+        raise Invalid("the range ends too late; dates are looked at until the year 9999")
     if end - start > MAX_RANGE_DAYS * clock.DAY_SECONDS:
         raise Invalid(f"a range of at most {MAX_RANGE_DAYS} days can be looked at")
 

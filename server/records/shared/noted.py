@@ -62,11 +62,13 @@ class Noted:
 
     def saw(self, worker_id: int, now: int) -> None:
         """A worker did something."""
-        self.active[worker_id] = now
+        with self.lock:
+            self.active[worker_id] = now
 
     def visit(self, worker_id: int, page_id: int, now: int) -> None:
         """A worker opened a workspace page."""
-        self.visits[worker_id] = (page_id, now)
+        with self.lock:
+            self.visits[worker_id] = (page_id, now)
 
     def take(self) -> "Noted":
         """All notes, which are forgotten here."""
