@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from server.store.database import Store
 
 MAX_SAMPLES = 20_000  # different ones between two writes; further ones are dropped and counted
-MAX_DIMENSIONS, MAX_VALUE_CHARS = 8, 128  # of one sample; longer values are cut
+MAX_DIMENSIONS = 8  # of one sample
+MAX_VALUE_CHARS = 128  # of a dimension; longer values are cut
 BIN_SECONDS = 300
 
 Dimensions = tuple[tuple[str, str], ...]  # (name, value), sorted by name

@@ -4,7 +4,8 @@ from typing import Any
 
 from server.errors import Invalid
 
-MAX_NAME, MAX_QUERY = 255, 65536
+MAX_NAME = 255  # as the fields that they stand for
+MAX_QUERY = 65536
 KINDS: dict[type, str] = {list: "a list", dict: "a map", str: "a short text"}
 # Names of the model, with the field and the kind of value of each.
 NAMES: tuple[tuple[str, str, type], ...] = (
