@@ -77,6 +77,7 @@ def check(url: str, method: str, path: str, response: requests.Response) -> None
     path = path.partition("?")[0]
     if method == "OPTIONS" or not path.startswith(PREFIX):
         return
+    _require(response.status_code != 500, response, "something went wrong")
     documented, template = _place(url, "GET" if method == "HEAD" else method, path)
     if template == "":  # what is not in the document must not work
         _require(response.status_code >= 400, response, "it succeeds, but the document has no such operation")
@@ -84,7 +85,6 @@ def check(url: str, method: str, path: str, response: requests.Response) -> None
         if response.status_code not in (409, 415, 507):
             _check_against(documented, template, method, response)
         return
-    _require(response.status_code != 500, response, "something went wrong")
     _check_against(documented, template, method, response)
 
 
@@ -123,7 +123,7 @@ def _place(url: str, method: str, path: str) -> tuple[Document, str]:
     each = endpoints.get(method)
     if each is None:
         return own(), ""
-    template = _template(each.path if len(each.aliases) == 0 else _spelled(below, (each.path, *each.aliases)))
+    template = _template(_spelled(below, (each.path, *each.aliases)))
     if "uri" not in arguments:
         return own(), template
     documented = own() if arguments["uri"] in own().uris else fetched(url)

@@ -15,12 +15,14 @@ Mode = Literal["read", "write", "small write"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. `name` as documented: `fields[]`, `limit`."""
+    """One parameter. `name` as documented: `fields[]`, `limit`. type: one of openapi/parameters.py. place: "" for path,
+    query and body, which the path and the method tell apart."""
 
     name: str
     type: str
     note: str
     required: bool = False
+    place: Literal["", "header"] = ""
 
 
 @dataclass(frozen=True)

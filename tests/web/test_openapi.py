@@ -143,6 +143,8 @@ def test_lists_and_maps_are_named_as_their_encoding_wants_them() -> None:
 def test_files_are_told_with_their_ranges_and_headers() -> None:
     found = DOCUMENT.paths["/rest/attachments/{id}/download.json"]["get"]["responses"]
     assert {"200", "206", "416"} <= set(found) and "Content-Range" in found["206"]["headers"]
+    asked = DOCUMENT.paths["/rest/attachments/{id}/download.json"]["get"]["parameters"]
+    assert {("id", "path"), ("Range", "header")} == {(each["name"], each["in"]) for each in asked}
 
 
 # -- handing it out

@@ -18,6 +18,8 @@ the body wins. In forms, lists are written `name[]=a&name[]=b` and maps `name[ke
 Times are Unix seconds, or words such as `+2 hours` where a text is allowed.
 
 In place of the name of a record type, its plural, its other aliases and its full context are understood as well.
+Where the setting `rest_errors_as_200` is on, errors come with the status 200, but for 401.
+
 HEAD is answered as GET without a body, OPTIONS with the methods of a path. A single slash at the end is ignored.
 """
 

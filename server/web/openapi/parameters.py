@@ -48,6 +48,14 @@ def in_query(each: Endpoint) -> list[Schema]:
     return [_query_parameter(parameter) for parameter in _outside_path(each)]
 
 
+def in_header(each: Endpoint) -> list[Schema]:
+    """The headers that an endpoint reads."""
+    return [
+        {"name": one.name, "in": "header", "description": one.note, "schema": _schema(one)}
+        for one in each.parameters if one.place == "header"
+    ]  # fmt: skip
+
+
 def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
     """The schema of a JSON body and that of a form, None for an endpoint without. fields: what `fields` may hold."""
     parameters = _outside_path(each)
@@ -87,7 +95,7 @@ def is_map(parameter: Parameter) -> bool:
 
 def _outside_path(each: Endpoint) -> list[Parameter]:
     arguments = re.findall(r"\{(\w+)\}", each.path)
-    return [parameter for parameter in each.parameters if parameter.name not in arguments]
+    return [one for one in each.parameters if one.name not in arguments and not one.place]
 
 
 def _query_parameter(parameter: Parameter) -> Schema:

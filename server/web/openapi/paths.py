@@ -39,7 +39,9 @@ class Paths:
             "operationId": name,
             "summary": each.note,
             "tags": [record_type.uri if record_type else _controller(each).capitalize()],
-            "parameters": [*parameters.in_path(path, each), *parameters.in_query(each)],
+            "parameters": [
+                *parameters.in_path(path, each), *parameters.in_query(each), *parameters.in_header(each),
+            ],
             "responses": {
                 **answers.responses(each, record_type.uri if record_type else ""),
                 **{str(status): {"$ref": f"#/components/responses/{errors.name(status)}"}

@@ -29,7 +29,11 @@ BYTES = (
 )
 
 
-@endpoint("GET", "attachments/{id}/download", "The bytes of a file.", "read", answer=BYTES)
+@endpoint(
+    "GET", "attachments/{id}/download", "The bytes of a file.", "read",
+    Parameter("Range", "string", "One range of bytes, such as bytes=0-1023.", place="header"),
+    answer=BYTES,
+)  # fmt: skip
 def download(call: Call) -> Answer:
     file = files.find(call.ctx, call.id)
     headers = {
