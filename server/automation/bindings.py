@@ -1,0 +1,119 @@
+"""Event KATA: which automations answer to an event, with which inputs.
+
+An entry is `automation/<name>:` with `uri`, `inputs`, and `disabled` or `enabled`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from server import template
+from server.automation.commands.functions import automation_name
+from server.automation.dictionary import Dictionary
+from server.automation.host import Automation, Host
+from server.errors import HelpdeskError, KataSyntax
+from server.kata import Generic, Given, check, parse
+from server.kata.annotations import as_bool
+from server.kata.parser import Tree, plain
+from server.template import Budget, Surroundings
+
+SCHEMA: dict[str, Any] = {
+    "attributes": {
+        "automation": {
+            "multiple": True,
+            "types": {
+                "object": {
+                    "attributes": {
+                        "uri": {"required": True, "types": {"string": None}},
+                        "inputs": {"types": {"object": {"attributePatterns": {"any": {
+                            "match": "*", "attributes": {"types": {"any": None}},
+                        }}}}},
+                        "disabled": {"multiple": True, "types": {"any": None}},
+                        "enabled": {"multiple": True, "types": {"any": None}},
+                    }
+                }
+            },
+        },
+    }
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Handler:
+    """An automation that answers. name: that of its entry. line: of the entry in the binding, from 1."""
+
+    name: str
+    automation: Automation
+    inputs: dict[str, Any]
+    line: int
+
+
+def problems(text: str) -> list[tuple[int, str]]:
+    """What is wrong with a binding as it is saved: [(line from 1, message)]."""
+    try:
+        document = parse(text)
+        values = Generic(Given()).value(document.tree)
+        found = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
+        mistakes = [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
+        for path, source in _templates(document.tree, ""):
+            try:
+                template.compile(source)
+            except HelpdeskError as error:
+                mistakes.append((document.lines.get(path, 0) + 1, f"[{path}] {error.message}"))
+        return mistakes
+    except KataSyntax as error:
+        return [(int(str(error.details.get("line", 1))), error.message)]
+
+
+def _templates(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
+    for key, value in tree.items():
+        here = f"{path}:{plain(key)}" if path else plain(key)
+        if isinstance(value, str):
+            yield here, value
+        else:
+            yield from _templates(value, here)
+
+
+def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Handler]:
+    """The enabled automations of a binding, in their order. One that is not there, or has another trigger, is left out.
+
+    Raises KataSyntax for a binding that cannot be read or evaluated."""
+    document = parse(text)
+    dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
+    around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
+
+    def render(source: str) -> str:
+        return template.compile(source).render(dictionary, budget, around)
+
+    evaluator = Generic(Given(values=dictionary, render=render))
+    entries: dict[str, tuple[str, Tree]] = {}
+    for key, value in document.tree.items():
+        kind, _, name = plain(key).partition("/")
+        if kind == "automation" and isinstance(value, dict):
+            entries[name] = (plain(key), value)
+        elif isinstance(value, str):
+            line = document.lines.get(plain(key), 0) + 1
+            raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
+    for name, (key, tree) in entries.items():
+        if not _is_enabled(tree, evaluator, key):
+            continue
+        own = evaluator.map({part: value for part, value in tree.items() if plain(part) in ("uri", "inputs")}, key)
+        uri = own.get("uri") if isinstance(own, dict) else None
+        found = host.automation(automation_name(str(uri))) if uri else None
+        if found is None or found.trigger != trigger:
+            continue
+        inputs = own.get("inputs") if isinstance(own, dict) else None
+        yield Handler(name, found, inputs if isinstance(inputs, dict) else {}, document.lines.get(key, 0) + 1)
+
+
+def _is_enabled(tree: Tree, evaluator: Generic, path: str) -> bool:
+    """The first of `disabled` and `enabled` that is true decides."""
+    for key, value in tree.items():
+        kind = plain(key).partition("/")[0]
+        if kind not in ("disabled", "enabled") or not isinstance(value, str):
+            continue
+        found = evaluator.leaf(key, value, f"{path}:{plain(key)}")
+        if found is not None and as_bool(found[1]):
+            return kind == "enabled"
+    return True
+
+

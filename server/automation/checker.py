@@ -1,0 +1,160 @@
+"""Mistakes of a script and its policy, found before anything is saved: each with its line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from server import template
+from server.automation import commands, inputs, policy
+from server.automation.command import COMMANDS
+from server.automation.program import Block, Node, compiled
+from server.errors import HelpdeskError, KataSyntax, nearest
+from server.kata import Tree, parse
+from server.kata.annotations import KNOWN
+from server.kata.parser import annotations, plain
+
+POLICY_PARTS = ("commands", "callers", "settings")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """line: from 1. path: the keys from the top, joined by colons."""
+
+    line: int
+    path: str
+    message: str
+
+
+def check(script: str) -> list[Mistake]:
+    """What is wrong with a script, [] when nothing; in the order of its lines."""
+    try:
+        program = compiled(script, commands.load())
+    except KataSyntax as error:
+        return [Mistake(_line(error), str(error.details.get("path", "")), error.message)]
+    lines = program.document.lines
+    found = [*_texts(program.document.tree, "", lines), *_declarations(program.inputs, lines)]
+    for node in _nodes(program.start):
+        found += _node(node, lines)
+    return sorted(set(found), key=lambda each: (each.line, each.path))
+
+
+def check_policy(text: str) -> list[Mistake]:
+    """What is wrong with a policy, [] when nothing."""
+    known = commands.load()
+    try:
+        document = parse(text)
+        policy.read(text)
+    except KataSyntax as error:
+        return [Mistake(_line(error), "", error.message)]
+    found = list(_texts(document.tree, "", document.lines))
+    for key in document.tree:
+        if plain(key) not in POLICY_PARTS:
+            near = nearest(plain(key), POLICY_PARTS)
+            found.append(_at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", document.lines))
+    rules = document.tree.get("commands")
+    for key, value in rules.items() if isinstance(rules, dict) else ():
+        name, path = plain(key), f"commands:{plain(key)}"
+        if name != "all" and name not in known:
+            found.append(_at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", document.lines))
+        elif name != "all" and not COMMANDS[name].governed:
+            found.append(_at(path, f"'{name[:80]}' needs no policy", document.lines))
+        for rule in value if isinstance(value, dict) else ():
+            if plain(rule).partition("/")[0] not in ("allow", "deny"):
+                found.append(_at(f"{path}:{plain(rule)}", "a rule is `allow` or `deny`", document.lines))
+    return sorted(set(found), key=lambda each: (each.line, each.path))
+
+
+def _line(error: HelpdeskError) -> int:
+    return int(str(error.details.get("line", 1)))
+
+
+def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
+    return Mistake(lines.get(path, 0) + 1, path, message)
+
+
+def _texts(tree: Tree, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
+    """Annotations that there are not, and templates that cannot be read."""
+    for key, value in tree.items():
+        here = f"{path}:{plain(key)}" if path else plain(key)
+        for each in annotations(key):
+            if each not in KNOWN:
+                yield _at(here, f"'@{each[:50]}' is not an annotation{nearest(each, KNOWN)}", lines)
+        if isinstance(value, dict):
+            yield from _texts(value, here, lines)
+        elif "{{" in value or "{%" in value:
+            try:
+                template.compile(value)
+            except HelpdeskError as error:
+                line = lines.get(here, 0) + _line(error) + ("\n" in value)
+                yield Mistake(line, here, error.message)
+
+
+def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
+    """Kinds and types of inputs that there are not."""
+    for key, value in tree.items():
+        kind, slash, name = plain(key).partition("/")
+        path = f"inputs:{plain(key)}"
+        if kind not in inputs.KINDS:
+            yield _at(path, f"'{kind[:50]}' is not a kind of input{nearest(kind, inputs.KINDS)}", lines)
+        elif not (slash and name):
+            yield _at(path, f"an input needs a name: {kind}/name", lines)
+        type: Any = value.get("type") if isinstance(value, dict) else None
+        if isinstance(type, str) and kind == "text" and "{" not in type and type not in inputs.TEXTS:
+            yield _at(f"{path}:type", f"'{type[:50]}' is not a type of text{nearest(type, inputs.TEXTS)}", lines)
+
+
+def _nodes(block: Block) -> Iterator[Node]:
+    for node in block.nodes:
+        yield node
+        for below in node.blocks.values():
+            yield from _nodes(below)
+
+
+def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
+    """What a command would refuse when it is reached, whatever it is given then."""
+    if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
+        yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
+    if node.type == "repeat" and "as" not in node.parts:
+        yield _at(node.path, "repeat needs `as:`, the name of each element", lines)
+    if node.type == "while" and "if" not in node.parts:
+        yield _at(node.path, "while needs `if:`", lines)
+    if node.type == "outcome":
+        then = node.parts.get("then")
+        known = commands.load()
+        written = {f"{node.path}:then:{plain(key)}" for key in then[1]} if then and isinstance(then[1], dict) else set()
+        kept = {each.path for each in node.blocks["then"].nodes} if "then" in node.blocks else set()
+        for path in written - kept:
+            name = path.rpartition(":")[2].partition("/")[0]
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
+    command = COMMANDS.get(node.type)
+    if command is None:
+        return
+    body = node.body if isinstance(node.body, dict) else {}
+    allowed = ("inputs", "output", "on_simulate", "on_success", "on_error", *command.own_keys)
+    for key in body:
+        if plain(key) not in allowed:
+            yield _at(f"{node.path}:{plain(key)}", f"'{plain(key)[:80]}' does not belong in {command.name}", lines)
+    if command.needs_output and not any(plain(key) == "output" for key in body):
+        yield _at(node.path, f"{command.name} needs an `output:`", lines)
+    yield from _inputs(node, body, lines)
+
+
+def _inputs(node: Node, body: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
+    command = COMMANDS[node.type]
+    known = {each.name: each for each in command.inputs}
+    given = {plain(key) for key in body if plain(key) in command.own_keys and plain(key) in known}
+    below = next((value for key, value in body.items() if plain(key) == "inputs"), {})
+    if isinstance(below, str):
+        return  # a template or a path; known when it is reached
+    if "inputs" not in command.own_keys:
+        for key in below:
+            name = plain(key)
+            given.add(name)
+            if name not in known:
+                near = nearest(name, known)
+                yield _at(f"{node.path}:inputs:{name}", f"{command.name} has no input '{name[:80]}'{near}", lines)
+    for name, each in known.items():
+        if each.required and name not in given:
+            yield _at(node.path, f"{command.name} needs the input '{name}'", lines)
+
+

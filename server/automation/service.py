@@ -1,0 +1,84 @@
+"""Automations inside a running service: what they reach there, and what a run leaves behind in the log."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from server.access.actor import system
+from server.automation.engine import Result, run
+from server.automation.host import Automation, Entry
+from server.automation.template_functions import functions_for
+from server.context import Context
+from server.desk import records
+from server.desk.writing import Writer
+from server.errors import Forbidden, NotFound
+from server.store.transaction import Transaction
+
+MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed
+
+
+class ServiceHost:
+    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off."""
+
+    def __init__(self, ctx: Context, *, dry: bool = False) -> None:
+        self.ctx: Context = as_service(ctx)
+        self.caller = ctx.actor
+        self.dry = dry
+        self.depth = ctx.depth
+        self.zone = ctx.actor.timezone or "UTC"
+        self._functions: Mapping[str, Callable[..., Any]] | None = None
+
+    def automation(self, name: str) -> Automation | None:
+        return self.ctx.service.store.read(lambda tx: find(self.ctx, tx, name))
+
+    def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
+        record_type = self.ctx.service.registry.find(context)
+        if record_type is None:
+            return {}
+        try:
+            return records.retrieve(self.ctx, record_type.uri, id, key)
+        except (NotFound, Forbidden):
+            return {}
+
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        if self._functions is None:
+            self._functions = functions_for(self)
+        return self._functions
+
+
+def as_service(ctx: Context) -> Context:
+    """The same operation by the service itself, in the caller's zone, with no budget for reads."""
+    return replace(ctx, actor=system(ctx.actor.timezone or "UTC"), steps=None)
+
+
+def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
+    """The automation of a name, as this transaction sees it."""
+    record_type = ctx.service.registry.type("automation")
+    row = tx.first(record_type.table, name=name)
+    if row is None:
+        return None
+    record = record_type.record(row)
+    return Automation(record["script"], record["policy_kata"], record["name"], record["extension_id"])
+
+
+def perform(
+    ctx: Context, automation: Automation, values: Mapping[str, Any], *, dry: bool = False, traced: bool = False
+) -> Result:
+    """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
+
+    dry: nothing is written and nothing sent, and the log is only in the answer."""
+    host = ServiceHost(ctx, dry=dry)
+    found = run(automation, dict(values), host, traced=traced)
+    if found.log and not dry:
+        host.ctx.service.store.write(lambda tx: keep_log(host.ctx, tx, automation.name, found.log))
+    return found
+
+
+def keep_log(ctx: Context, tx: Transaction, name: str, entries: list[Entry]) -> None:
+    """Write entries into the automation log, as a part of a write."""
+    writing = Writer(ctx, tx)
+    for entry in entries:
+        writing.create("automation_log", {
+            "automation_name": name, "automation_node": entry.node, "created_at": ctx.now, "level": entry.level,
+            "message": entry.message,
+        })  # fmt: skip
