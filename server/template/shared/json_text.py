@@ -1,0 +1,123 @@
+"""JSON as scripts write and read it. A list and a map with the keys 0, 1, 2... are one thing; an empty map is `[]`."""
+
+import json
+import math
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.run import Run
+from server.template.shared.texts import Growing, chunks, read
+from server.template.values import Moment, keyed, printed, read_number
+
+MAX_DEPTH = 128  # lists and maps inside each other
+FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
+
+
+def encoded(run: Run, value: Any, flags: int = 0) -> str:
+    """The JSON text of a value. Raises TemplateFailed for what is no JSON and for deep nesting, BudgetSpent."""
+    writer = _Writer(run, flags)
+    writer.write(value, 0)
+    return writer.out.text()
+
+
+class _Writer:
+    def __init__(self, run: Run, flags: int) -> None:
+        self.out = Growing(run)
+        self._step = run.budget.step
+        self._flags = flags
+
+    def write(self, value: Any, depth: int) -> None:
+        self._step(1)  # for every visit: a list may hold itself many times over, through others
+        if isinstance(value, str):
+            self._text(value)
+        elif isinstance(value, bool) or value is None:
+            self.out.add({True: "true", False: "false", None: "null"}[value])
+        elif isinstance(value, float):
+            self.out.add(json_float(value))
+        elif isinstance(value, int):
+            self.out.add(str(value))
+        elif isinstance(value, (list, dict)):
+            self._nested(value, depth)
+        elif isinstance(value, Moment):
+            raise TemplateFailed("a date has no JSON; format it with |date first")
+        else:
+            self._text(printed(value))
+
+    def _text(self, text: str) -> None:
+        self.out.add('"')
+        for chunk in chunks(text):
+            found = json.dumps(chunk, ensure_ascii=not self._flags & UNESCAPED_UNICODE)[1:-1]
+            self.out.add(found if self._flags & UNESCAPED_SLASHES else found.replace("/", "\\/"))
+        self.out.add('"')
+
+    def _nested(self, value: list[Any] | dict[str, Any], depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise TemplateFailed(f"JSON has at most {MAX_DEPTH} lists and maps inside each other")
+        is_list = not self._flags & FORCE_OBJECT and _is_list(value)
+        opening, closing = "[]" if is_list else "{}"
+        if not value:
+            self.out.add(opening + closing)
+            return
+        pretty = bool(self._flags & PRETTY)
+        line = "\n" + "    " * (depth + 1) if pretty else ""
+        lead = opening
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            self.out.add(lead + line)
+            if not is_list:
+                self._text(str(key))
+                self.out.add(": " if pretty else ":")
+            self.write(each, depth + 1)
+            lead = ","
+        self.out.add(("\n" + "    " * depth if pretty else "") + closing)
+
+
+def _is_list(value: list[Any] | dict[str, Any]) -> bool:
+    return isinstance(value, list) or all(key == str(place) for place, key in enumerate(value))
+
+
+def json_float(number: float) -> str:
+    """The fewest digits that mean this number: 0.1, 1, 1.0e+25. Raises TemplateFailed for what is no number."""
+    if not math.isfinite(number):
+        raise TemplateFailed("JSON has no infinite numbers")
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    mantissa, mark, exponent = repr(number).partition("e")
+    if not mark:
+        return mantissa.removesuffix(".0")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{int(exponent):+d}"
+
+
+class _Unreadable(Exception):
+    """The text is no JSON."""
+
+
+def decoded(run: Run, value: Any) -> Any:
+    """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply; BudgetSpent."""
+    text = read(run, value)
+    run.budget.step(text.count(",") + text.count("[") + text.count("{"))  # nothing makes more values than these
+    try:
+        found = json.loads(text, parse_int=read_number, parse_constant=_refuse)
+        return _plain(found, 0, "\\ud" in text.lower())
+    except (_Unreadable, RecursionError, UnicodeEncodeError) as error:
+        raise ValueError("not JSON") from error
+
+
+def _refuse(name: str) -> Any:
+    raise _Unreadable(name)
+
+
+def _plain(value: Any, depth: int, is_suspect: bool) -> Any:
+    """Maps as the language has them. is_suspect: half of a pair of surrogates may stand in a text."""
+    if isinstance(value, str):
+        if is_suspect:
+            value.encode()
+        return value
+    if isinstance(value, float) and math.isinf(value):
+        raise _Unreadable("a number without end")
+    if not isinstance(value, (list, dict)):
+        return value
+    if depth >= MAX_DEPTH:
+        raise _Unreadable("nested")
+    if isinstance(value, list):
+        return [_plain(each, depth + 1, is_suspect) for each in value]
+    return keyed([(_plain(key, depth, is_suspect), _plain(each, depth + 1, is_suspect)) for key, each in value.items()])

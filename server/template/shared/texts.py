@@ -1,0 +1,94 @@
+"""Texts that filters read and make, charged to the budget; and the bytes that some of them stand for."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from server.template.budget import MAX_OUTPUT_CHARS
+from server.template.run import Run
+from server.template.values import printed
+
+CHUNK_CHARS = 64 * 1024  # what is worked on at once
+SLOW_CHARS_A_STEP = 64
+PARTS_AT_ONCE = 4096
+
+
+class Bytes(str):
+    """Bytes as a text: what can be read of them as UTF-8. In `data` they stand themselves, to be encoded or hashed."""
+
+    data: bytes
+
+    def __new__(cls, data: bytes) -> "Bytes":
+        found = super().__new__(cls, data.decode("utf-8", "replace"))
+        found.data = data
+        return found
+
+
+def text_of_bytes(data: bytes) -> str:
+    """Plain text where the bytes are UTF-8, else Bytes."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Bytes(data)
+
+
+def bytes_of(value: str) -> bytes:
+    """The bytes that a text stands for, UTF-8 for most."""
+    return value.data if isinstance(value, Bytes) else value.encode("utf-8", "replace")
+
+
+def read(run: Run, value: Any) -> str:
+    """The printed form of a value, charged for being read. Raises BudgetSpent, TemplateFailed for a date."""
+    text = printed(value)
+    run.budget.text(len(text))
+    return text
+
+
+def read_slowly(run: Run, value: Any) -> str:
+    """As read, for what takes Python a while for each character."""
+    text = read(run, value)
+    run.budget.step(len(text) // SLOW_CHARS_A_STEP)
+    return text
+
+
+def read_text(run: Run, value: Any) -> str | None:
+    """As read; None for anything but text, numbers among it."""
+    return read(run, value) if isinstance(value, str) else None
+
+
+class Growing:
+    """A text that is made piece by piece; each piece is charged before it is kept."""
+
+    def __init__(self, run: Run) -> None:
+        self._budget = run.budget
+        self._done: list[str] = []
+        self._parts: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        """Raises BudgetSpent when the whole would be too long."""
+        self._chars += len(text)
+        if self._chars > MAX_OUTPUT_CHARS:
+            self._budget.text(self._chars)
+        self._budget.text(len(text))
+        self._parts.append(text)
+        if len(self._parts) > PARTS_AT_ONCE:  # many small texts take far more room than one long one
+            self._done.append("".join(self._parts))
+            self._parts.clear()
+
+    def text(self) -> str:
+        return "".join([*self._done, *self._parts])
+
+
+def chunks(text: str) -> Iterator[str]:
+    """The text in pieces, for work that makes it many times as long."""
+    for start in range(0, len(text), CHUNK_CHARS):
+        yield text[start : start + CHUNK_CHARS]
+
+
+def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
+    """The text of a value after a change that looks at each character by itself."""
+    out = Growing(run)
+    for chunk in chunks(read(run, value)):
+        run.budget.step(len(chunk) // SLOW_CHARS_A_STEP)
+        out.add(change(chunk))
+    return out.text()

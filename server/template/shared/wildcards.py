@@ -1,0 +1,46 @@
+"""Patterns with `*` for anything, as people write them: whole, in any letter case."""
+
+from typing import Any
+
+from server.template.run import Run
+from server.template.shared.texts import read
+from server.template.values import items
+
+
+def patterns_of(run: Run, given: Any) -> list[str]:
+    """The texts of a pattern, or of a list of them."""
+    listed = items(given) if isinstance(given, (list, dict)) else [given]
+    run.budget.step(len(listed))
+    return [read(run, each).lower() for each in listed]
+
+
+def fits_any(run: Run, text: str, patterns: list[str]) -> bool:
+    """Whether a text fits one of the patterns of patterns_of."""
+    text = text.lower()
+    for pattern in patterns:
+        run.budget.step()
+        run.budget.text(len(text))
+        if fits(text, pattern):
+            return True
+    return False
+
+
+def fits(text: str, pattern: str) -> bool:
+    """Whether the whole text fits. The parts between stars are looked for once, from left to right.
+
+    >>> fits("hello world", "he*o*ld"), fits("hello", "*lo*p")
+    (True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == first
+    last = rest.pop()
+    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for part in rest:
+        place = text.find(part, place, end)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
