@@ -1,0 +1,64 @@
+"""Runs tables of templates. A case is (template, what it prints) or (template, what it prints, its placeholders); a
+template that must be refused has Fails in place of its text."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from server import template
+from server.errors import BudgetSpent, TemplateFailed
+from server.template import SCRIPT, Budget, Surroundings
+from server.template.lexer import Delimiters
+
+NOW = 1_700_000_000  # 14 November 2023, 22:13:20 UTC
+
+
+@dataclass(frozen=True)
+class Fails:
+    """says: a part of the message. line: of the template, from 1."""
+
+    says: str = ""
+    line: int = 1
+
+
+Case = tuple[str, str | Fails] | tuple[str, str | Fails, Mapping[str, Any]]
+
+
+def every(*tables: Iterable[Case]) -> Callable[[Any], Any]:
+    """Calls a test with each `case` of these tables."""
+    cases = [case for table in tables for case in table]
+    return pytest.mark.parametrize("case", cases, ids=[case[0][:60] for case in cases])
+
+
+def check(
+    case: Case, delimiters: Delimiters = SCRIPT, budget: Budget | None = None, **host: Callable[..., Any]
+) -> None:
+    """Render the template of a case and compare. host: functions of the service."""
+    source, wanted, values = (*case, {})[:3]
+    if isinstance(wanted, Fails):
+        failed = failure(source, values, delimiters, budget, **host)
+        assert wanted.says in failed.message
+        assert failed.details.get("line") == wanted.line
+    else:
+        assert render(source, values, delimiters, budget, **host) == wanted
+
+
+def render(
+    source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT,
+    budget: Budget | None = None, **host: Callable[..., Any],
+) -> str:  # fmt: skip
+    """The text of a template, at NOW in UTC."""
+    around = Surroundings(now=NOW, host=host)
+    return template.compile(source, delimiters).render(values or {}, budget, around)
+
+
+def failure(
+    source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT,
+    budget: Budget | None = None, **host: Callable[..., Any],
+) -> TemplateFailed | BudgetSpent:  # fmt: skip
+    """The error of a template that must be refused."""
+    with pytest.raises((TemplateFailed, BudgetSpent)) as caught:
+        render(source, values, delimiters, budget, **host)
+    return caught.value
