@@ -158,7 +158,9 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
             results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
         if asked.subtotals:
-            answer["subtotals"] = {name: subtotals(found, name) for name in asked.subtotals}
+            answer["subtotals"] = {
+                name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals
+            }
         return answer
 
     found = reading(ctx, read)

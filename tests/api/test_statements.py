@@ -1,60 +1,124 @@
 """How many statements a search takes does not depend on how many records it shows, whatever it opens."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
 
 from server.desk import records
+from server.desk.builtin_records import add_missing
 from server.records.base import RecordType
 from server.records.registry import Registry, load
+from tests.api.direct import direct
+from tests.api.minimal import MINIMAL, made
 from tests.records.desk import Desk
-from tests.service import Server
+from tests.service import Api, Server
 
 FORMS = ("links.ticket", "links~25", "links:_label", "comments~5", "comments:author_", "attachments:on", "on:_label",
          "_label", "custom_", "customfields")  # fmt: skip
-ROWS = 100
+SIZES = (1, 10, 50)
+ROWS = 51  # one more than the largest page, so that each page is full and its total is counted
+FEW = 12  # custom record types, each of which is a table more
+REGISTRY = load()
+SEARCHED = [each.uri for each in REGISTRY if each.operations["search"]]
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """A hundred tickets in two groups, one of them private, each with a message, a note, a file, a watcher, links and
-    custom values that point to records."""
+    """Records of every type, each with all that a record of its type may have: a note, a file, a watcher, links and
+    custom values that point to records. Tickets are in two groups, one of them private."""
     opened = Desk(tmp_path_factory.mktemp("statements"), load())
     people = opened.people()
-    hidden = opened.create("group", name="Management", is_private=1)["id"]
-    opened.create("custom_field", context="ticket", name="Rival", type="L", uri="rival", params={"context": "org"})
-    opened.create("custom_field", context="ticket", name="Helper", type="W", uri="helper")
-    for number in range(ROWS):
-        org = opened.create("org", name=f"Org {number}")["id"]
-        address = opened.create("address", email=f"ana{number}@kite.example", org_id=org)["id"]
-        contact = opened.create("contact", first_name="Ana", email_id=address, org_id=org)["id"]
-        ticket = opened.create(
-            "ticket", subject=f"Pump {number}", group_id=hidden if number % 5 == 4 else people["support"], org_id=org,
-            participants=f"ana{number}@kite.example", rival=org, helper=people["olga"],
-            links=[f"org:{org}", f"contact:{contact}", f"worker:{people['olga']}"],
-        )["id"]  # fmt: skip
-        opened.update("ticket", ticket, owner_id=people["milo" if number % 5 != 4 else "nora"])
-        message = opened.create(
-            "message", ticket_id=ticket, sender_id=address, content="Pump", headers="From: ana@kite.example\r\n",
-            worker_id=people["milo"], is_outgoing=number % 2,
-        )["id"]  # fmt: skip
-        note = {"comment": "Note", "author__context": "worker", "author_id": people["milo"]}
-        opened.create("comment", target__context="ticket", target_id=ticket, **note)
-        opened.create("comment", target__context="org", target_id=org, **note)
-        opened.create("attachment", name="a.txt", attach=[f"ticket:{ticket}", f"message:{message}"])
+    people["private"] = opened.create("group", name="Management", is_private=1)["id"]
     opened.ids = people  # type: ignore[attr-defined]
+    for record_type in opened.registry:
+        if "custom_fields" in record_type.features:
+            for name, letter, params in (("rival", "L", {"context": "org"}), ("helper", "W", {})):
+                fields = {"context": record_type.uri, "name": name, "type": letter, "params": params}
+                made = opened.create("custom_field", **fields, uri=f"{name}_{record_type.uri}")
+                people[f"{name} of {record_type.uri}"] = made["id"]
+    add_missing(opened.context())
+    opened.store.write(lambda tx: _others(opened, people))
+    for uri in opened.registry.uris():  # in one transaction for a type: each by itself would wait for the disk
+        opened.store.write(lambda tx, uri=uri: _populate(opened, people, uri))
     yield opened
     opened.close()
 
 
+def _others(desk: Desk, people: dict[str, int]) -> None:
+    """What records of all types are tied to: `orgs` and `tasks` are the first of so many, one after the other."""
+    for uri, name, label in (("org", "orgs", "name"), ("task", "tasks", "title")):
+        made = [desk.create(uri, **{label: f"Kite {number}"})["id"] for number in range(ROWS)]
+        people[name] = made[0]
+
+
+def _populate(desk: Desk, people: dict[str, int], uri: str) -> None:
+    if uri == "ticket":
+        _tickets(desk, people)
+    elif uri in ITS_OWN:
+        for number in range(ROWS):
+            desk.own(uri, **ITS_OWN[uri](number))
+    elif uri in MINIMAL:
+        for number in range(FEW if uri == "custom_record" else ROWS):
+            _record(desk, direct(desk, people), people, uri, number)
+
+
+ITS_OWN: dict[str, Callable[[int], dict[str, Any]]] = {
+    "automation_log": lambda number: {"automation_name": "kite", "message": f"Step {number}", "level": 6},
+    "package": lambda number: {"name": f"Pack {number}", "point": "bot", "uri": f"pack_{number}"},
+}
+
+
+def _record(desk: Desk, api: Api, people: dict[str, int], uri: str, number: int) -> None:
+    """A record of a type with everything around it; no two of a type with the same."""
+    org, task = people["orgs"] + number, people["tasks"] + number
+    fields: dict[str, Any] = {}
+    features = desk.registry.type(uri).features
+    if "links" in features:
+        fields["links"] = [f"org:{org}", f"task:{task}", f"worker:{people['olga']}"]
+    if "custom_fields" in features:
+        fields |= {f"rival_{uri}": org, f"helper_{uri}": people["olga"]}
+    _around(desk, people, uri, made(api, uri, **fields))
+
+
+def _around(desk: Desk, people: dict[str, int], uri: str, id: int) -> None:
+    features = desk.registry.type(uri).features
+    if "comments" in features and uri != "comment":
+        note = {"comment": "Note", "author__context": "worker", "author_id": people["milo"]}
+        desk.create("comment", by=people["nora"], target__context=uri, target_id=id, **note)
+    if "attachments" in features:
+        desk.create("attachment", by=people["nora"], name="a.txt", attach=[f"{uri}:{id}"])
+
+
+def _tickets(desk: Desk, people: dict[str, int]) -> None:
+    for number in range(ROWS):
+        org = desk.create("org", name=f"Org {number}")["id"]
+        address = desk.create("address", email=f"ole{number}@kite.example", org_id=org)["id"]
+        contact = desk.create("contact", first_name="Ana", email_id=address, org_id=org)["id"]
+        group = people["private" if number % 5 == 4 else "support"]
+        ticket = desk.create(
+            "ticket", subject=f"Pump {number}", group_id=group, org_id=org,
+            participants=f"ole{number}@kite.example", rival_ticket=org, helper_ticket=people["olga"],
+            links=[f"org:{org}", f"contact:{contact}", f"worker:{people['olga']}"],
+        )["id"]  # fmt: skip
+        desk.update("ticket", ticket, owner_id=people["milo" if number % 5 != 4 else "nora"])
+        for is_outgoing in (0, 1):
+            message = desk.create(
+                "message", ticket_id=ticket, sender_id=address, content="Pump", headers="From: ole@kite.example\r\n",
+                worker_id=people["milo"] if is_outgoing else 0, is_outgoing=is_outgoing,
+            )["id"]  # fmt: skip
+            _around(desk, people, "message", message)
+        _around(desk, people, "ticket", ticket)
+
+
 def statements(desk: Desk, worker: str, record_type: RecordType, expand: str, limit: int) -> tuple[int, int]:
-    """How many results a search has, and how many statements it took; the second time, when everything is known."""
-    asked = records.SearchRequest("", limit=limit, expand=expand)
+    """How many results a search has, the newest first, and how many statements it took."""
+    order = "sort:-id" if "id" in record_type.sort_names() else ""
+    asked = records.SearchRequest(order, limit=limit, expand=expand)
     ctx = desk.context(desk.ids[worker])  # type: ignore[attr-defined]
-    records.search(ctx, record_type.uri, asked)
     desk.store.take_queries()
     found = records.search(ctx, record_type.uri, asked)
     return found["count"], desk.store.take_queries()
@@ -71,19 +135,32 @@ def opened(registry: Registry, record_type: RecordType, depth: int = 2) -> list[
     return names
 
 
-@pytest.mark.parametrize("worker", ["nora", "milo"])
-@pytest.mark.parametrize("uri", ["ticket", "message", "address", "contact", "org", "comment", "attachment", "worker",
-                                 "group", "activity_log", "custom_field"])  # fmt: skip
-def test_ten_and_a_hundred_records_take_the_same_statements(uri: str, worker: str, desk: Desk) -> None:
+@pytest.mark.parametrize("uri", SEARCHED)
+def test_one_ten_and_fifty_records_take_the_same_statements(uri: str, desk: Desk) -> None:
+    """Once the definitions and who may do what are known, which each process reads once."""
     record_type = desk.registry.type(uri)
     names = [*opened(desk.registry, record_type), *FORMS]
-    paths = [names[start : start + 90] for start in range(0, len(names), 90)]
-    for each in ["", *(",".join(path) for path in paths)]:
-        counts = {limit: statements(desk, worker, record_type, each, limit) for limit in (10, 100)}
-        most = counts[100][0]
-        assert counts[10][1] >= counts[100][1] if most <= 10 else abs(counts[10][1] - counts[100][1]) <= 1, each[:80]
-    one, ten = (statements(desk, worker, record_type, "", limit)[1] for limit in (1, 10))
-    assert one == ten or abs(one - ten) <= 1  # the total is counted only where a page is full
+    if "custom_fields" in record_type.features:
+        rival, helper = (desk.ids[f"{name} of {uri}"] for name in ("rival", "helper"))  # type: ignore[attr-defined]
+        names += [f"custom_{rival}_", f"custom_{rival}_email_", f"custom_{helper}_", f"custom_{helper}_address_org_"]
+    paths = [",".join(names[start : start + 90]) for start in range(0, len(names), 90)]
+    for worker in ("nora", "milo"):
+        statements(desk, worker, record_type, "", 1)
+        for each in ["", *paths]:
+            counts = [statements(desk, worker, record_type, each, limit) for limit in SIZES]
+            full = [taken for limit, (found, taken) in zip(SIZES, counts, strict=True) if found == limit]
+            assert len(full) > 1 or (worker == "milo" and uri in HIDDEN), counts
+            if uri in VARIOUS:
+                assert full[0] <= full[1], (worker, counts, each)
+                full = full[1:]
+            assert len(set(full)) <= 1, (worker, counts, each)
+
+
+HIDDEN = {
+    "automation_log", "connected_service", "custom_record", "draft", "mail_transport", "mailbox", "notification",
+    "oauth_app", "webhook_listener",
+}  # fmt: skip
+VARIOUS = {"activity_log", "attachment", "notification"}  # one record alone hangs on fewer types than ten do
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def value(depot: Depot, inside: str, by: str = "nora") -> Any:
         ("of:ticket function:sum field:importance", 165),
         ("of:ticket function:distinct field:org", 1),
         ("of:ticket function:count field:org", 5),
+        ("of:ticket function:distinct field:org query:(importance:99)", 0),
         ("of:ticket function:sum field:price", 3.75),
         ("of:ticket function:avg field:price_paid", 1.875),
         ("of:ticket function:avg field:importance query:(importance:<30)", 15),

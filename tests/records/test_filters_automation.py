@@ -102,7 +102,7 @@ def test_every_sort_every_subtotal_and_every_date_form_runs(filled, uri):
         for name in record_type.sort_names():
             assert made[uri] in desk.search(tx, uri, f"sort:-{name}").ids(500)
         for name in record_type.subtotals.search:
-            assert isinstance(subtotals(desk.search(tx, uri, ""), name), list)
+            assert isinstance(subtotals(desk.search(tx, uri, ""), name, desk.shown(tx)), list)
         for name, each in record_type.filter_by_name.items():
             if each.type == "date":
                 desk.search(tx, uri, f"{name}:(since:today until:tomorrow days:weekdays)").ids(5)

@@ -46,16 +46,23 @@ class Cells:
         return [(self.members[key], tally) for key, tally in self.tallies.items()]
 
 
-def count(search: Search, dimensions: Sequence[Dimension], measured: Dimension | None, function: Function) -> Cells:
+def count(
+    search: Search,
+    dimensions: Sequence[Dimension],
+    measured: Dimension | None,
+    function: Function,
+    most: int | None = None,
+) -> Cells:
     """Group the records of a search by the values of `dimensions`, and apply the function to those of `measured`.
 
-    Raises BadDataQuery when there are more combinations than MAX_ROWS."""
+    most: only so many combinations are looked at, those with most hits. Without it, raises BadDataQuery when there are
+    more than MAX_ROWS."""
     listed = tuple(dimensions)
     if search.condition is NEVER:
         return Cells(listed, function, {} if listed else {(): Tally()}, {(): ()})
     folding = listed if measured is None or function.name != "distinct" else (*listed, measured)
     while True:
-        rows = _rows(search, folding, measured, function)
+        rows = _rows(search, folding, measured, function, most)
         raws = _split(rows, folding)
         hits = [_hits(each, rows) for each in raws]
         members = [dimension.members(each) for dimension, each in zip(listed, hits, strict=False)]
@@ -80,7 +87,11 @@ def count(search: Search, dimensions: Sequence[Dimension], measured: Dimension |
 
 
 def _rows(
-    search: Search, dimensions: tuple[Dimension, ...], measured: Dimension | None, function: Function
+    search: Search,
+    dimensions: tuple[Dimension, ...],
+    measured: Dimension | None,
+    function: Function,
+    most: int | None,
 ) -> list[tuple[Raw, list[Any]]]:
     """[(the raw values, hits and what else is added up)] of each combination."""
     table, condition = search.record_type.table, search.condition
@@ -101,7 +112,8 @@ def _rows(
             if each is not measured or not adds_up:
                 expressions += each.expressions(slots_from(place))
         width = len(expressions)
-        expressions.append(peewee.fn.COUNT(table.sql.id) if counts is None else peewee.fn.SUM(counts.n))
+        hits: Any = peewee.fn.COUNT(table.sql.id) if counts is None else peewee.fn.SUM(counts.n)
+        expressions.append(hits)
         if adds_up and measured is not None:
             number = measured.number(slots_from(places[-1]))
             expressions += [function(number) for function in _SUMS]
@@ -112,10 +124,11 @@ def _rows(
             query = query.where(condition.build(slots_from(where)))
         if width:
             query = query.group_by(*(peewee.SQL(str(place + 1)) for place in range(width)))
-        return query.limit(MAX_ROWS + 1)
+        return query.limit(MAX_ROWS + 1) if most is None else query.order_by(hits.desc()).limit(most)
 
     key = (
         "query counts", table.name, tuple(each.key for each in sources), adds_up, counts is None, condition.key,
+        most,
     )  # fmt: skip
     found = search.scope.tx.rows(key, build, (*values, *condition.values))
     if len(found) > MAX_ROWS:

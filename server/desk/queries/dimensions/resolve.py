@@ -38,7 +38,7 @@ from server.search.filters.links import LinksFilter, TypeFilter, linked_to
 from server.search.filters.number import BytesFilter, ChooserFilter, DurationFilter, NumberFilter
 from server.search.filters.text import TextFilter
 from server.search.filters.ways import Through
-from server.search.filters.worker import WorkerFilter
+from server.search.filters.worker import WatchersFilter, WorkerFilter
 
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
@@ -56,10 +56,12 @@ _UNITS = ((DurationFilter, "number_seconds"), (BytesFilter, "number_bytes"))
 
 
 class Fields:
-    """The dimensions of one search, for one caller."""
+    """The dimensions of one search, for one caller. keeps_others: records without a custom value, or without a record
+    at the other end, are counted as well, where a search can find them."""
 
-    def __init__(self, search: "Search", shown: "Dictionaries") -> None:
+    def __init__(self, search: "Search", shown: "Dictionaries", *, keeps_others: bool = True) -> None:
         self.search = search
+        self.keeps_others = keeps_others
         self.shown = shown
         self.record_type: RecordType = search.record_type
         self.scope = search.scope
@@ -79,7 +81,7 @@ class Fields:
             if by_id is None or not self._offered(f"{name}.id", by_id):
                 raise self._unknown(asked)
             found = by_id
-        made = self._made(asked, found, alias)
+        made = self.made(asked, found, alias)
         if made is None:
             raise self._unknown(asked)
         return made
@@ -113,7 +115,8 @@ class Fields:
             return ContextDimension(asked, name, base, sources.own(own, f"{base}__context"), shown)
         return None
 
-    def _made(self, asked: Options, found: Filter, alias: str) -> Dimension | None:
+    def made(self, asked: Options, found: Filter, alias: str) -> Dimension | None:
+        """The dimension of a filter, None where it has nothing to count by."""
         own, shown = self.record_type, self.shown
         if isinstance(found, CustomFilter):
             return self._custom(asked, found, alias)
@@ -130,7 +133,7 @@ class Fields:
             return NameDimension(
                 asked, found.name, self._source(instead), shown.find_type(found.target), shown, found.instead
             )
-        if isinstance(found, (ByIdFilter, DeepFilter)):
+        if isinstance(found, (ByIdFilter, DeepFilter, WatchersFilter)):
             return self._through(asked, found, alias)
         return self._plain(asked, found, self._source(found))
 
@@ -147,7 +150,7 @@ class Fields:
         if isinstance(by_id, ByIdFilter):
             found = by_id
         is_by_id = isinstance(found, ByIdFilter)
-        source = sources.through(self.record_type, found.way, alias, keeps_others=is_by_id)
+        source = sources.through(self.record_type, found.way, alias, keeps_others=is_by_id and self.keeps_others)
         return RecordDimension(
             asked, found.name, source, self.shown.find_type(found.target), self.shown, is_by_id
         )
@@ -173,7 +176,7 @@ class Fields:
         return None
 
     def _custom(self, asked: Options, found: CustomFilter, alias: str) -> Dimension:
-        field, source = found.field, sources.custom_value(found, alias)
+        field, source = found.field, sources.custom_value(found, alias, keeps_others=self.keeps_others)
         name = self._custom_name(found)
         if field.target:
             return RecordDimension(asked, f"{name}.id", source, self.shown.find_type(field.target), self.shown)

@@ -43,17 +43,18 @@ def expression(key: Hashable, made: Any) -> Source:
     return Source(("expression", key), lambda at: [made])
 
 
-def custom_value(found: CustomFilter, alias: str) -> Source:
-    """The values of a custom field, NULL where there is none."""
+def custom_value(found: CustomFilter, alias: str, *, keeps_others: bool) -> Source:
+    """The values of a custom field. keeps_others: records without one are kept, with NULL."""
     own_id = peewee.Column(found.table.sql, found.own)
+    kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
     if found.field.kind not in SEVERAL:
         via: Any = peewee.Table("custom_value", alias=alias)
         return Source(
-            ("custom", found.own, alias),
+            ("custom", found.own, alias, kind),
             lambda at: [via.c.value],
             (found.field.id,),
             lambda query, at: query.join(
-                via, peewee.JOIN.LEFT_OUTER, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))
+                via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))
             ),
         )
     values = peewee.Table("custom_value", alias=f"{alias}_values")
@@ -67,10 +68,10 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
             .group_by(values.c.record_id, key)
             .alias(alias)
         )
-        return query.join(once, peewee.JOIN.LEFT_OUTER, on=(once.c.record_id == own_id))
+        return query.join(once, kind, on=(once.c.record_id == own_id))
 
     return Source(
-        ("custom values", found.own, alias), lambda at: [_joined(alias, "value")], (found.field.id,), join,
+        ("custom values", found.own, alias, kind), lambda at: [_joined(alias, "value")], (found.field.id,), join,
         is_multi=True,
     )  # fmt: skip
 
@@ -81,6 +82,7 @@ def through(record_type: "RecordType", way: Through, alias: str, *, keeps_others
     # One row for each pair is certain only where the rest of the table is fixed; a custom value may stand twice.
     between = peewee.Table(way.between, alias=f"{alias}_between")
     is_plain = way.between != "custom_value"
+    kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
 
     def join(query: Any, at: At) -> Any:
         other, mine = getattr(between.c, way.other), getattr(between.c, way.own)
@@ -88,7 +90,6 @@ def through(record_type: "RecordType", way: Through, alias: str, *, keeps_others
         for name, value in way.only:
             pairs = pairs.where(getattr(between.c, name) == value)
         pairs = (pairs if is_plain else pairs.distinct()).alias(alias)
-        kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
         return query.join(pairs, kind, on=(pairs.c.own == own_id))
 
     return Source(

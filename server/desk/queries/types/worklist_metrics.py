@@ -9,7 +9,7 @@ from server.desk.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key,
 from server.desk.queries.dimensions.base import Dimension
 from server.desk.queries.dimensions.resolve import Fields
 from server.desk.queries.labels import labels
-from server.desk.queries.measures import Function
+from server.desk.queries.measures import Function, Tally
 from server.desk.queries.measuring import COUNT, functions_of, measured_of, metric_of
 
 VALUES = Key(
@@ -83,7 +83,7 @@ def _numbers(searched: Searched, measured: Dimension | None, functions: list[Fun
         leader = added_up if added_up is not None and function.needs_numbers else function
         if leader.name not in tallies:
             cells = count(searched.search, (), None if leader is COUNT else measured, leader)
-            tallies[leader.name] = cells.rows()[0][1]
+            tallies[leader.name] = next((tally for _, tally in cells.rows()), Tally())
         tallies[function.name] = tallies[leader.name]
     return [tallies[function.name].value(function) for function in functions]
 
