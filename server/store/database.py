@@ -1,4 +1,4 @@
-"""The store: one SQLite file, one connection a thread, one of them able to write.
+"""The store: one SQLite file, read through connections that are borrowed for a read, written through one alone.
 
 Not for what the tables hold: whoever opens a store hands their declarations to schema.synchronize."""
 
@@ -33,7 +33,9 @@ class OutOfSteps(Exception):
 
 
 class Store:
-    """Reads on the calling thread's own connection, writes through the writer.
+    """Reads on the calling thread through a connection that is free, writes through the writer.
+
+    A thread that waits for something else, such as a script for another server, holds no connection.
 
     path: the database file. read_seconds: the longest one read may take. after_commit: runs what was registered with
     Transaction.after_commit, off the writer's thread; replaced by the service with its script threads."""
@@ -57,8 +59,9 @@ class Store:
         self.statements = StatementCache()
         self.shared: dict[str, Any] = {}  # what readers keep between snapshots, each with the version it was read at
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
-        self._local = threading.local()
+        self._local = threading.local()  # of each thread: when its read must end, and how many statements it ran
         self._connections: list[apsw.Connection] = []
+        self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
         self._connections_lock = threading.Lock()
         self._closed = False
         writing = self._open(can_write=True)
@@ -105,13 +108,13 @@ class Store:
             self._connections.append(connection)
         return connection
 
-    def _reader(self) -> apsw.Connection:
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            if self._closed:
-                raise Unavailable("the service is stopping; try again in a moment", retry_after=1)
-            connection = self._local.connection = self._open(can_write=False)
-        return connection
+    def _borrow(self) -> apsw.Connection:
+        if self._closed:
+            raise Unavailable("the service is stopping; try again in a moment", retry_after=1)
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._open(can_write=False)
 
     def _on_progress(self) -> bool:
         """True interrupts the statement: the time, or on the event loop the steps, are used up."""
@@ -149,12 +152,12 @@ class Store:
         """Run `work` on this thread inside one snapshot.
 
         steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
-        changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`. Inside
-        a write it sees what that write has done so far."""
+        changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`.
+        Inside a write it sees what that write has done so far."""
         outer = self._writer.transaction_here()
         if outer is not None:
             return work(outer)
-        connection = self._reader()
+        connection = self._borrow()
         local = self._local
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
         local.steps_left = steps
@@ -174,6 +177,7 @@ class Store:
             raise as_helpdesk_error(error) from error
         finally:
             local.deadline = local.steps_left = None
+            self._free.append(connection)
             self.count_queries(tx.statements)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
@@ -206,11 +210,14 @@ class Store:
     def check(self) -> list[str]:
         """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks."""
 
-        connection = self._reader()
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-        found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
-            "PRAGMA foreign_key_check")]
-        return found
+        connection = self._borrow()
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+            found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
+                "PRAGMA foreign_key_check")]
+            return found
+        finally:
+            self._free.append(connection)
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log back into the file."""
@@ -229,4 +236,5 @@ class Store:
             for connection in self._connections:
                 connection.close(True)
             self._connections.clear()
+            self._free.clear()
         self._local = threading.local()

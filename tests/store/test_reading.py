@@ -3,10 +3,9 @@
 import threading
 from collections.abc import Callable
 
-import apsw
 import pytest
 
-from server.errors import TimedOut
+from server.errors import Damaged, TimedOut
 from server.store.database import OutOfSteps, Store
 from server.store.transaction import Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names
@@ -17,8 +16,8 @@ def _endless(tx: Transaction) -> int:
 
 
 def test_a_reader_cannot_write(store: Store) -> None:
-    with pytest.raises(apsw.ReadOnlyError):
-        store._reader().execute("DELETE FROM pump")
+    with pytest.raises(Damaged):
+        store.read(lambda tx: tx.connection.execute("DELETE FROM pump"))
     assert store.read(lambda tx: tx.connection.execute("PRAGMA query_only").fetchone()) == (1,)
 
 
