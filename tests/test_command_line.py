@@ -268,11 +268,13 @@ def test_describe_prints_the_registry_as_json(run) -> None:
     assert {"ticket", "message", "address", "task", "worker"} <= set(found["record_types"])
     for uri, each in found["record_types"].items():
         assert set(each) >= PARTS, uri
-        assert each["context"].startswith("svc.contexts.") and all(field["note"] for field in each["fields"]), uri
+        assert each["context"].startswith("svc.contexts.") or uri == "automation_log", uri  # which nothing points to
+        assert all(field["note"] for field in each["fields"]), uri
     assert found["field_kinds"] and len(found["field_kinds"]) == len({str(kind) for kind in found["field_kinds"]})
     for each in found["endpoints"]:
         assert {"method", "path", "note", "parameters"} <= set(each)
-        assert each["path"].startswith("/rest/") and each["path"].endswith(".json") and each["note"]
+        assert each["path"].endswith(".json") and each["note"]
+        assert each["path"].startswith("/rest/") or each["path"] == "/openapi.json"
         assert all(parameter["note"] for parameter in each["parameters"])
 
 

@@ -84,6 +84,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("oauth_app", "scopes"): ('"api": {label: All, endpoints: ["*"]}', '"api": {label: All, endpoints: ["*"]}'),
     ("role", "privs"): (["contexts.svc.contexts.task.update"], None),
     ("saved_search", "query"): ("status:open", "status:open"),
+    ("snippet", "prompts_kata"): ("text/prompt_name:", "text/prompt_name:"),
     ("snippet", "context"): ("task", "svc.contexts.task"),
     ("ticket", "bucket"): lambda api: {"group": "Support", "bucket": "Inbox"},
     ("ticket", "group"): ("support", None),

@@ -221,7 +221,7 @@ def test_files_arrive_byte_for_byte(post: Post) -> None:
     api = post.api
     text = b"Zeile\r\nzwei\nDrei\r\n.\r\n\x00"
     sent = [
-        ("all.bin", ALL_BYTES),
+        ("all.bin", ALL_BYTES + b" sent"),  # bytes that are known already keep their first name
         ("Größe – 見積.pdf", b"%PDF\r\n" + ALL_BYTES),
         ("dots.txt", text),
         ("none.txt", b""),

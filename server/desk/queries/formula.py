@@ -46,7 +46,7 @@ def formula(text: str, position: int) -> Formula:
     """The formula of a text. Raises BadDataQuery at the place of the mistake; `position` is where the text begins.
 
     >>> formula("(x/60)|round", 0)(150), formula("-x**2 + 1", 0)(3)
-    (2, -8)
+    (3, -8)
     """
     if len(text) > MAX_FORMULA_CHARS:
         raise BadDataQuery(f"metric: has {len(text)} characters; {MAX_FORMULA_CHARS} are allowed", position=position,
