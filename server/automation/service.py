@@ -10,7 +10,7 @@ from server.automation.host import Automation, Entry
 from server.automation.template_functions import functions_for
 from server.context import Context
 from server.desk import records
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
 from server.store.transaction import Transaction
 
@@ -76,7 +76,7 @@ def perform(
 
 def keep_log(ctx: Context, tx: Transaction, name: str, entries: list[Entry]) -> None:
     """Write entries into the automation log, as a part of a write."""
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for entry in entries:
         writing.create("automation_log", {
             "automation_name": name, "automation_node": entry.node, "created_at": ctx.now, "level": entry.level,

@@ -10,11 +10,11 @@ from server.records.base import RecordType
 from server.records.shared.points import POINTS
 
 if TYPE_CHECKING:
-    from server.desk.writing import Writer
+    from server.desk.writing import RecordWriter
 
 
 def log(
-    writing: "Writer",
+    writing: "RecordWriter",
     point: str,
     context: str,
     id: int,
@@ -51,7 +51,9 @@ def log(
     return entry
 
 
-def notify(writing: "Writer", worker_id: int, point: str, context: str, id: int, params: dict[str, object]) -> None:
+def notify(
+    writing: "RecordWriter", worker_id: int, point: str, context: str, id: int, params: dict[str, object]
+) -> None:
     """Tell one worker."""
     notifications = _type(writing, "notification")
     writing.tx.insert(notifications.table, notifications.row_values({
@@ -64,7 +66,7 @@ def notify(writing: "Writer", worker_id: int, point: str, context: str, id: int,
     }))
 
 
-def log_deleted(writing: "Writer", record_type: RecordType, id: int, label: str) -> None:
+def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label: str) -> None:
     """The entry that outlives its record: it has no target, the label is kept."""
     log(writing, "record.deleted", "", 0, {
         "record_type": record_type.label_names[0].lower(), "record_label": label, "record_id": str(id),
@@ -72,7 +74,7 @@ def log_deleted(writing: "Writer", record_type: RecordType, id: int, label: str)
 
 
 def _listeners(
-    writing: "Writer", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
+    writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
 ) -> list[int]:
     """The owner and the watchers of the record who may read it, without the actor."""
     if not id:
@@ -88,7 +90,7 @@ def _listeners(
     return [worker_id for worker_id in sorted(found) if _may_read_all(writing, worker_id, (context, id), about)]
 
 
-def _may_read_all(writing: "Writer", worker_id: int, *pairs: tuple[str, int]) -> bool:
+def _may_read_all(writing: "RecordWriter", worker_id: int, *pairs: tuple[str, int]) -> bool:
     listener = actors.worker(writing.tx, worker_id)
     if listener is None:
         return False
@@ -100,5 +102,5 @@ def _may_read_all(writing: "Writer", worker_id: int, *pairs: tuple[str, int]) ->
     return True
 
 
-def _type(writing: "Writer", uri: str) -> RecordType:
+def _type(writing: "RecordWriter", uri: str) -> RecordType:
     return writing.registry.type(uri)

@@ -7,7 +7,7 @@ from typing import Any
 from server.context import Context
 from server.desk import activity, references
 from server.desk.dictionary import Dictionaries
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, Required
 from server.fields.base import as_text
 from server.fields.structure import Structure
@@ -30,7 +30,7 @@ def create(
 
     def write(tx: Transaction) -> dict[str, Any]:
         own = references.read(registry, on, "on")
-        writing, shown = Writer(ctx, tx), Dictionaries(ctx, tx)
+        writing, shown = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
         references.load(shown, [own], "on")
         point = _point(point_id)
         variables = _texts(read_variables(), "variables")
@@ -77,7 +77,7 @@ def _leads_somewhere(url: str) -> bool:
     return bool(entries.safe_url(url, lambda context, id: context))
 
 
-def _check_size(writing: Writer, body: Mapping[str, Any]) -> None:
+def _check_size(writing: RecordWriter, body: Mapping[str, Any]) -> None:
     """An entry becomes a notification too, which holds less."""
     params = writing.registry.type("notification").fields["params"]
     assert isinstance(params, Structure)

@@ -6,7 +6,7 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records import automation_event, toolbar
 from server.store.transaction import Transaction
 
@@ -21,7 +21,7 @@ def add_missing(ctx: Context) -> None:
 
 
 def _add(ctx: Context, tx: Transaction) -> None:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for uri, row in _missing(tx):
         writing.create(uri, row)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk.dictionary import Dictionaries
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
 from server.records.shared.tables import ATTACHED
 from server.store.transaction import Transaction
@@ -15,7 +15,7 @@ def create(ctx: Context, fields: dict[str, Any], file_ids: Sequence[int] = ()) -
     """A comment from sent fields, with files attached to it; answers its id. Raises Required, Invalid, Forbidden."""
 
     def write(tx: Transaction) -> int:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         _require_files(Dictionaries(ctx, tx), file_ids)
         comments = writing.registry.type("comment")
         id = writing.create_sent(comments, fields)
@@ -34,7 +34,7 @@ def on_record(ctx: Context, uri: str, id: int, text: str, field: str) -> int:
         raise Required(f"{field} is required: the text to write", field=field)
 
     def write(tx: Transaction) -> int:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         writing.require("read", uri, id)
         fields = {"target__context": uri, "target_id": str(id), "comment": text}
         return writing.create_sent(writing.registry.type("comment"), fields)

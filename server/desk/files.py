@@ -13,7 +13,7 @@ from typing import Any
 from server.access.rules import Rules
 from server.context import Context
 from server.desk import records
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound
 from server.store import blobs
 from server.store.transaction import Transaction
@@ -90,7 +90,7 @@ def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str,
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         writing.rules.require_create(record_type)
         sent = {"name": name, "mime_type": mime_type or OCTETS}
         read = {field: record_type.fields[field].coerce(text, writing.intake()) for field, text in sent.items()}

@@ -10,7 +10,7 @@ from server import clock, times
 from server.access import actor
 from server.context import Context, Service
 from server.desk.service_settings import get, put
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.records.shared.scopes import DEFAULT
 from server.store.transaction import Transaction
@@ -34,7 +34,7 @@ def prepare(ctx: Context) -> None:
 def _prepare(ctx: Context, tx: Transaction) -> None:
     if get(tx, "installation") is not None:
         return
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     put(tx, "installation", ctx.service.installation)
     sender = writing.create("address", {"email": _sender(ctx)})
     put(tx, "default_sender_id", sender)
@@ -90,7 +90,7 @@ def finish_setup(ctx: Context, code: str, fields: dict[str, Any]) -> int:
     def write(tx: Transaction) -> int:
         if not is_setup_code(tx, code):
             raise NotFound("this set-up link was used or replaced; start the server again for a new one")
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         id = writing.create_sent(record_type, prepared)
         put(tx, SETUP_KEY, "")
         group = writing.find("group", is_default=1)

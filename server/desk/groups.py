@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from server.context import Context
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid
 from server.records.group import MAX_MEMBERS
 from server.records.shared import owners, rosters
@@ -18,10 +18,10 @@ def change_members(ctx: Context, sent: Any) -> None:
     Roles are manager, member and remove, in any case. For administrators, and managers of every group named. Raises
     Invalid for another form, an unknown role, group or worker, Forbidden."""
     changes = _changes(sent)
-    ctx.service.store.write(lambda tx: _write(Writer(ctx, tx), changes))
+    ctx.service.store.write(lambda tx: _write(RecordWriter(ctx, tx), changes))
 
 
-def _write(writing: Writer, changes: Changes) -> None:
+def _write(writing: RecordWriter, changes: Changes) -> None:
     _require_all(writing, "group", changes)
     for group_id in changes:
         if not owners.may_own_as(writing, owners.GROUP, group_id):
@@ -30,7 +30,7 @@ def _write(writing: Writer, changes: Changes) -> None:
     rosters.change_rosters(writing, changes)
 
 
-def _require_all(writing: Writer, uri: str, ids: Iterable[int]) -> None:
+def _require_all(writing: RecordWriter, uri: str, ids: Iterable[int]) -> None:
     ids = set(ids)
     known = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
     if ids - known:

@@ -6,10 +6,10 @@ from server.access.actor import WORKER
 from server.records.shared.tables import LINK
 
 if TYPE_CHECKING:
-    from server.desk.writing import Writer
+    from server.desk.writing import RecordWriter
 
 
-def change(writing: "Writer", context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
+def change(writing: "RecordWriter", context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
     """Add or remove one link and log it on both records; tells whether anything changed.
 
     Linking twice and removing what is not there are silent. Source: Records, Links."""
@@ -30,7 +30,7 @@ def change(writing: "Writer", context: str, id: int, other_context: str, other_i
     return True
 
 
-def forget(writing: "Writer", context: str, id: int) -> None:
+def forget(writing: "RecordWriter", context: str, id: int) -> None:
     """Remove every link of a record that goes; nothing is logged, its deletion is."""
     tx = writing.tx
     for _, _, other_context, other_id in tx.find(LINK, from_context=context, from_id=id):
@@ -38,13 +38,13 @@ def forget(writing: "Writer", context: str, id: int) -> None:
     tx.delete(LINK, from_context=context, from_id=id)
 
 
-def watcher_ids(writing: "Writer", context: str, id: int) -> list[int]:
+def watcher_ids(writing: "RecordWriter", context: str, id: int) -> list[int]:
     """The workers who watch a record."""
     rows = writing.tx.find(LINK, from_context=context, from_id=id, to_context=WORKER)
     return [row[3] for row in rows]
 
 
-def _log(writing: "Writer", context: str, id: int, other_context: str, other_id: int, adds: bool) -> None:
+def _log(writing: "RecordWriter", context: str, id: int, other_context: str, other_id: int, adds: bool) -> None:
     registry = writing.registry
     own, other = registry.find(context), registry.find(other_context)
     if own is None or other is None:

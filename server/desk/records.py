@@ -13,7 +13,7 @@ from server.desk import metrics
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.subtotals import subtotals
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.records.base import RecordType
 from server.records.shared.custom import definitions
@@ -74,7 +74,7 @@ def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> 
     fields = record_type.before(fields)
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         id = writing.create_sent(record_type, fields)
         return shown(ctx, tx, record_type, id, expand) | writing.shown_once
     return ctx.service.store.write(write)
@@ -86,7 +86,7 @@ def update(ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str 
     fields = record_type.before(fields)
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         writing.update_sent(record_type, id, fields)
         return shown(ctx, tx, record_type, id, expand) | writing.shown_once
 
@@ -110,7 +110,7 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
     parsed = parse(query)
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         found = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).ids(2)
         if len(found) > 1:
             count = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).total()
@@ -130,7 +130,7 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
 def delete(ctx: Context, uri: str, id: int) -> None:
     """Delete; a ticket only gets the status deleted. Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
     record_type = _offering(ctx, uri, "delete")
-    ctx.service.store.write(lambda tx: Writer(ctx, tx).delete_sent(record_type, id))
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).delete_sent(record_type, id))
 
 
 def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from server.context import Context
 from server.desk import linking, references
 from server.desk.dictionary import Dictionaries
 from server.desk.references import Reference
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.fields.structure import MAX_REFERENCES
 from server.store.transaction import Transaction
@@ -23,7 +23,7 @@ def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]
     others = [references.read(registry, text, "targets") for text in _texts(targets)]
 
     def write(tx: Transaction) -> dict[str, Any]:
-        writing, shown = Writer(ctx, tx), Dictionaries(ctx, tx)
+        writing, shown = RecordWriter(ctx, tx), Dictionaries(ctx, tx)
         [record] = references.load(shown, [own], "on")
         found = references.load(shown, others, "targets")
         for reference, field in ((own, "on"), *((each, "targets") for each in others)):

@@ -9,7 +9,7 @@ import peewee
 from server.context import Context, Service
 from server.desk import activity
 from server.desk.outbox.deliver import service_context
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.shared import points
 from server.store.statements import slot
@@ -34,7 +34,7 @@ def remind_due(service: Service, now: int) -> int | None:
 
 def _remind(ctx: Context, tx: Transaction) -> None:
     """Closing them is part of the same transaction, so that nobody is told twice."""
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
         params = points.body(POINT, {"message": name}, {"message": f"ctx://{CONTEXT}:{id}"})

@@ -8,7 +8,7 @@ import peewee
 
 from server.context import Context, Service
 from server.desk.outbox.deliver import service_context
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.tickets.status import CLOSED, DELETED, OPEN, WAITING
 from server.store.statements import slot
@@ -48,13 +48,13 @@ def purge_deleted(service: Service, now: int) -> int | None:
 
 
 def _reopen(ctx: Context, tx: Transaction) -> None:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for id in _due_ids(tx, ctx.now, BATCH):
         writing.update("ticket", id, {"status_id": OPEN, "reopen_date": 0})
 
 
 def _purge(ctx: Context, tx: Transaction, before: int) -> None:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for id in _deleted_ids(tx, before, PURGE_BATCH):
         writing.delete("ticket", id)
 

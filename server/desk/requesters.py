@@ -4,7 +4,7 @@ For mail in and mail out alike. The rows themselves are kept by records/tickets/
 
 from collections.abc import Iterable
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.mail import addresses
 from server.records.base import Record
 from server.records.shared.tables import REQUESTER
@@ -14,7 +14,7 @@ from server.store.transaction import Transaction
 TICKET = "svc.contexts.ticket"
 
 
-def address_of(writing: Writer, email: str) -> Record:
+def address_of(writing: RecordWriter, email: str) -> Record:
     """The record of a mail address, in any case; made, in lower case, when there is none. No contact is made.
 
     Raises Invalid for what is no address. Source: Mail, Sender."""
@@ -43,7 +43,7 @@ def is_requester(tx: Transaction, ticket_id: int, address_id: int) -> bool:
     return tx.first(REQUESTER, ticket_id=ticket_id, address_id=address_id) is not None
 
 
-def add(writing: Writer, ticket_id: int, address_ids: Iterable[int], *, is_new_ticket: bool = False) -> list[int]:
+def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is_new_ticket: bool = False) -> list[int]:
     """Make addresses requesters; answers those that were none before, in order.
 
     Each is an entry on the ticket, but for those that a ticket is made with. Who may become one is not asked here.
@@ -54,7 +54,7 @@ def add(writing: Writer, ticket_id: int, address_ids: Iterable[int], *, is_new_t
     return added
 
 
-def remove(writing: Writer, ticket_id: int, address_ids: Iterable[int]) -> list[int]:
+def remove(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int]) -> list[int]:
     """Take requesters away; answers those that were some, each of which is an entry on the ticket."""
     removed = [id for id in dict.fromkeys(address_ids) if participants.remove(writing, ticket_id, id)]
     _log(writing, "ticket.participant.removed", ticket_id, removed)
@@ -71,7 +71,7 @@ def recipients_in(header_text: str) -> set[str]:
     return found
 
 
-def _log(writing: Writer, point: str, ticket_id: int, address_ids: list[int]) -> None:
+def _log(writing: RecordWriter, point: str, ticket_id: int, address_ids: list[int]) -> None:
     if not address_ids:
         return
     target = writing.label("ticket", ticket_id)

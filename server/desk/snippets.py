@@ -8,7 +8,7 @@ from server.context import Context
 from server.desk import metrics
 from server.desk.metrics.builtin import SNIPPET_USES
 from server.desk.outbox.content import Placeholders
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, Required
 from server.records.base import Record
 from server.records.shared.tables import SNIPPET_USE
@@ -33,7 +33,7 @@ def paste(ctx: Context, id: int, context_id: int = 0) -> str:
 
 
 def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
-    reading = Writer(ctx, tx)
+    reading = RecordWriter(ctx, tx)
     snippet = reading.record("snippet", id)
     if snippet is None:
         raise NotFound(f"there is no snippet {id}", type="snippet", id=id)
@@ -48,7 +48,7 @@ def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
     return Placeholders(ctx, tx, records, own=own, as_caller=True).fill(snippet["content"])
 
 
-def _type_of(reading: Writer, snippet: Record) -> str:
+def _type_of(reading: RecordWriter, snippet: Record) -> str:
     """The uri of the type that a snippet is for, "" for none."""
     if not snippet["context"]:
         return ""

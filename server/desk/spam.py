@@ -9,7 +9,7 @@ from typing import Any
 import peewee
 
 from server.context import Service
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.mail import spam as bayes
 from server.records.tickets.spam import GOOD, SPAM, SPAM_LESSON
@@ -43,7 +43,7 @@ def score(tx: Transaction, words: Iterable[str]) -> float:
     return bayes.score(known | dict.fromkeys(others, (0, 0)), n_good, n_bad)
 
 
-def train(writing: Writer, ticket_id: int, verdict: str) -> bool:
+def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
     """Mark a ticket as GOOD or SPAM; False for a ticket that is marked already, or not there.
 
     Its score and its sender's counters follow from the mark; its words are learned by the next run of `learn_all`."""

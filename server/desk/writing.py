@@ -28,7 +28,7 @@ from server.store.transaction import Transaction
 MAX_FOUND = 100_000
 
 
-class Writer:
+class RecordWriter:
     """records.base.Writing: one operation's writes inside one transaction."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
@@ -154,9 +154,9 @@ class Writer:
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
         return Scope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
 
-    def as_service(self) -> "Writer":
+    def as_service(self) -> "RecordWriter":
         """The same transaction in the service's own name."""
-        return Writer(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
+        return RecordWriter(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
         """Where sent values come in."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from server import app
 from server.context import Service
 from server.desk import first_start
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.shared.tables import CUSTOM_VALUE, REQUESTER
 from server.settings import load
 from server.store import fulltext
@@ -82,10 +82,10 @@ class _Loader:
         self.tickets, self.messages = registry.type("ticket"), registry.type("message")
         self.addresses, self.bucket = registry.type("address"), registry.type("bucket")
         self.senders: dict[str, int] = {}
-        service.store.write(lambda tx: self._surroundings(Writer(ctx, tx)))
+        service.store.write(lambda tx: self._surroundings(RecordWriter(ctx, tx)))
         self.buckets = service.store.read(self._buckets)
 
-    def _surroundings(self, writing: Writer) -> None:
+    def _surroundings(self, writing: RecordWriter) -> None:
         """Groups, organizations, owners and custom fields, made as the service makes them."""
         for name in GROUPS:
             writing.create("group", {"name": name})

@@ -15,7 +15,7 @@ from server.desk import first_start, records, reopening, requesters, spam, ticke
 from server.desk.outbox import due
 from server.desk.outbox.rows import OUTGOING
 from server.desk.service_settings import SERVICE_SETTING, get, put
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.jobs.queue import JOB
 from server.jobs.scheduler import Scheduler
 from server.records.base import Record
@@ -108,8 +108,8 @@ class Post:
     def read(self, work: Callable[[Transaction], Any]) -> Any:
         return self.service.store.read(work)
 
-    def write(self, work: Callable[[Writer], Any]) -> Any:
-        return self.service.store.write(lambda tx: work(Writer(self.context(), tx)))
+    def write(self, work: Callable[[RecordWriter], Any]) -> Any:
+        return self.service.store.write(lambda tx: work(RecordWriter(self.context(), tx)))
 
     def create(self, uri: str, **values: Any) -> int:
         return int(self.write(lambda writing: writing.create(uri, values)))

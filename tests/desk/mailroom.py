@@ -11,7 +11,7 @@ from server.access.actor import system
 from server.context import Context, Service
 from server.desk import first_start, mailroom, service_settings, spam
 from server.desk.mailroom import Received
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.base import Record
 from server.records.registry import Registry
 from server.records.registry import load as load_types
@@ -67,8 +67,8 @@ class Desk:
     def receive(self, raw: bytes) -> Received:
         return mailroom.receive(self.ctx, raw)
 
-    def write(self, work: Callable[[Writer], Any]) -> Any:
-        return self.service.store.write(lambda tx: work(Writer(self.ctx, tx)))
+    def write(self, work: Callable[[RecordWriter], Any]) -> Any:
+        return self.service.store.write(lambda tx: work(RecordWriter(self.ctx, tx)))
 
     def read(self, work: Callable[[Transaction], Any]) -> Any:
         return self.service.store.read(work)

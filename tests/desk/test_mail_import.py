@@ -12,7 +12,7 @@ from server.desk import mail_import
 from server.desk.mail_import import Counts
 from server.desk.mailroom import storing
 from server.desk.mailroom.incoming import Incoming
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from tests.desk.mailroom import Desk, mail
 
@@ -103,7 +103,7 @@ def test_a_mail_that_shows_an_error_of_ours_is_named_and_the_others_are_imported
 ) -> None:
     message = storing.message
 
-    def fail_for_second(writing: Writer, incoming: Incoming, *arguments: Any, **more: Any) -> int:
+    def fail_for_second(writing: RecordWriter, incoming: Incoming, *arguments: Any, **more: Any) -> int:
         if incoming.subject == "Mail 2":
             raise ZeroDivisionError
         return message(writing, incoming, *arguments, **more)

@@ -8,7 +8,7 @@ import pytest
 
 from server.desk import requesters
 from server.desk.mailroom import Received
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.shared.tables import LINK
 from server.records.tickets import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
@@ -212,7 +212,7 @@ def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Received)
 
 
 def test_requesters_added_and_removed_are_entries_on_the_ticket(desk: Desk, boat: Received) -> None:
-    def work(writing: Writer) -> tuple[int, list[int]]:
+    def work(writing: RecordWriter) -> tuple[int, list[int]]:
         bo, ann = (requesters.address_of(writing, email)["id"] for email in ("BO@oak.example", ANN))
         assert requesters.add(writing, boat.ticket_id, [bo, ann, bo]) == [bo]
         assert requesters.is_requester(writing.tx, boat.ticket_id, bo)

@@ -13,7 +13,7 @@ from server.desk.outbox.deliver import deliver
 from server.desk.outbox.due import send_draft
 from server.desk.tickets.compose import prepare, save
 from server.desk.tickets.parameters import compose_request
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
@@ -27,7 +27,7 @@ def cut_short(desk: Post, **values: Any) -> tuple[int, int, str]:
     form = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello"} | values
     ctx = desk.context(desk.nora)
     prepared = prepare(ctx, compose_request(ctx, form), desk.nora)
-    return desk.service.store.write(lambda tx: save(Writer(ctx, tx), prepared))
+    return desk.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
 
 
 # -- scheduled ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from server.access.actor import Actor
 from server.context import Context, Service
 from server.desk import records, service_settings
 from server.desk.dictionary import Dictionaries
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.registry import Registry, load
 from server.search.compile import Scope
 from server.search.conditions import ALWAYS
@@ -57,7 +57,7 @@ class Desk:
 
     def own(self, uri: str, /, **values: Any) -> int:
         """The id of a new record that the service makes itself, from stored values, whoever else may make one."""
-        return self.store.write(lambda tx: Writer(self.context(), tx).create(uri, values))
+        return self.store.write(lambda tx: RecordWriter(self.context(), tx).create(uri, values))
 
     def update(self, uri: str, id: int, /, by: int = 0, expand: str = "", **fields: Any) -> dict[str, Any]:
         return records.update(self.context(by), uri, id, fields, expand)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Conflict, Forbidden, Invalid, Required
 
 APP = {"owner__context": "app", "owner_id": 0}
@@ -153,7 +153,7 @@ def test_a_bot_shows_its_behaviors_as_packages_hold_them(desk, ids):
     id = behavior(desk, owner, uri="status", priority=3)
     variables = {"var_city": {"key": "var_city", "label": "City", "type": "S"}}
     nodes = [{"type": "action", "title": "Say"}]
-    desk.store.write(lambda tx: Writer(desk.context(), tx).update("behavior", id, {
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).update("behavior", id, {
         "variables": variables, "nodes": nodes,
     }))  # fmt: skip
     assert desk.record("bot", owner, by=ids["olga"], expand="behaviors")["behaviors"] == {

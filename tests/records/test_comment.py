@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, Required
 
 
@@ -49,7 +49,7 @@ def test_only_administrators_write_as_somebody_else(desk, ids, comment):
 
 def test_the_service_can_be_the_author(desk, ticket):
     values = {"comment": "Error", "target__context": "svc.contexts.ticket", "target_id": ticket}
-    made = desk.store.write(lambda tx: Writer(desk.context(), tx).create("comment", values))
+    made = desk.store.write(lambda tx: RecordWriter(desk.context(), tx).create("comment", values))
     shown = desk.record("comment", made)
     assert (shown["author__context"], shown["_label"]) == ("svc.contexts.app", "Helpdesk: Error")
 

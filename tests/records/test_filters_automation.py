@@ -4,7 +4,7 @@ import pytest
 
 from server.desk import builtin_records
 from server.desk.subtotals import subtotals
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.registry import load
 from tests.records.desk import NOW, Desk
 
@@ -36,7 +36,7 @@ def populate(desk: Desk) -> dict[str, int]:
     for name, bot, private in (("Secret", made["bot"], 1), ("Open", made["other"], 0), ("Own", made["other"], 1)):
         id = desk.create("behavior", name=name, bot_id=bot, is_private=private, event_point=event, priority=3)["id"]
         made[name] = id
-    desk.store.write(lambda tx: Writer(desk.context(), tx).update("behavior", made["behavior"], {
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).update("behavior", made["behavior"], {
         "variables": VARIABLES, "nodes": [{"type": "switch", "title": "City?", "nodes": []}],
     }))  # fmt: skip
     made["automation"] = desk.create(

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, Required
 from server.store import blobs
 from tests.records.desk import NOW
@@ -160,7 +160,7 @@ def test_the_raw_mail_goes_with_its_message(desk, ticket, write):
     def make(tx):
         raw = blobs.keep(tx, b"From: ana@kite.example\n\nPump")
         values = {"ticket_id": ticket, "sender_id": sender, "content": "", "headers": "", "raw_blob_id": raw}
-        return raw, Writer(desk.context(), tx).create("message", values)
+        return raw, RecordWriter(desk.context(), tx).create("message", values)
 
     raw, made = desk.store.write(make)
     desk.delete("message", made)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import BadQuery, Conflict, Forbidden, Invalid, Required
 from tests.records.desk import NOW
 
@@ -21,7 +21,7 @@ def ticket(desk, ids):
 
 def by_service(desk, work):
     """Run `work(writing)` in the service's own name."""
-    return desk.store.write(lambda tx: work(Writer(desk.context(), tx)))
+    return desk.store.write(lambda tx: work(RecordWriter(desk.context(), tx)))
 
 
 def points(desk, start="ticket."):

@@ -5,11 +5,11 @@ Anybody can write a bounce; it counts only for mail of ours, and for an address 
 from server.desk import requesters
 from server.desk.mailroom.sender import Addresses
 from server.desk.mailroom.threading import Thread
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.mail.bounce import Bounce
 
 
-def is_ours(writing: Writer, bounce: Bounce | None, thread: Thread, known: Addresses) -> bool:
+def is_ours(writing: RecordWriter, bounce: Bounce | None, thread: Thread, known: Addresses) -> bool:
     """Whether the bounce is about mail of ours and an address that it went to."""
     if bounce is None or thread.bounced is None or thread.ticket is None or bounce.failed_address is None:
         return False
@@ -20,7 +20,7 @@ def is_ours(writing: Writer, bounce: Bounce | None, thread: Thread, known: Addre
     return original is not None and bounce.failed_address in requesters.recipients_in(original["headers"])
 
 
-def mark_failed(writing: Writer, bounce: Bounce, known: Addresses) -> bool:
+def mark_failed(writing: RecordWriter, bounce: Bounce, known: Addresses) -> bool:
     """Mark the address of a permanent failure as defunct, unless it is one of ours; tells whether it was."""
     failed = known.get(bounce.failed_address or "")
     if not bounce.is_permanent or failed is None or failed["mail_transport_id"] or failed["is_defunct"]:

@@ -11,7 +11,7 @@ from server.desk.mailroom import sender as senders
 from server.desk.mailroom.incoming import Incoming
 from server.desk.mailroom.sender import Addresses
 from server.desk.mailroom.threading import Known, Thread
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.records.base import Record
 from server.store.transaction import Transaction
@@ -44,7 +44,7 @@ def receive(ctx: Context, raw: bytes) -> Received:
 
 
 def _take(ctx: Context, tx: Transaction, incoming: Incoming, email: str) -> Received:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     thread = threading.find(writing, incoming)
     known = senders.known_addresses(writing, incoming.mail)
     if _is_own_mail(ctx, incoming, thread, known):
@@ -58,7 +58,7 @@ def _take(ctx: Context, tx: Transaction, incoming: Incoming, email: str) -> Rece
     return _store(senders.as_author(writing, sender), incoming, thread, sender, known)
 
 
-def _store(writing: Writer, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> Received:
+def _store(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> Received:
     is_stranger = False
     ticket = thread.ticket
     if ticket is None:
@@ -71,7 +71,7 @@ def _store(writing: Writer, incoming: Incoming, thread: Thread, sender: Record, 
     return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 
-def _new_ticket(writing: Writer, incoming: Incoming, sender: Record, known: Addresses) -> Record:
+def _new_ticket(writing: RecordWriter, incoming: Incoming, sender: Record, known: Addresses) -> Record:
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
     place = routing.place_of(writing, recipient_ids)
     ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
@@ -80,7 +80,7 @@ def _new_ticket(writing: Writer, incoming: Incoming, sender: Record, known: Addr
     return ticket
 
 
-def _reply(writing: Writer, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> bool:
+def _reply(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> bool:
     """Open the ticket again; tells whether the sender is a stranger to it."""
     assert thread.ticket is not None
     storing.reopen(writing, thread.ticket)
@@ -103,7 +103,7 @@ def _is_own_mail(ctx: Context, incoming: Incoming, thread: Thread, known: Addres
     return is_own and any(copy.is_outgoing for copy in thread.copies)
 
 
-def _ignored(writing: Writer, thread: Thread) -> Received:
+def _ignored(writing: RecordWriter, thread: Thread) -> Received:
     copy = next(iter(thread.copies), None)
     ticket = (threading.survivor(writing, copy.ticket_id) if copy else None) or thread.ticket
     if ticket is None:

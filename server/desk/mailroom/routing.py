@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.store.statements import in_list, slot
 
 MAX_RECIPIENTS = 50  # whose addresses are compared with those that groups and buckets send from
 
 
-def place_of(writing: Writer, recipient_ids: Sequence[int]) -> dict[str, int]:
+def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, int]:
     """Where a mail to these addresses goes, as values of a ticket: bucket_id, or group_id for its default bucket.
 
     The bucket, else the group, that sends from one of the addresses; else the default group.
@@ -27,7 +27,7 @@ def place_of(writing: Writer, recipient_ids: Sequence[int]) -> dict[str, int]:
     return {"group_id": group["id"]}
 
 
-def _sending_from(writing: Writer, uri: str, address_ids: Sequence[int]) -> int:
+def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -> int:
     """The bucket or group that sends from the first of the addresses that any sends from, 0 for none."""
     if not address_ids:
         return 0

@@ -8,7 +8,7 @@ from typing import Any
 from server.access.actor import Actor
 from server.desk import requesters
 from server.desk.mailroom.incoming import Incoming
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mail.parse import Mail
 from server.records.base import Record
@@ -21,7 +21,7 @@ MAX_SENT_LOOKED_AT = 20  # messages sent on a ticket whose recipients are known 
 Addresses = dict[str, Record]  # by lower-case email
 
 
-def known_addresses(writing: Writer, mail: Mail) -> Addresses:
+def known_addresses(writing: RecordWriter, mail: Mail) -> Addresses:
     """The records of all addresses that a mail names, where there are any. One statement."""
     named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None, *recipients(mail)]
     address = writing.registry.type("address")
@@ -45,7 +45,7 @@ def refuse_banned(sender: Record | None) -> None:
         raise Rejected(f"mail from {sender['email']} is not taken: the address is banned", field="message")
 
 
-def address_of_sender(writing: Writer, known: Addresses, email: str) -> Record:
+def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Record:
     """The sender's record, made when there is none. Whoever writes can be written to again.
 
     Source: Mail, Sender."""
@@ -55,13 +55,13 @@ def address_of_sender(writing: Writer, known: Addresses, email: str) -> Record:
     return record
 
 
-def as_author(writing: Writer, sender: Record) -> Writer:
+def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
     """The same transaction in the name of the address: what follows was done by the one who wrote the mail."""
     author = Actor(ADDRESS, sender["id"], False, writing.actor.timezone, sender["email"])
-    return Writer(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
+    return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 
-def organization_of(writing: Writer, sender: Record) -> int:
+def organization_of(writing: RecordWriter, sender: Record) -> int:
     """The organization of the address, else that of its contact, else 0."""
     if sender["org_id"] or not sender["contact_id"]:
         return int(sender["org_id"])
@@ -69,7 +69,7 @@ def organization_of(writing: Writer, sender: Record) -> int:
     return int(contact["org_id"]) if contact else 0
 
 
-def first_requesters(writing: Writer, incoming: Incoming, sender: Record, known: Addresses) -> list[int]:
+def first_requesters(writing: RecordWriter, incoming: Incoming, sender: Record, known: Addresses) -> list[int]:
     """The ids of the addresses that get the replies of a new ticket: the sender, and the recipients where the service
     is set so; never addresses of ours, nor excluded ones. Source: Mail, Requesters."""
     patterns = writing.setting("mail_exclude_patterns")
@@ -84,7 +84,7 @@ def first_requesters(writing: Writer, incoming: Incoming, sender: Record, known:
     return list(dict.fromkeys(record["id"] for record in found))
 
 
-def is_stranger(writing: Writer, ticket: Record, sender: Record) -> bool:
+def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:
     """Whether somebody writes to a ticket who has had no part in it: no requester, no worker, wrote nothing on it
     before, and none of its mail was sent to them. Knowing a mask or an id makes nobody a participant.
 

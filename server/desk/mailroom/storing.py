@@ -2,7 +2,7 @@
 
 from server.desk import spam
 from server.desk.mailroom.incoming import Incoming
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.mail import charsets
 from server.records.attachment import COPIED
 from server.records.base import Record
@@ -15,7 +15,7 @@ OCTETS = "application/octet-stream"
 HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 
 
-def new_ticket(writing: Writer, incoming: Incoming, place: dict[str, int], org_id: int) -> Record:
+def new_ticket(writing: RecordWriter, incoming: Incoming, place: dict[str, int], org_id: int) -> Record:
     """The ticket of a mail that answers nothing: its id, mask and subject at least. place: its bucket_id or group_id.
 
     Source: Mail, New ticket."""
@@ -31,13 +31,13 @@ def new_ticket(writing: Writer, incoming: Incoming, place: dict[str, int], org_i
     return {"id": id, "mask": incoming.mask, "subject": incoming.subject}
 
 
-def reopen(writing: Writer, ticket: Record) -> None:
+def reopen(writing: RecordWriter, ticket: Record) -> None:
     """A reply opens its ticket from any status, and no reopening is planned any more. Source: Mail, Effects."""
     if ticket["status_id"] != OPEN or ticket["reopen_date"]:
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
 
-def message(writing: Writer, incoming: Incoming, ticket_id: int, sender: Record, *, is_stranger: bool) -> int:
+def message(writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: Record, *, is_stranger: bool) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
@@ -64,7 +64,7 @@ def message(writing: Writer, incoming: Incoming, ticket_id: int, sender: Record,
     return id
 
 
-def _files(writing: Writer, incoming: Incoming) -> tuple[list[int], int]:
+def _files(writing: RecordWriter, incoming: Incoming) -> tuple[list[int], int]:
     """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
 
     Source: Mail, Bodies, Attachments."""
@@ -75,7 +75,7 @@ def _files(writing: Writer, incoming: Incoming) -> tuple[list[int], int]:
     return made, _attachment(writing, HTML_NAME, HTML_TYPE, html)
 
 
-def _attachment(writing: Writer, name: str, mime_type: str, content: bytes) -> int:
+def _attachment(writing: RecordWriter, name: str, mime_type: str, content: bytes) -> int:
     # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
     return writing.create("attachment", {
         "name": charsets.fit(name),

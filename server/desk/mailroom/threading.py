@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.desk.mailroom.incoming import Incoming
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.base import Record
 from server.store.statements import in_list, slot
 
@@ -35,7 +35,7 @@ class Thread:
     bounced: Known | None = None
 
 
-def find(writing: Writer, incoming: Incoming) -> Thread:
+def find(writing: RecordWriter, incoming: Incoming) -> Thread:
     """Three statements at most for a mail that answers nothing merged."""
     own = incoming.own_id
     known = _messages(writing, [*filter(None, (own, incoming.bounced)), *incoming.references])
@@ -51,7 +51,7 @@ def find(writing: Writer, incoming: Incoming) -> Thread:
     return Thread(_by_mask(writing, incoming.masks), copies, bounced)
 
 
-def survivor(writing: Writer, ticket_id: int) -> Record | None:
+def survivor(writing: RecordWriter, ticket_id: int) -> Record | None:
     """The ticket, or the one that it was merged into in the end; None when there is none."""
     for _ in range(MAX_MERGES + 1):
         ticket = writing.record("ticket", ticket_id)
@@ -61,7 +61,7 @@ def survivor(writing: Writer, ticket_id: int) -> Record | None:
     return None
 
 
-def _messages(writing: Writer, ids: list[str]) -> list[Known]:
+def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:
     """The stored messages with one of these ids, in any case, the oldest first. One statement."""
     if not ids:
         return []
@@ -85,7 +85,7 @@ def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
     return sorted(named, key=lambda each: each.message_id != message_id)
 
 
-def _by_mask(writing: Writer, masks: tuple[str, ...]) -> Record | None:
+def _by_mask(writing: RecordWriter, masks: tuple[str, ...]) -> Record | None:
     if not masks:
         return None
     table: Any = writing.registry.type("ticket").table.sql

@@ -6,7 +6,7 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.records.metric import COUNTER, GAUGE
 from server.store.transaction import Transaction
 
@@ -68,7 +68,7 @@ def prepare(ctx: Context) -> None:
 
 
 def _add(ctx: Context, tx: Transaction) -> None:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     for each in _missing(tx):
         writing.create("metric", each.values())
 

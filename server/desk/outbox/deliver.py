@@ -15,7 +15,7 @@ from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
 from server.desk.outbox.content import ImageUrl, Placeholders, in_template
 from server.desk.outbox.sender import NO_TRANSPORT, Way, way_of
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail.addresses import Address, parse_list
 from server.mail.charsets import decode
@@ -100,7 +100,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         if loaded is None:
             return False
         if loaded.way is None:
-            service.store.write(lambda tx: park(Writer(ctx, tx), draft_id, loaded.outgoing.from_address))
+            service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
         transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
         delivery = _send(service, loaded, loaded.way)
@@ -114,11 +114,11 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         failure = Failure("an internal error; the log tells more")
     else:
         _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
-        service.store.write(lambda tx: _sent(Writer(ctx, tx), draft_id, claim, delivery))
+        service.store.write(lambda tx: _sent(RecordWriter(ctx, tx), draft_id, claim, delivery))
         record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
-    service.store.write(lambda tx: failed(Writer(ctx, tx), draft_id, claim, failure))
+    service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
     if transport_id:
         record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
     return False
@@ -129,7 +129,7 @@ def service_context(service: Service, now: int | None = None) -> Context:
     return Context(service, system(), clock.now() if now is None else now, times.zone("UTC"))
 
 
-def park(writing: Writer, draft_id: int, email: str) -> None:
+def park(writing: RecordWriter, draft_id: int, email: str) -> None:
     """Leave a mail in the queue until there is a transport for it, and say so on the draft, once."""
     row = rows.get(writing.tx, draft_id)
     text = NO_TRANSPORT.format(email=email)
@@ -138,7 +138,7 @@ def park(writing: Writer, draft_id: int, email: str) -> None:
     rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
 
 
-def failed(writing: Writer, draft_id: int, claim: str, failure: Failure) -> None:
+def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -> None:
     """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
 
     The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
@@ -154,7 +154,7 @@ def failed(writing: Writer, draft_id: int, claim: str, failure: Failure) -> None
     rows.change(tx, draft_id, {**rows.FREE, "last_error": text})
     _say(writing, draft_id, text)
     told = (draft["worker_id"],) if is_over and draft["worker_id"] else ()
-    by_transport = Writer(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
+    by_transport = RecordWriter(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
     by_transport.log("transport.delivery.error", DRAFT, draft_id, {"error": text}, also_notify=told)
     if draft["ticket_id"] and draft["type"].startswith("ticket.") and (fails == 1 or is_over):
         ticket = writing.record("ticket", draft["ticket_id"])
@@ -162,14 +162,14 @@ def failed(writing: Writer, draft_id: int, claim: str, failure: Failure) -> None
             writing.update("ticket", ticket["id"], {"status_id": 0})
 
 
-def _transport(writing: Writer, failure: Failure) -> Actor:
+def _transport(writing: RecordWriter, failure: Failure) -> Actor:
     """The transport as the one who acts, as the sentence of the entry has it."""
     if not failure.transport_id:
         return writing.actor
     return Actor(TRANSPORT, failure.transport_id, True, "UTC", writing.label("mail_transport", failure.transport_id))
 
 
-def _say(writing: Writer, draft_id: int, text: str) -> None:
+def _say(writing: RecordWriter, draft_id: int, text: str) -> None:
     """On the draft, where who looks at the queue finds it."""
     writing.as_service().create("comment", {
         "author__context": APP, "author_id": 0, "target__context": DRAFT, "target_id": draft_id,
@@ -177,7 +177,7 @@ def _say(writing: Writer, draft_id: int, text: str) -> None:
     })  # fmt: skip
 
 
-def _sent(writing: Writer, draft_id: int, claim: str, delivery: Delivery) -> None:
+def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) -> None:
     """The draft goes; who did not get the mail is told on the message, or on the ticket when none is kept."""
     draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -200,7 +200,7 @@ def _sent(writing: Writer, draft_id: int, claim: str, delivery: Delivery) -> Non
 
 def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | None:
     """The mail of a draft; None when the claim is lost or the draft gone."""
-    writing = Writer(ctx, tx)  # reads only
+    writing = RecordWriter(ctx, tx)  # reads only
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
@@ -246,7 +246,7 @@ def _send(service: Service, loaded: Loaded, way: Way) -> Delivery:
     return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
 
 
-def _texts(writing: Writer, tx: Transaction, mail: Mail, message_id: int) -> tuple[str, str | None]:
+def _texts(writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int) -> tuple[str, str | None]:
     """The text and the HTML without template: of the message that is kept, else those of the mail."""
     text, html = mail.text, mail.html
     message = writing.record("message", message_id) if message_id else None
@@ -281,7 +281,7 @@ def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
     return image_url
 
 
-def _files(writing: Writer, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
+def _files(writing: RecordWriter, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
     """The files to send, inline images with their content id. A file that is gone by now is left out."""
     wanted = dict.fromkeys((*mail.file_ids, *inline))
     found = [file for id in wanted if (file := writing.record("attachment", id)) is not None]

@@ -20,7 +20,7 @@ from server.desk.tickets.compose import prepare as prepare_compose
 from server.desk.tickets.compose import save as save_compose
 from server.desk.tickets.reply import prepare as prepare_reply
 from server.desk.tickets.reply import save as save_reply
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
@@ -60,7 +60,7 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
 def send_draft(service: Service, draft_id: int, now: int) -> bool:
     """Send a queued draft, unless somebody else does just now or it waits for its time; True when it left."""
     ctx = service_context(service, now)
-    claim = service.store.write(lambda tx: rows.claim(Writer(ctx, tx), draft_id))
+    claim = service.store.write(lambda tx: rows.claim(RecordWriter(ctx, tx), draft_id))
     if claim is None:
         return False
     try:
@@ -68,7 +68,7 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool:
             return False
     except HelpdeskError as error:
         failure = Failure(error.message, not isinstance(error, (Unavailable, TimedOut)))
-        service.store.write(lambda tx: failed(Writer(ctx, tx), draft_id, claim, failure))
+        service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
         return False
     return deliver(service, draft_id, claim, now)
 
@@ -79,7 +79,9 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool:
 def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
     """Make ticket and message of a draft that was scheduled; nothing when there is a mail already. False when there is
     nothing to send."""
-    draft, row = ctx.service.store.read(lambda tx: (Writer(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id)))
+    draft, row = ctx.service.store.read(
+        lambda tx: (RecordWriter(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id))
+    )
     if draft is None or row is None:
         return False
     if row["mail"]:
@@ -89,18 +91,18 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
     save = _prepared(by, draft, is_checked)
 
     def write(tx: Transaction) -> bool:
-        present = Writer(by, tx).record("draft", draft_id)
+        present = RecordWriter(by, tx).record("draft", draft_id)
         if present is None or not present["is_queued"] or not rows.holds(tx, draft_id, claim):
             return False
-        if save(Writer(by, tx), draft_id):
+        if save(RecordWriter(by, tx), draft_id):
             return True
-        Writer(by, tx).delete("draft", draft_id)  # an automatic answer that nobody may get
+        RecordWriter(by, tx).delete("draft", draft_id)  # an automatic answer that nobody may get
         return False
 
     return ctx.service.store.write(write)
 
 
-def _prepared(by: Context, draft: Record, is_checked: bool) -> Callable[[Writer, int], int]:
+def _prepared(by: Context, draft: Record, is_checked: bool) -> Callable[[RecordWriter, int], int]:
     """The write that makes ticket and message; it answers the id of the draft, 0 when there is no mail to send."""
     if draft["type"] == drafts.COMPOSE:
         request = drafts.compose_of(by, draft)

@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any
 
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.jobs.queue import PROCESS, new_claim
 from server.records.base import Record
 from server.store.statements import slot
@@ -81,7 +81,7 @@ def new_claim_values(now: int) -> dict[str, Any]:
     return {"claimed_by": new_claim(), "claimed_until": now + CLAIM_SECONDS}
 
 
-def claim(writing: Writer, draft_id: int) -> str | None:
+def claim(writing: RecordWriter, draft_id: int) -> str | None:
     """Claim a queued draft for sending; None when it is not queued any more or somebody else has it."""
     tx, now = writing.tx, writing.now
     draft = writing.record("draft", draft_id)

@@ -13,7 +13,7 @@ from server.desk.outbox.deliver import Mail, deliver
 from server.desk.tickets import drafts, letter
 from server.desk.tickets.letter import TICKET, Facts, Recipients
 from server.desk.tickets.parameters import ComposeRequest, compose_request
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
 from server.mail.mask import new_mask
@@ -51,7 +51,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if request.send_at:
         return _schedule(ctx, prepared)
-    ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(Writer(ctx, tx), prepared))
+    ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim and not deliver(ctx.service, draft_id, claim, ctx.now):
         return Answer("draft", draft_id)
     return Answer("ticket", ticket_id)
@@ -61,7 +61,7 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
 
     def read(tx: Transaction) -> Facts:
-        reading = Writer(ctx, tx)
+        reading = RecordWriter(ctx, tx)
         if not is_checked:
             reading.rules.require_create(reading.registry.type("ticket"))
         group, bucket = letter.place_of(reading, request.group_id, request.bucket_id)
@@ -76,14 +76,14 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     body = body_of(request.content, request.is_markdown, facts.signature, None)
     mail = letter.mail_of(ctx, request, facts, request.subject, worker_id, 0)
     if letter.has_own_files(ctx, body.html):
-        inline = ctx.service.store.read(lambda tx: letter.inline_files(Writer(ctx, tx), body.html))
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
     # Drawn here and not on the writer, which has to wait for the system's random numbers.
     mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
     return Prepared(request, facts, body, mail, worker_id, mask)
 
 
-def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
+def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
     """Create ticket and message, and put the mail into the queue; answers the ids of ticket and draft (0 for none) and
     the claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     request, facts = prepared.request, prepared.facts
@@ -108,7 +108,7 @@ def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, i
     return ticket_id, draft_id, claim
 
 
-def _ticket_values(writing: Writer, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
+def _ticket_values(writing: RecordWriter, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
     request, facts = prepared.request, prepared.facts
     is_free = writing.find("ticket", mask=prepared.mask) is None
     return {
@@ -124,7 +124,7 @@ def _ticket_values(writing: Writer, prepared: Prepared, addresses: list[Record])
     }
 
 
-def _org_id(writing: Writer, addresses: list[Record]) -> int:
+def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
     """The organization of the first recipient's address, else of the contact behind it."""
     if not addresses:
         return 0
@@ -133,7 +133,7 @@ def _org_id(writing: Writer, addresses: list[Record]) -> int:
     return int(addresses[0]["org_id"] or (contact["org_id"] if contact else 0))
 
 
-def _log(writing: Writer, prepared: Prepared, ticket: Record) -> None:
+def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
     """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
     facts, status = prepared.facts, prepared.request.status
     target = writing.registry.type("ticket").label(ticket)
@@ -164,7 +164,7 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
 
     def write(tx: Transaction) -> int:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         id = writing.create("draft", {**values, "is_queued": 1, "queue_delivery_date": request.send_at})
         rows.put(tx, id, {"checked": rows.digest(values["params"])})
         return id

@@ -18,7 +18,7 @@ from server.desk.outbox.content import Body, Placeholders, Signature, signature_
 from server.desk.outbox.deliver import Mail, own_file, park
 from server.desk.outbox.sender import Sender, Way, sender_of, way_of
 from server.desk.tickets.parameters import Addresses, MailRequest
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail.compose import AUTOREPLY_HEADERS, MAX_FILES_BYTES, new_message_id
 from server.records.base import Record
@@ -67,7 +67,7 @@ class Recipients:
 # -- read --------------------------------------------------------------------------------------------------------------
 
 
-def place_of(reading: Writer, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
+def place_of(reading: RecordWriter, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
     """Group and bucket of these ids; the bucket decides, and a group alone means its default bucket.
 
     Raises Invalid for ids of nothing. Source: Tickets, Compose."""
@@ -94,7 +94,7 @@ def require_group(ctx: Context, group: Record) -> None:
         raise Forbidden(f"you may not read the tickets of group {group['id']}; choose another group")
 
 
-def check_ids(reading: Writer, request: MailRequest) -> None:
+def check_ids(reading: RecordWriter, request: MailRequest) -> None:
     """Raises Invalid for a template, owner or file that does not exist or may not be read, TooLarge for files too large
     to mail."""
     if request.html_template_id:
@@ -114,7 +114,7 @@ def check_ids(reading: Writer, request: MailRequest) -> None:
 
 
 def facts_of(
-    reading: Writer, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
+    reading: RecordWriter, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
 ) -> Facts:
     """Sender, signature and transport of a mail from a bucket. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
@@ -137,7 +137,7 @@ def facts_of(
     )
 
 
-def customs_of(reading: Writer, sent: Mapping[str, Any]) -> Customs:
+def customs_of(reading: RecordWriter, sent: Mapping[str, Any]) -> Customs:
     """Custom values of a ticket, checked; those of several are added. Raises UnknownField, Invalid."""
     if not sent:
         return []
@@ -159,7 +159,7 @@ def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]
     return {name: dates.get(name, value) for name, value in sent.items()}
 
 
-def inline_files(reading: Writer, html: str | None) -> tuple[int, ...]:
+def inline_files(reading: RecordWriter, html: str | None) -> tuple[int, ...]:
     """The ids of our own files that a mail's HTML shows and its writer may read."""
     if html is None:
         return ()
@@ -224,7 +224,7 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
 
 
 def keep_message(
-    writing: Writer, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
+    writing: RecordWriter, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
 ) -> int:
     """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
     html_id = 0
@@ -256,7 +256,7 @@ def keep_message(
 
 
 def queue(
-    writing: Writer, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
+    writing: RecordWriter, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
 ) -> tuple[int, str]:
     """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
     for a mail server. draft_id: a draft that is there already and that the caller has claimed."""
@@ -279,25 +279,25 @@ def queue(
     return draft_id, str(claimed["claimed_by"])
 
 
-def requester_ids(writing: Writer, addresses: list[Record]) -> list[int]:
+def requester_ids(writing: RecordWriter, addresses: list[Record]) -> list[int]:
     """Those of the addresses that may become requesters: none that we send from, none that is excluded."""
     patterns = writing.setting("mail_exclude_patterns")
     return [each["id"] for each in addresses if requesters.may_request(each, patterns)]
 
 
-def write_customs(writing: Writer, ticket_id: int, customs: Customs) -> None:
+def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> None:
     """Keep checked custom values of a ticket."""
     record_type = writing.registry.type("ticket")
     for field, coerced in customs:
         custom.write(writing, record_type, ticket_id, field, coerced)
 
 
-def log_sent(writing: Writer, ticket_id: int, target: str) -> None:
+def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
     """The entry of a message that went out. target: the ticket's label."""
     writing.log("ticket.message.outbound", TICKET, ticket_id, {"target": target})
 
 
-def _exists(reading: Writer, uri: str, id: int, field: str) -> None:
+def _exists(reading: RecordWriter, uri: str, id: int, field: str) -> None:
     if not reading.lookup.exists(uri, id):
         raise Invalid(f"{field}: there is no {uri} {id}", field=field)
 

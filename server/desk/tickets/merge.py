@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk import requesters
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.records.base import Record
 from server.records.messages import counters
@@ -31,7 +31,7 @@ def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
 
 
 def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     tickets = [_writable(writing, id) for id in ids]
     kept, others = tickets[0], tickets[1:]
     target = writing.label("ticket", kept["id"])
@@ -48,7 +48,7 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
     return int(kept["id"])
 
 
-def _writable(writing: Writer, id: int) -> Record:
+def _writable(writing: RecordWriter, id: int) -> Record:
     ticket = writing.record("ticket", id)
     if ticket is None:
         raise NotFound(f"there is no ticket {id}", type="ticket", id=id)
@@ -60,7 +60,7 @@ def _writable(writing: Writer, id: int) -> Record:
     return ticket
 
 
-def _move(writing: Writer, old: int, new: int) -> None:
+def _move(writing: RecordWriter, old: int, new: int) -> None:
     """Everything that hangs on one ticket, onto another."""
     tx = writing.tx
     for table in ("message", "draft"):

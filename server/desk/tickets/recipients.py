@@ -7,7 +7,7 @@ from server.desk import requesters
 from server.desk.outbox.sender import default_sender
 from server.desk.tickets.letter import Recipients
 from server.desk.tickets.parameters import ReplyRequest
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Required
 from server.mail.addresses import Address
 from server.mail.headers import Head
@@ -19,7 +19,7 @@ ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once 
 MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
 
 
-def recipients_of(reading: Writer, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
+def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
     """Raises Required when a mail would go to nobody. Automatic answers to automatic mail go to nobody, and that is
     no error: the message is kept as not sent."""
     if request.to:
@@ -60,13 +60,13 @@ def is_automatic(answered: Head) -> bool:
     )
 
 
-def _may_answer(reading: Writer, email: str, ticket: Record, answered: Head) -> bool:
+def _may_answer(reading: RecordWriter, email: str, ticket: Record, answered: Head) -> bool:
     if is_automatic(answered) or NO_REPLY.match(email):
         return False
     return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
 
 
-def _was_answered(reading: Writer, email: str, ticket: Record) -> bool:
+def _was_answered(reading: RecordWriter, email: str, ticket: Record) -> bool:
     """Whether the address had an automatic answer on this ticket already. Answers made by automations only."""
     message = reading.registry.type("message")
     rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]

@@ -18,7 +18,7 @@ from server.desk.tickets.compose import Answer
 from server.desk.tickets.letter import Facts, Recipients
 from server.desk.tickets.parameters import ReplyRequest, reply_request
 from server.desk.tickets.recipients import recipients_of
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.headers import Head, ids_in
@@ -65,7 +65,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     prepared = prepare(ctx, request)
     if request.send_at and prepared.is_mailed:
         return _schedule(ctx, prepared)
-    draft_id, claim = ctx.service.store.write(lambda tx: save(Writer(ctx, tx), prepared))
+    draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         deliver(ctx.service, draft_id, claim, ctx.now)
     return Answer("ticket", prepared.read.ticket["id"])
@@ -73,16 +73,16 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
 
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
-    found = ctx.service.store.read(lambda tx: _read(Writer(ctx, tx), request, is_checked))
+    found = ctx.service.store.read(lambda tx: _read(RecordWriter(ctx, tx), request, is_checked))
     body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
     mail = _mail(ctx, request, found)
     if letter.has_own_files(ctx, body.html):
-        inline = ctx.service.store.read(lambda tx: letter.inline_files(Writer(ctx, tx), body.html))
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
     return Prepared(request, found, body, mail)
 
 
-def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
+def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
     """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
     claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     request, found = prepared.request, prepared.read
@@ -111,7 +111,7 @@ def save(writing: Writer, prepared: Prepared, draft_id: int = 0) -> tuple[int, s
 # -- read --------------------------------------------------------------------------------------------------------------
 
 
-def _read(reading: Writer, request: ReplyRequest, is_checked: bool) -> Read:
+def _read(reading: RecordWriter, request: ReplyRequest, is_checked: bool) -> Read:
     answered = reading.record("message", request.message_id)
     ticket = reading.record("ticket", answered["ticket_id"]) if answered else None
     if answered is None or ticket is None:
@@ -160,7 +160,7 @@ def _without_mask(subject: str, mask: str) -> str:
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
 
 
-def _quoted(reading: Writer, answered: Record) -> str:
+def _quoted(reading: RecordWriter, answered: Record) -> str:
     """What `#original_message` stands for."""
     text = answered["content"][:MAX_QUOTED]
     date = format_datetime(datetime.fromtimestamp(answered["created"], reading.ctx.tz))
@@ -188,7 +188,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: Read) -> Mail:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def _apply(writing: Writer, prepared: Prepared) -> None:
+def _apply(writing: RecordWriter, prepared: Prepared) -> None:
     """What a reply changes about its ticket at once, also when the mail leaves later."""
     request, found = prepared.request, prepared.read
     ticket_id = found.ticket["id"]
@@ -226,7 +226,7 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     params = values["params"] | {"is_applied": 1}
 
     def write(tx: Transaction) -> None:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         _apply(writing, prepared)
         writing.set("ticket", ticket_id, {"updated": ctx.now})
         due = {"is_queued": 1, "queue_delivery_date": request.send_at}

@@ -4,7 +4,7 @@ The rows and entries are written by desk/requesters.py."""
 
 from server.context import Context
 from server.desk import requesters
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
 from server.records.shared.resolve import address_of
 from server.store.transaction import Transaction
@@ -17,7 +17,7 @@ def add(ctx: Context, ticket_id: int, email: str) -> None:
     email = _checked(email)
 
     def write(tx: Transaction) -> None:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         writing.require("update", "ticket", ticket_id)
         address = writing.record("address", address_of(writing, email, "email"))
         if address is None or not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
@@ -32,7 +32,7 @@ def remove(ctx: Context, ticket_id: int, email: str) -> None:
     email = _checked(email)
 
     def write(tx: Transaction) -> None:
-        writing = Writer(ctx, tx)
+        writing = RecordWriter(ctx, tx)
         writing.require("update", "ticket", ticket_id)
         address = writing.find("address", email=email)
         if address is not None:

@@ -2,7 +2,7 @@
 
 from server.context import Context
 from server.desk import requesters
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.records.base import Record
 from server.store.transaction import Transaction
@@ -19,7 +19,7 @@ def split(ctx: Context, message_id: int) -> int:
 
 
 def _split(ctx: Context, tx: Transaction, message_id: int) -> int:
-    writing = Writer(ctx, tx)
+    writing = RecordWriter(ctx, tx)
     tickets = writing.registry.type("ticket")
     message = writing.record("message", message_id)
     ticket = writing.record("ticket", message["ticket_id"]) if message else None
@@ -39,7 +39,7 @@ def _split(ctx: Context, tx: Transaction, message_id: int) -> int:
     return new_id
 
 
-def _requester_ids(writing: Writer, ticket: Record, message: Record) -> list[int]:
+def _requester_ids(writing: RecordWriter, ticket: Record, message: Record) -> list[int]:
     sender = writing.record("address", message["sender_id"])
     patterns = writing.setting("mail_exclude_patterns")
     if not message["is_outgoing"] and sender is not None and requesters.may_request(sender, patterns):

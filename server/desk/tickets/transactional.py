@@ -8,7 +8,7 @@ from server.desk.outbox.deliver import Mail
 from server.desk.outbox.sender import NO_SENDER, Sender, Way, default_sender, way_of
 from server.desk.tickets import drafts, letter
 from server.desk.tickets.parameters import ComposeRequest
-from server.desk.writing import Writer
+from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid
 from server.records.base import Record
 from server.store.transaction import Transaction
@@ -31,7 +31,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
     request = drafts.transactional_of(ctx, draft)
 
     def read(tx: Transaction) -> tuple[Sender, Way | None]:
-        reading = Writer(ctx, tx)
+        reading = RecordWriter(ctx, tx)
         letter.check_ids(reading, request)
         sender = _sender(reading, draft, request.html_template_id)
         return sender, way_of(tx, reading.registry, sender.address_id)
@@ -43,7 +43,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
     return Prepared(request, body, mail, way)
 
 
-def _sender(reading: Writer, draft: Record, template_id: int) -> Sender:
+def _sender(reading: RecordWriter, draft: Record, template_id: int) -> Sender:
     """The address named in `from`, which must be one that we send from; else the default sender."""
     named = str(draft["params"].get("from") or "").strip().lower()
     if named:
