@@ -32,8 +32,13 @@ def text_of_bytes(data: bytes) -> str:
 
 
 def bytes_of(value: str) -> bytes:
-    """The bytes that a text stands for, UTF-8 for most."""
-    return value.data if isinstance(value, Bytes) else value.encode("utf-8", "replace")
+    """The bytes that a text stands for: UTF-8 for most; lone surrogates, as `@base64` of KATA makes them, are bytes."""
+    if isinstance(value, Bytes):
+        return value.data
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "replace")
 
 
 def read(run: Run, value: Any) -> str:
