@@ -1,39 +1,31 @@
-"""Records that belong to another one: an event to its calendar, a tab to its page. They are read and changed by those
-who may read and change that one. Adds its rules to those of rules.py."""
+"""Records that belong to another one: a message to its ticket, an event to its calendar, a tab to its page. They are
+read and changed by those who may read and change that one. Data only; rules.py asks."""
 
-from functools import partial
-
-from server.access.rules import READ_RULES, REASONS, WRITE_RULES, Rules
-from server.records.base import Record, RecordType
-from server.search import readable as readables
-from server.search.conditions import ALWAYS, NEVER, Condition
-from server.store.transaction import Transaction
-
-# By the prefix under which a record shows its parent; also the name of the rule in Access.
-PARENTS = {"calendar": "calendar", "page": "workspace page", "tab": "workspace tab"}
+from dataclasses import dataclass
 
 
-def _readable(prefix: str, rules: Rules, record_type: RecordType, depth: int) -> Condition:
-    nested = record_type.nested_by_prefix[prefix]
-    parent = rules.registry.type(nested.target)
-    condition = rules.readable(parent, depth)
-    if condition is ALWAYS or condition is NEVER:
-        return condition
-    return readables.behind(record_type.column(nested.id_column), parent, condition)
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What another record decides. type: its uri. column: where the record names it. rule: of rules.py, what is asked
+    of it before the record is changed; privileges on it are not. reason: told to whom the rule refuses."""
+
+    type: str
+    column: str
+    rule: str
+    reason: str
 
 
-def _may_change(prefix: str, rules: Rules, record_type: RecordType, record: Record, tx: Transaction) -> bool:
-    """Whether the actor may change the parent, privileges on it aside."""
-    nested = record_type.nested_by_prefix[prefix]
-    parent = rules.registry.type(nested.target)
-    row = tx.get(parent.table, record[nested.id_column])
-    if row is None:
-        return False
-    asked = (WRITE_RULES[rule] for rule in parent.access.update if rule in WRITE_RULES)
-    return all(rule(rules, parent, parent.record(row), tx) for rule in asked)
-
-
-for _prefix, _name in PARENTS.items():
-    READ_RULES[_prefix] = partial(_readable, _prefix)
-    WRITE_RULES[_prefix] = partial(_may_change, _prefix)
-    REASONS[_prefix] = f"only those who may change its {_name} may"
+# By the name of the rule in Access.
+PARENTS = {
+    "bot": Parent("bot", "bot_id", "owner", "only those who may act for the owner of its bot may"),
+    "calendar": Parent("calendar", "calendar_id", "owner", "only those who may change its calendar may"),
+    "fieldset": Parent(
+        "custom_fieldset", "custom_fieldset_id", "owner",
+        "only administrators, and those who may change its fieldset, may",
+    ),
+    "page": Parent("workspace_page", "page_id", "owner", "only those who may change its workspace page may"),
+    "tab": Parent("workspace_tab", "tab_id", "page", "only those who may change its workspace tab may"),
+    "ticket": Parent(
+        "ticket", "ticket_id", "group members", "only members of its ticket's group and administrators may"
+    ),
+}  # fmt: skip

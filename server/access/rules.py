@@ -1,7 +1,8 @@
 """Who may read, create, change and delete which record: one answer for every way to a record.
 
-The rules have names, which record types use in their declaration (records/base.py, Access). Reading is a condition on
-rows, so that searches, totals, expands and single records agree; writing is asked of one record."""
+The rules have names, which record types use in their declaration (records/base.py, Access); those that ask a record
+about another one are rows of parents.py. Reading is a condition on rows, so that searches, totals, expands and single
+records agree; writing is asked of one record."""
 
 import functools
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 import peewee
 
 from server.access.actor import APP, WORKER, Actor
+from server.access.parents import PARENTS, Parent
 from server.errors import AdminOnly, Forbidden
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
@@ -70,13 +72,6 @@ class Rules:
         groups = self.actor.reads_groups
         return ALWAYS if groups is None else one_of(record_type.column("group_id"), sorted(groups))
 
-    def _ticket(self, record_type: RecordType, depth: int) -> Condition:
-        tickets = self.registry.type("ticket")
-        condition = self.readable(tickets, depth)
-        if condition is ALWAYS:
-            return ALWAYS
-        return readables.behind(record_type.column("ticket_id"), tickets, condition)
-
     def _worker(self, record_type: RecordType, depth: int) -> Condition:
         return equals(record_type.column("worker_id"), self.actor.worker_id)
 
@@ -94,17 +89,21 @@ class Rules:
             all_of([equals(owner, WORKER), equals(id, actor.worker_id)]),
         ]
         if BOT in getattr(record_type.fields["owner__context"], "allowed", ()):
-            rules.append(all_of([equals(owner, BOT), self._behind_bot(id, depth)]))
+            rules.append(all_of([equals(owner, BOT), self._behind(PARENTS["bot"], id, depth)]))
         if record_type.ownerless_is_open:
             rules.append(equals(owner, ""))
         return any_of(rules)
 
-    def _bot(self, record_type: RecordType, depth: int) -> Condition:
-        return self._behind_bot(record_type.column("bot_id"), depth)
+    def _parent(self, record_type: RecordType, depth: int) -> Condition:
+        parent = PARENTS[record_type.access.read]
+        return self._behind(parent, record_type.column(parent.column), depth)
 
-    def _behind_bot(self, id: Any, depth: int) -> Condition:
-        bots = self.registry.type("bot")
-        return readables.behind(id, bots, self.readable(bots, depth))
+    def _behind(self, parent: Parent, id: Any, depth: int) -> Condition:
+        record_type = self.registry.type(parent.type)
+        condition = self.readable(record_type, depth)
+        if condition is ALWAYS or condition is NEVER:
+            return condition
+        return readables.behind(id, record_type, condition)
 
     def _target(self, record_type: RecordType, depth: int) -> Condition:
         """What a record is about, where it names a second one beside its target, must be readable as well."""
@@ -171,8 +170,19 @@ class Rules:
                 raise Forbidden(f"you may not {operation} {name}; ask for a role with the privilege {privilege}")
             return
         assert tx is not None
-        if not WRITE_RULES[rule](self, record_type, record, tx):
-            raise Forbidden(f"you may not {operation} this {record_type.label_names[0].lower()}: {REASONS[rule]}")
+        if not self._holds(rule, record_type, record, tx):
+            reason = PARENTS[rule].reason if rule in PARENTS else REASONS[rule]
+            raise Forbidden(f"you may not {operation} this {record_type.label_names[0].lower()}: {reason}")
+
+    def _holds(self, rule: str, record_type: RecordType, record: Record, tx: Transaction) -> bool:
+        if rule in PARENTS:
+            return self._may_change(PARENTS[rule], record[PARENTS[rule].column], tx)
+        return WRITE_RULES[rule](self, record_type, record, tx)
+
+    def _may_change(self, parent: Parent, id: int, tx: Transaction) -> bool:
+        record_type = self.registry.type(parent.type)
+        row = tx.get(record_type.table, id)
+        return row is not None and self._holds(parent.rule, record_type, record_type.record(row), tx)
 
     def _is_group_member(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return record["group_id"] in self.actor.member_of
@@ -182,11 +192,6 @@ class Rules:
 
     def _manages_this_group(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return record["id"] in self.actor.manages
-
-    def _may_change_ticket(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
-        tickets = self.registry.type("ticket")
-        row = tx.get(tickets.table, record["ticket_id"])
-        return row is not None and row[tickets.table.position["group_id"]] in self.actor.member_of
 
     def _is_owner(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         context, id = record["owner__context"], record["owner_id"]
@@ -200,20 +205,12 @@ class Rules:
         if actor.is_admin:
             return True
         if context == BOT:
-            return self._acts_for_bot(id, tx)
+            return self._may_change(PARENTS["bot"], id, tx)
         return (
             (context == WORKER and id == actor.worker_id)
             or (context == GROUP and id in actor.manages)
             or (context == ROLE and id in actor.edits_roles)
         )
-
-    def _acts_for_bot(self, id: int, tx: Transaction) -> bool:
-        bots = self.registry.type("bot")
-        row = tx.get(bots.table, id)
-        return row is not None and self._is_owner(bots, bots.record(row), tx)
-
-    def _acts_for_its_bot(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
-        return self._acts_for_bot(record["bot_id"], tx)
 
     def _is_its_worker(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["worker_id"] == self.actor.worker_id)
@@ -221,19 +218,13 @@ class Rules:
     def _is_author(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["author__context"] == WORKER and record["author_id"] == self.actor.worker_id)
 
-    def _may_change_fieldset(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
-        fieldsets = self.registry.type("custom_fieldset")
-        row = tx.get(fieldsets.table, record["custom_fieldset_id"])
-        return row is not None and self._is_owner(fieldsets, fieldsets.record(row), tx)
-
 
 READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
+    **dict.fromkeys(PARENTS, Rules._parent),
     "any worker": Rules._any_worker,
     "admins": Rules._admins,
     "group": Rules._group,
-    "ticket": Rules._ticket,
     "owner": Rules._owner,
-    "bot": Rules._bot,
     "worker": Rules._worker,
     "attached": Rules._attached,
     "target": Rules._target,
@@ -242,21 +233,15 @@ WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]]
     "group members": Rules._is_group_member,
     "group managers": Rules._manages_its_group,
     "group manager": Rules._manages_this_group,
-    "ticket": Rules._may_change_ticket,
     "owner": Rules._is_owner,
-    "bot": Rules._acts_for_its_bot,
     "worker": Rules._is_its_worker,
     "author": Rules._is_author,
-    "fieldset": Rules._may_change_fieldset,
 }
 REASONS = {
     "group members": "only members of its group and administrators may",
     "group managers": "only managers of its group and administrators may",
     "group manager": "only its managers and administrators may",
-    "ticket": "only members of its ticket's group and administrators may",
     "owner": "only those who may act for its owner may",
-    "bot": "only those who may act for the owner of its bot may",
     "worker": "only its worker and administrators may",
     "author": "only its author and administrators may",
-    "fieldset": "only administrators, and those who may change its fieldset, may",
 }

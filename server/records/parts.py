@@ -73,11 +73,11 @@ class Access:
     """Who may do what, by the names of access/rules.py. All rules of an operation must hold; administrators need none
     but `nobody`.
 
-    read: any worker, admins, group (a ticket's), ticket (a message's), owner, worker (`worker_id`), attached, target;
-    bot, calendar, page, tab (as that record).
+    read: any worker, admins, group (a ticket's), owner, worker (`worker_id`), attached, target; bot, calendar, page,
+    tab, ticket (as that record).
     The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager (of
-    the group itself), ticket (may change the message's), owner, worker, author, fieldset (a custom field's); calendar,
-    page, tab (may change that record); bot (may act for its owner)."""
+    the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot (may
+    act for its owner)."""
 
     read: str
     create: tuple[str, ...]
