@@ -10,7 +10,8 @@ from server.fields.number import Uint
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Key, Nested, Record, RecordType, Shown, Subtotals
+from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import behavior_tree
 from server.records.shared.behavior_events import EVENTS, event_name
 from server.search.ast import Text as Value
 from server.search.conditions import Condition, all_of, equals
@@ -119,3 +120,10 @@ class Behavior(RecordType):
     subtotals = Subtotals(
         search=("bot.id", "disabled", "event", "fieldset", "links", "priority", "private"), aliases={"bot": "bot.id"}
     )
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """What is kept can be run. Raises Invalid that names the node or the variable."""
+        if "nodes" in change.new:
+            behavior_tree.tree(change.value("nodes"))
+        if "variables" in change.new:
+            behavior_tree.variables(change.value("variables"))

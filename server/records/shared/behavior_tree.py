@@ -1,0 +1,133 @@
+"""The tree of a behavior and its variables as values, checked before they are kept. Nothing is run here."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from server.errors import Invalid, nearest
+
+MAX_NODES = 5000  # nodes of one behavior
+MAX_DEPTH = 32  # nodes inside each other
+MAX_ACTIONS = 1000  # of one node
+MAX_VARIABLES = 250
+MAX_KEY_CHARS = 128  # of the name of a variable
+TYPES = ("switch", "outcome", "action", "loop", "subroutine")
+STATUSES = ("live", "simulator", "disabled")
+KINDS = ("S", "T", "U", "N", "O", "Y", "C", "D", "E", "W", "L", "M", "X", "F", "I", "contexts")
+LIST_PREFIX = "ctx_"  # `ctx_svc.contexts.task`: a list of records of this type
+_KEY = re.compile(r"var_[a-z0-9_]+\Z")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node. params: of a loop, an outcome or an action. nodes: those below, in their order."""
+
+    type: str
+    title: str
+    status: str
+    params: dict[str, Any]
+    nodes: tuple["Node", ...]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable. type: one of KINDS, or LIST_PREFIX with a record type. params: `options` of a picklist, `context`
+    of a link."""
+
+    key: str
+    label: str
+    type: str
+    is_private: bool
+    params: dict[str, Any]
+
+
+def tree(nodes: Any) -> tuple[Node, ...]:
+    """The nodes of a behavior. Raises Invalid that names the node. Source: Bot behaviors, the tree."""
+    return _Reader().nodes(nodes, "nodes", "", 1)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._count = 0
+
+    def nodes(self, listed: Any, path: str, above: str, depth: int) -> tuple[Node, ...]:
+        if not isinstance(listed, list):
+            raise _bad("nodes", f"{path} takes a list of nodes")
+        if depth > MAX_DEPTH and listed:
+            raise _bad("nodes", f"{path}: at most {MAX_DEPTH} nodes inside each other")
+        return tuple(self._node(each, f"{path}[{place}]", above, depth) for place, each in enumerate(listed))
+
+    def _node(self, given: Any, path: str, above: str, depth: int) -> Node:
+        self._count += 1
+        if self._count > MAX_NODES:
+            raise _bad("nodes", f"at most {MAX_NODES} nodes")
+        if not isinstance(given, dict):
+            raise _bad("nodes", f"{path} is no node: {{type, title, status, params, nodes}}")
+        type, status = given.get("type"), given.get("status", "live")
+        if type not in TYPES:
+            raise _bad("nodes", f"{path}: '{str(type)[:50]}' is no type of node{nearest(str(type), TYPES)}")
+        if status not in STATUSES:
+            raise _bad("nodes", f"{path}: '{str(status)[:50]}' is no status; there are {', '.join(STATUSES)}")
+        if above == "switch" and type != "outcome":
+            raise _bad("nodes", f"{path}: a switch takes only outcomes, not a node of the type {type}")
+        below = self.nodes(given.get("nodes") or [], f"{path}.nodes", type, depth + 1)
+        if type == "action" and below:
+            raise _bad("nodes", f"{path}: a node of the type action takes no nodes below it")
+        params = _map(given.get("params"), "nodes", f"{path}.params")
+        _check_params(type, params, path)
+        return Node(type, str(given.get("title") or ""), status, params, below)
+
+
+def _check_params(type: str, params: dict[str, Any], path: str) -> None:
+    if type == "action":
+        actions = _maps(params.get("actions"), f"{path}.params.actions")
+        if len(actions) > MAX_ACTIONS:
+            raise _bad("nodes", f"{path}: at most {MAX_ACTIONS} actions in a node")
+        for place, each in enumerate(actions):
+            if not isinstance(each.get("action"), str):
+                raise _bad("nodes", f"{path}.params.actions[{place}] names no action")
+    if type == "outcome":
+        for place, group in enumerate(_maps(params.get("groups"), f"{path}.params.groups")):
+            _maps(group.get("conditions"), f"{path}.params.groups[{place}].conditions")
+
+
+def _maps(given: Any, path: str) -> list[dict[str, Any]]:
+    listed = given or []
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise _bad("nodes", f"{path} takes a list of maps")
+    return listed
+
+
+def variables(given: Any) -> dict[str, Variable]:
+    """{key: variable} in their order. Raises Invalid that names the variable. Source: Bot behaviors, variables."""
+    listed = _map(given, "variables", "variables")
+    if len(listed) > MAX_VARIABLES:
+        raise _bad("variables", f"at most {MAX_VARIABLES} variables")
+    return {key: _variable(key, each) for key, each in listed.items()}
+
+
+def _variable(key: str, given: Any) -> Variable:
+    if not _KEY.match(key) or len(key) > MAX_KEY_CHARS:
+        raise _bad("variables", f"'{key[:80]}' is no name: var_ with small letters, digits and _ behind it, "
+                                f"{MAX_KEY_CHARS} characters at most")
+    if not isinstance(given, dict):
+        raise _bad("variables", f"{key} takes a map: {{key, label, type, is_private, params}}")
+    type = str(given.get("type") or "")
+    if type not in KINDS and not (type.startswith(LIST_PREFIX) and len(type) > len(LIST_PREFIX)):
+        raise _bad("variables", f"{key}: '{type[:80]}' is no type of variable{nearest(type, KINDS)}")
+    is_private = str(given.get("is_private") or "0") not in ("0", "False")
+    params = _map(given.get("params"), "variables", f"{key}.params")
+    return Variable(key, str(given.get("label") or key), type, is_private, params)
+
+
+def _map(given: Any, field: str, path: str) -> dict[str, Any]:
+    """A map; an empty list is an empty one, as packages may write it."""
+    if not given and given in (None, [], {}, ""):
+        return {}
+    if not isinstance(given, dict):
+        raise _bad(field, f"{path} takes a map")
+    return given
+
+
+def _bad(field: str, reason: str) -> Invalid:
+    return Invalid(reason if reason.startswith(field) else f"{field}: {reason}", field=field)
