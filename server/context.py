@@ -29,7 +29,8 @@ class Service:
 class Context:
     """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
 
-    steps: the budget of a read on the event loop, None on a thread."""
+    steps: the budget of a read on the event loop, None on a thread. is_quiet: whether no automation is told of what it
+    changes."""
 
     service: "Service"
     actor: "Actor"
@@ -38,6 +39,7 @@ class Context:
     request_id: str = ""
     depth: int = 0
     steps: int | None = None
+    is_quiet: bool = False
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""

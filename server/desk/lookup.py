@@ -4,6 +4,7 @@ A record that the caller may not read is not there: an error that differs would 
 
 from server.access.rules import Rules
 from server.errors import NotFound
+from server.records.base import RecordType
 from server.records.registry import Registry
 from server.search.conditions import ALWAYS
 from server.store.statements import slot
@@ -28,6 +29,10 @@ class RecordLookup:
         if known is None:
             known = self._known[target, id] = self._exists(target, id)
         return known
+
+    def promise(self, record_type: RecordType, id: int) -> None:
+        """Let a record be there that is still to be made in this transaction."""
+        self._known[record_type.uri, id] = self._known[record_type.context, id] = True
 
     def _exists(self, target: str, id: int) -> bool:
         if target in ("app", "svc.contexts.app"):

@@ -43,10 +43,13 @@ class RecordWriter:
 
     # -- by what was sent -------------------------------------------------------------------------------------------
 
-    def create_sent(self, record_type: RecordType, fields: dict[str, Any]) -> int:
-        """Create from sent values, as the caller; answers the id. Raises Forbidden, Invalid, Conflict."""
+    def create_sent(self, record_type: RecordType, fields: dict[str, Any], reserved_id: int = 0) -> int:
+        """Create from sent values, as the caller; answers the id. reserved_id: of Transaction.reserve, 0 for the next
+        one. Raises Forbidden, Invalid, Conflict."""
         self.rules.require_create(record_type)
         change, customs = self._read(record_type, None, fields)
+        if reserved_id:
+            change.new["id"] = reserved_id
         record_type.privileged(change, self)
         record_type.prepare(change, self)
         self._require_finished(change)

@@ -4,7 +4,9 @@ A uri wins over another type's alias; singular and plural, aliases and full cont
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +17,8 @@ from server.records.shared.tables import SHARED
 from server.store import blobs
 from server.store.fulltext import Text
 from server.store.tables import Table
+
+_NONE: dict[str, RecordType] = {}
 
 
 class Registry:
@@ -28,6 +32,7 @@ class Registry:
         self.custom: tuple[RecordType, ...] = ()
         self.revision = 0
         self.kept: dict[Any, Any] = {}
+        self._here = threading.local()
         self._index()
         for each in self._built_in:
             each.bind(self)
@@ -51,13 +56,24 @@ class Registry:
     def __iter__(self) -> Iterator[RecordType]:
         return iter(self._by_uri.values())
 
+    @contextmanager
+    def provisionally(self, types: Iterable[RecordType]) -> Iterator[None]:
+        """Let find and type know these custom types too, on this thread alone: until the transaction that makes them is
+        on disk, nobody else may meet them."""
+        self._here.types = {name: each for each in types for name in (*names_of(each), each.uri)}
+        try:
+            yield
+        finally:
+            self._here.types = _NONE
+
     def find(self, name: str) -> RecordType | None:
         """The type of a uri, alias or context, None for an unknown one. Case counts."""
-        return self._by_name.get(name)
+        found = self._by_name.get(name)
+        return found if found is not None else getattr(self._here, "types", _NONE).get(name)
 
     def type(self, name: str) -> RecordType:
         """As find. Raises NotFound naming the nearest."""
-        found = self._by_name.get(name)
+        found = self.find(name)
         if found is None:
             raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)
         return found

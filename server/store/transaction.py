@@ -133,6 +133,21 @@ class Transaction:
         )
         return self.connection.last_insert_rowid()
 
+    def reserve(self, table: Table, number: int) -> range:
+        """So many ids that no row gets by itself; for rows that must be named before they are added."""
+        known: Any = peewee.Table("sqlite_sequence", ("name", "seq"))
+        last = self.value(("last id",), lambda: known.select(known.seq).where(known.name == slot(0)), (table.name,))
+        if last is None:  # never had a row
+            self.run(
+                ("first id",), lambda: known.insert({known.name: slot(0), known.seq: slot(1)}), (table.name, number)
+            )
+        else:
+            self.run(
+                ("later id",), lambda: known.update({known.seq: slot(1)}).where(known.name == slot(0)),
+                (table.name, last + number),
+            )  # fmt: skip
+        return range((last or 0) + 1, (last or 0) + 1 + number)
+
     def put(self, table: Table, values: dict[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
         self.run(

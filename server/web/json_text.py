@@ -21,13 +21,14 @@ def decode_json(raw: bytes) -> Tree:
     return value
 
 
-def loads(raw: str | bytes, what: str, field: str | None = None) -> Any:
-    """The value of a JSON text. `what` names the text in messages; raises Malformed, with `field` among its details."""
+def loads(raw: str | bytes, what: str, field: str | None = None, depth: int = MAX_JSON_DEPTH) -> Any:
+    """The value of a JSON text. `what` names the text in messages; depth: how many objects and lists may stand inside
+    each other. Raises Malformed, with `field` among its details."""
     details = {"field": field} if field else {}
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
         value = json.loads(text, parse_constant=_refuse_constant)
-        _check(value)
+        _check(value, depth)
     except json.JSONDecodeError as error:
         raise Malformed(
             f"{what} is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})", **details
@@ -37,7 +38,7 @@ def loads(raw: str | bytes, what: str, field: str | None = None) -> Any:
     except UnicodeEncodeError as error:
         raise Malformed(f"{what} holds half of a surrogate pair", **details) from error
     except RecursionError as error:
-        raise Malformed(f"{what} is nested deeper than {MAX_JSON_DEPTH}", **details) from error
+        raise Malformed(f"{what} is nested deeper than {depth}", **details) from error
     except ValueError as error:  # also digits beyond what Python converts
         raise Malformed(f"{what} holds a number that cannot be read", **details) from error
     return value
@@ -47,7 +48,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _check(value: Any) -> None:
+def _check(value: Any, most: int) -> None:
     """Walks level by level, so that its own depth does not grow."""
     level = [value]
     depth = 0
@@ -68,6 +69,6 @@ def _check(value: Any) -> None:
             elif isinstance(one, float) and not math.isfinite(one):
                 raise ValueError(one)
         depth += nested
-        if depth > MAX_JSON_DEPTH:
+        if depth > most:
             raise RecursionError
         level = below

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 from server.errors import Invalid, Malformed, Required, TooLarge
 from server.web.forms import Raw, Tree, Upload, Value, decode_form, decode_query, merge
-from server.web.json_text import decode_json, loads
+from server.web.json_text import MAX_JSON_DEPTH, decode_json, loads
 from server.web.multipart import decode_multipart
 
 __all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
@@ -110,10 +110,13 @@ class Params:
             raise Invalid(f"'{name}' must be a map; write {name}[key]=value", field=name)
         return value
 
-    def json(self, name: str, default: Any = None, required: bool = False) -> Any:
+    def json(
+        self, name: str, default: Any = None, required: bool = False, *, most: int = MAX_JSON_PARAMETER_BYTES,
+        depth: int = MAX_JSON_DEPTH,
+    ) -> Any:
         """The value of a JSON text. Lists and maps, sent with brackets or in a JSON body, are taken as they are.
 
-        Missing or empty gives `default`, or Required. Raises Malformed for bad JSON, TooLarge above 2 MB.
+        Missing or empty gives `default`, or Required. Raises Malformed for bad JSON, TooLarge above `most` bytes.
         """
         value = self.tree.get(name)
         if isinstance(value, dict | list):
@@ -121,11 +124,9 @@ class Params:
         text = self.text(name, "", required=required)
         if not text:
             return default
-        if len(text) > MAX_JSON_PARAMETER_BYTES or len(text.encode()) > MAX_JSON_PARAMETER_BYTES:
-            raise TooLarge(
-                f"'{name}' is larger than {MAX_JSON_PARAMETER_BYTES} bytes", field=name, limit=MAX_JSON_PARAMETER_BYTES
-            )
-        return loads(text, f"'{name}'", field=name)
+        if len(text) > most or len(text.encode()) > most:
+            raise TooLarge(f"'{name}' is larger than {most} bytes", field=name, limit=most)
+        return loads(text, f"'{name}'", field=name, depth=depth)
 
     def raw(self, name: str, required: bool = False) -> bytes:
         """The bytes of a parameter as sent, or of a file part; of text its UTF-8. Missing gives b"", or Required."""
