@@ -14,6 +14,8 @@ from typing import Any
 
 from console import site
 from server import app, log
+from server.cli import automation, kata, script
+from server.cli.arguments import command
 from server.desk import app_tokens, first_start, mail_import, records
 from server.errors import HelpdeskError, Invalid
 from server.records import registry as record_types
@@ -54,19 +56,15 @@ def parser() -> argparse.ArgumentParser:
     _worker_command(commands)
     _token_command(commands)
     _mail_command(commands)
+    kata.declare(commands)
+    script.declare(commands)
+    automation.declare(commands)
     _simple_commands(commands)
     return top
 
 
-def _command(commands: Any, name: str, about: str, run: Any, description: str = "") -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
-    made.set_defaults(run=run)
-    made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
-    return made
-
-
 def _serve_command(commands: Any) -> None:
-    serve = _command(commands, "serve", "Start the server.", _serve)
+    serve = command(commands, "serve", "Start the server.", _serve)
     serve.add_argument("--host", help="address to listen on (127.0.0.1)")
     serve.add_argument("--port", help="port to listen on, 0 for any free one (8200)")
     serve.add_argument("--base-url", metavar="URL", help="the address that others reach this service by")
@@ -77,7 +75,7 @@ def _serve_command(commands: Any) -> None:
 def _worker_command(commands: Any) -> None:
     worker = commands.add_parser("worker", help="Workers.", description="Workers: the people who answer.")
     group = worker.add_subparsers(metavar="ACTION", required=True)
-    create = _command(group, "create", "Create a worker; prints the id.", _create_worker)
+    create = command(group, "create", "Create a worker; prints the id.", _create_worker)
     create.add_argument("--email", required=True, metavar="E", help="mail address, also the name to sign in with")
     create.add_argument("--first-name", required=True, metavar="F", help="given name")
     create.add_argument("--last-name", default="", metavar="L", help="family name")
@@ -91,7 +89,7 @@ def _worker_command(commands: Any) -> None:
 def _token_command(commands: Any) -> None:
     token = commands.add_parser("token", help="Access tokens.", description="Access tokens for the REST API.")
     group = token.add_subparsers(metavar="ACTION", required=True)
-    create = _command(group, "create", "Create an access token; prints the token and nothing else.", _create_token)
+    create = command(group, "create", "Create an access token; prints the token and nothing else.", _create_token)
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
     create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({first_start.APP_NAME})")
     create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
@@ -101,7 +99,7 @@ def _token_command(commands: Any) -> None:
 def _mail_command(commands: Any) -> None:
     mail = commands.add_parser("mail", help="Mail.", description="Mail in files.")
     group = mail.add_subparsers(metavar="ACTION", required=True)
-    bring = _command(
+    bring = command(
         group, "import", "Import mail as tickets and replies.", _import_mail,
         "Import mail as tickets and replies. Mail that is there already is not imported twice.",
     )  # fmt: skip
@@ -112,10 +110,10 @@ def _mail_command(commands: Any) -> None:
 
 
 def _simple_commands(commands: Any) -> None:
-    describe = _command(commands, "describe", "Describe record types, kinds of field and endpoints.", _describe)
+    describe = command(commands, "describe", "Describe record types, kinds of field and endpoints.", _describe)
     describe.add_argument("--json", action="store_true", help="as JSON")
-    _command(commands, "check", "Check the database: integrity, indexes, schema.", _check)
-    _command(commands, "settings", "List the settings, their defaults and what they mean.", _settings)
+    command(commands, "check", "Check the database: integrity, indexes, schema.", _check)
+    command(commands, "settings", "List the settings, their defaults and what they mean.", _settings)
 
 
 def _settings_of(options: argparse.Namespace) -> Settings:

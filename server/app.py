@@ -20,7 +20,7 @@ import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from server import access, clock, desk, jobs, log
+from server import access, automation, clock, desk, jobs, log
 from server.access import tokens
 from server.context import Service
 from server.desk import builtin_records, first_start, service_settings
@@ -39,6 +39,8 @@ from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front, Site
+from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
+from server.web.webhooks import WebhookSite
 
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
@@ -84,7 +86,7 @@ def tables_of(*packages: ModuleType) -> list[Table]:
 def all_tables(registry: Registry) -> list[Table]:
     """Every table of the database."""
     found = {table.name: table for table in registry.tables()}
-    for table in tables_of(access, jobs, desk):
+    for table in tables_of(access, jobs, desk, automation):
         found.setdefault(table.name, table)
     return list(found.values())
 
@@ -190,7 +192,9 @@ def _start(
     endpoints()
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
-    api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service)}
+    api = {
+        "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
+    }  # fmt: skip
     front = Front(service, {**api, **sites(service)}, settings.rest_errors_as_200)
     http = HTTPServer(
         front,
@@ -264,12 +268,18 @@ def _shown_host(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, f"[{host}]" if ":" in host else host)
 
 
+def require_database(folder: Path) -> Path:
+    """The database file of a data folder. Raises Damaged when there is none, or one that is not ours."""
+    path = folder / DATABASE
+    if not path.exists():
+        raise Damaged(f"there is no database in {folder}; start the server once, or choose another (--data)")
+    schema.refuse_foreign(path)
+    return path
+
+
 def check(settings: Settings) -> list[str]:
     """Problems of the database file of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
-    path = Path(settings.data) / DATABASE
-    if not path.exists():
-        raise Damaged(f"there is no database in {path.parent}; start the server once, or choose another (--data)")
-    schema.refuse_foreign(path)
+    path = require_database(Path(settings.data))
     registry = record_types.load()
     store = Store(path, read_seconds=3600)
     try:

@@ -15,8 +15,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "errors",
-        "passwords clock settings log context events markup outbound resources times",
-        "store mail kata template",
+        "passwords clock settings log context events markup resources times",
+        "store mail kata template outbound",
         "search",
         "fields",
         "records",
@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "web",
         "console",
         "app",
+        "cli",
         "__main__",
     )
 )

@@ -42,8 +42,17 @@ class ServiceHost:
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
         if self._functions is None:
-            self._functions = functions_for(self)
+            self._functions = functions_for(lambda: self)
         return self._functions
+
+    def log(self, tx: Transaction, name: str, entries: list[Entry]) -> None:
+        """Write entries into the automation log, as a part of a write. name: the automation's, "" for none."""
+        writing = RecordWriter(self.ctx, tx)
+        for entry in entries:
+            writing.create("automation_log", {
+                "automation_name": name, "automation_node": entry.node, "created_at": self.ctx.now,
+                "level": entry.level, "message": entry.message,
+            })  # fmt: skip
 
 
 def as_service(ctx: Context) -> Context:
@@ -61,24 +70,34 @@ def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
     return Automation(record["script"], record["policy_kata"], record["name"], record["extension_id"])
 
 
+Kept = Callable[[Transaction, Result], None]
+
+
 def perform(
-    ctx: Context, automation: Automation, values: Mapping[str, Any], *, dry: bool = False, traced: bool = False
+    ctx: Context,
+    automation: Automation,
+    values: Mapping[str, Any],
+    *,
+    dry: bool = False,
+    traced: bool = False,
+    kept: Kept | None = None,
+    host: ServiceHost | None = None,
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer."""
-    host = ServiceHost(ctx, dry=dry)
+    dry: nothing is written and nothing sent, and the log is only in the answer. kept(tx, result): what else is written
+    together with the log; it may add to the log. host: of the operation, when there is one already."""
+    host = host or ServiceHost(ctx, dry=dry)
     found = run(automation, dict(values), host, traced=traced)
-    if found.log and not dry:
-        host.ctx.service.store.write(lambda tx: keep_log(host.ctx, tx, automation.name, found.log))
+    if kept is not None:
+        before = list(found.log)
+
+        def write(tx: Transaction) -> None:
+            found.log[:] = before  # a write may run twice
+            kept(tx, found)
+            host.log(tx, automation.name, found.log)
+
+        host.ctx.service.store.write(write)
+    elif found.log and not host.dry:
+        host.ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log))
     return found
-
-
-def keep_log(ctx: Context, tx: Transaction, name: str, entries: list[Entry]) -> None:
-    """Write entries into the automation log, as a part of a write."""
-    writing = RecordWriter(ctx, tx)
-    for entry in entries:
-        writing.create("automation_log", {
-            "automation_name": name, "automation_node": entry.node, "created_at": ctx.now, "level": entry.level,
-            "message": entry.message,
-        })  # fmt: skip

@@ -20,18 +20,18 @@ def template_function(name: str) -> Callable[[Make], Make]:
     return declare
 
 
-def functions_for(host: "ServiceHost") -> Mapping[str, Callable[..., Any]]:
-    """The functions by name, made when they are first asked for."""
+def functions_for(host: Callable[[], "ServiceHost"]) -> Mapping[str, Callable[..., Any]]:
+    """The functions by name, made when they are first asked for; only then is their host."""
     return _Functions(host)
 
 
 class _Functions(dict[str, Callable[..., Any]]):
-    def __init__(self, host: "ServiceHost") -> None:
+    def __init__(self, host: Callable[[], "ServiceHost"]) -> None:
         super().__init__()
         self._host = host
 
     def __missing__(self, name: str) -> Callable[..., Any]:
-        found = self[name] = FUNCTIONS[name](self._host)
+        found = self[name] = FUNCTIONS[name](self._host())
         return found
 
     def get(self, name: str, default: Any = None) -> Any:

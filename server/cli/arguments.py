@@ -1,0 +1,36 @@
+"""How commands are declared: a name, what it is about, and the function that runs it."""
+
+import argparse
+from typing import Any
+
+
+def command(commands: Any, name: str, about: str, run: Any, description: str = "") -> argparse.ArgumentParser:
+    """Declare a command, which takes a data folder as all do; answers its parser for more arguments."""
+    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
+    made.set_defaults(run=run)
+    made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
+    return made
+
+
+def offline(commands: Any, name: str, about: str, run: Any, shapes: str) -> argparse.ArgumentParser:
+    """Declare a command that reads one text, or requests from standard input. shapes: those of a request and of its
+    answer. `run` finds `refuse` among its options, which ends the command for wrong arguments."""
+    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=(
+        f"{about} Without --data this happens in a temporary folder, which is removed at the end."
+    ))  # fmt: skip
+    made.set_defaults(run=run, refuse=made.error)
+    source = made.add_mutually_exclusive_group(required=True)
+    source.add_argument("file", nargs="?", metavar="FILE", help="the text; - reads standard input")
+    source.add_argument(
+        "--json-lines", action="store_true",
+        help=f"read a request from each line of standard input and answer with a line: {shapes}",
+    )  # fmt: skip
+    made.add_argument("--data", metavar="DIR", help="a data folder whose database is used; no server may run on it")
+    return made
+
+
+def only_for_files(options: argparse.Namespace, *names: str) -> None:
+    """Refuse arguments that --json-lines would not heed."""
+    for name in names:
+        if options.json_lines and getattr(options, name):
+            options.refuse(f"--{name} has no meaning with --json-lines; each line brings its own")

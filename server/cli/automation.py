@@ -1,0 +1,91 @@
+"""`helpdesk automation run`: what an automation does, command by command."""
+
+import argparse
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from server.automation import engine
+from server.automation.dictionary import plain
+from server.automation.engine import Result
+from server.automation.host import FUNCTION, Automation
+from server.cli import lines, texts
+from server.cli.arguments import offline, only_for_files
+from server.cli.workspace import OfflineHost, Workspace, workspace
+from server.errors import HelpdeskError, Invalid, nearest
+
+DONE, FAILED = 0, 1
+SHAPE = lines.Shape("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
+FUNCTION_PARTS = ("script", "policy", "extension_id")
+MAX_FUNCTIONS = 100  # of one request
+ENDED = ("return", "await", "exit")
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    automation = commands.add_parser("automation", help="Automations.", description="Automations: scripts in KATA.")
+    group = automation.add_subparsers(metavar="ACTION", required=True)
+    run = offline(
+        group, "run", "Run an automation; print how it ends, its variables, its log and the commands it took.", _run,
+        "{script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, "
+        "policy?, extension_id?}}",
+    )  # fmt: skip
+    run.add_argument("--vars", metavar="JSON", help="the dictionary that it begins with, as a JSON object")
+    run.add_argument("--policy", metavar="FILE", help="what it may do; without one it may only compute")
+    run.add_argument("--simulate", action="store_true", help="run on_simulate branches; write nothing, send nothing")
+
+
+def _run(options: argparse.Namespace) -> int:
+    only_for_files(options, "vars", "policy", "simulate")
+    with workspace(options.data) as store:
+        if options.json_lines:
+            lines.serve(SHAPE, lambda request: answer(request, store), _refused)
+            return DONE
+        return _run_file(options, store)
+
+
+def _run_file(options: argparse.Namespace, store: Workspace) -> int:
+    if options.file == "-" and options.policy == "-":
+        raise Invalid("script and policy cannot both come from standard input")
+    automation = Automation(texts.read(options.file), texts.read(options.policy) if options.policy else "")
+    values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
+    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=True)
+    more = {"log": [asdict(each) for each in found.log], "trace": [asdict(each) for each in found.trace]}
+    texts.put(texts.as_json(_ending(found) | more, indent=1) + "\n")
+    if found.state in ENDED:
+        return DONE
+    print(f"{options.file}: {found.message}", file=sys.stderr)
+    return FAILED
+
+
+def answer(request: lines.Request, store: Workspace) -> lines.Request:
+    """How a run ends: state, return, vars, logs as [level, node, message], and the message of one that failed."""
+    host = OfflineHost(store, _functions(request.get("functions") or {}))
+    automation = Automation(request["script"], request.get("policy", ""))
+    found = engine.run(automation, dict(request.get("vars") or {}), host)
+    return _ending(found) | {"logs": [[each.level, each.node, each.message] for each in found.log]}
+
+
+def _ending(found: Result) -> dict[str, Any]:
+    shown: dict[str, Any] = {"state": found.state, "return": plain(found.returned), "vars": found.variables}
+    return shown if found.state in ENDED else shown | {"message": found.message}
+
+
+def _functions(given: dict[str, Any]) -> dict[str, Automation]:
+    """The automations that come with a request. Raises Invalid."""
+    if len(given) > MAX_FUNCTIONS:
+        raise Invalid(f"'functions' takes at most {MAX_FUNCTIONS}")
+    found = {}
+    for name, parts in given.items():
+        if not isinstance(parts, dict) or not all(isinstance(each, str) for each in parts.values()):
+            raise Invalid(f"the function '{name[:80]}' takes a map of texts with script and policy")
+        for part in parts:
+            if part not in FUNCTION_PARTS:
+                raise Invalid(f"'{part[:80]}' is no part of a function{nearest(part, FUNCTION_PARTS)}")
+        trigger = parts.get("extension_id", FUNCTION)
+        found[name] = Automation(parts.get("script", ""), parts.get("policy", ""), name, trigger)
+    return found
+
+
+def _refused(error: HelpdeskError) -> lines.Request:
+    return {"error": error.message}

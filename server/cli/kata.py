@@ -1,0 +1,62 @@
+"""`helpdesk kata`: a KATA text as a tree, or where it is wrong."""
+
+import argparse
+from typing import Any
+
+from server import kata, template
+from server.cli import lines, texts
+from server.cli.arguments import offline
+from server.cli.workspace import OfflineHost, Workspace, workspace
+from server.errors import HelpdeskError, KataSyntax
+from server.kata import Generic, Given
+from server.template import Budget, Surroundings
+
+DONE, FAILED = 0, 1
+SHAPE = lines.Shape("source", maps=frozenset(("vars",)))
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    offline(
+        commands, "kata", "Print the tree of a KATA text as JSON, or its first mistake.", _run,
+        "{source, vars?} -> {tree, lines, value} or {error: {code, line or path}}; lines count from 0",
+    )  # fmt: skip
+
+
+def _run(options: argparse.Namespace) -> int:
+    with workspace(options.data) as store:
+        if options.json_lines:
+            lines.serve(SHAPE, lambda request: answer(request, store), _refused)
+            return DONE
+        try:
+            document = kata.parse(texts.read(options.file))
+        except KataSyntax as error:
+            texts.tell_mistake(options.file, error)
+            return FAILED
+        texts.put(texts.as_json(document.tree, indent=1) + "\n")
+        return DONE
+
+
+def answer(request: lines.Request, store: Workspace) -> lines.Request:
+    """Tree, lines and value of a document. What cannot be evaluated has an error in place of the value, what cannot be
+    parsed an error alone."""
+    try:
+        document = kata.parse(request["source"])
+    except KataSyntax as error:
+        return {"error": {"code": error.details["code"], "line": error.details["line"]}}
+    found: lines.Request = {"tree": document.tree, "lines": document.lines}
+    try:
+        return found | {"value": Generic(_given(request.get("vars"), store)).value(document.tree)}
+    except KataSyntax as error:
+        return found | {"error": {"code": error.details["code"], "path": error.details.get("path", "")}}
+
+
+def _given(values: Any, store: Workspace) -> Given:
+    if values is None:
+        return Given()
+    budget, around = Budget(), Surroundings(host=OfflineHost(store).functions())
+    return Given(values or {}, lambda text: template.compile(text).render(values or {}, budget, around))
+
+
+def _refused(error: HelpdeskError) -> lines.Request:
+    return {"error": {"code": "BAD_REQUEST", "message": error.message}}

@@ -1,0 +1,73 @@
+"""Many requests, one JSON object a line, each with an answer of its own on a line, in the same order.
+
+A line that cannot be read has an answer too, and the others go on."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from server import log
+from server.cli import texts
+from server.errors import HelpdeskError, Invalid, Malformed, nearest
+from server.web import json_text
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+LOG = log.get("lines")
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a request holds: a text that it must have, further texts and maps that it may have. null is as absent."""
+
+    required: str
+    texts: frozenset[str] = frozenset()
+    maps: frozenset[str] = field(default_factory=frozenset)
+
+
+def serve(shape: Shape, answer: Callable[[Request], Request], refused: Callable[[HelpdeskError], Request]) -> None:
+    """Answer every line of standard input. refused: the answer in place of one that there is not."""
+    for raw in _lines():
+        try:
+            found = texts.as_json(answer(_request(raw, shape)))
+        except HelpdeskError as error:
+            found = texts.as_json(refused(error))
+        except RecursionError:
+            found = texts.as_json(refused(Invalid("the values are nested too deeply")))
+        except Exception:
+            LOG.exception("line.failed")
+            found = texts.as_json(refused(HelpdeskError("this could not be done; the log tells why")))
+        texts.put(found + "\n")
+
+
+def _lines() -> Iterator[bytes]:
+    """The lines that are not blank. Of one that is too long, what is over the limit is passed by."""
+    source = sys.stdin.buffer
+    while raw := source.readline(MAX_LINE_BYTES + 1):
+        if len(raw) > MAX_LINE_BYTES:
+            rest = raw
+            while rest and not rest.endswith(b"\n"):
+                rest = source.readline(MAX_LINE_BYTES)
+        if raw.strip():
+            yield raw
+
+
+def _request(raw: bytes, shape: Shape) -> Request:
+    """A line as a request, every part of its kind. Raises Malformed, Invalid."""
+    if len(raw) > MAX_LINE_BYTES:
+        raise Invalid(f"a line has at most {MAX_LINE_BYTES:,} bytes")
+    found = json_text.loads(raw, "the line")
+    if not isinstance(found, dict):
+        raise Malformed("a line holds a JSON object")
+    known = {shape.required} | shape.texts | shape.maps
+    for name, value in found.items():
+        if name not in known:
+            raise Invalid(f"'{name[:80]}' has no meaning here{nearest(name, known)}")
+        if name in shape.maps and not isinstance(value, dict | None) and value != []:
+            raise Invalid(f"'{name}' takes a map")
+        if name not in shape.maps and not isinstance(value, str | None):
+            raise Invalid(f"'{name}' takes a text")
+    if found.get(shape.required) is None:
+        raise Invalid(f"'{shape.required}' is missing")
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,84 @@
+"""Texts in, from a file or standard input, and answers out. Both are UTF-8, whatever the system thinks."""
+
+import argparse
+import json
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from server.errors import HelpdeskError, Invalid
+from server.web import json_text
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+_LINE = re.compile(r" \(line [0-9]+\)\Z")
+
+
+def read(name: str) -> str:
+    """The text of a file, or of standard input for "-". Raises Invalid when it cannot be read, or is no UTF-8."""
+    try:
+        if name == "-":
+            raw = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                raw = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise Invalid(f"{name} cannot be read: {error.strerror or error}") from error
+    if len(raw) > MAX_FILE_BYTES:
+        raise Invalid(f"{name} is too large; at most {MAX_FILE_BYTES:,} bytes are read")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} is not UTF-8: byte {error.start + 1:,} cannot be read") from error
+
+
+def variables(options: argparse.Namespace) -> dict[str, Any]:
+    """The map of --vars, {} without. Raises Malformed, Invalid."""
+    found = json_text.loads(options.vars, "--vars") if options.vars else {}
+    if not isinstance(found, dict):
+        raise Invalid('--vars takes a JSON object, such as {"name": "Ana"}')
+    return found
+
+
+def put(text: str) -> None:
+    """Write to standard output, at once. Bytes that a text could only keep as halves of pairs come out as they were."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(raw)
+    sys.stdout.buffer.flush()
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """The JSON of an answer. What JSON has no form for is null (a number without end) or its text."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=str)
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent, default=str)
+    except ValueError:
+        return as_json(_finite(value), indent)
+    return text
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list) else value
+
+
+def reason(error: HelpdeskError) -> str:
+    """What an error says, without the line, which stands elsewhere."""
+    return _LINE.sub("", error.message)
+
+
+def tell_mistake(file: str, error: HelpdeskError) -> None:
+    """Write `file:line: message` to standard error."""
+    line = error.details.get("line")
+    place = f"{file}:{line}" if line else file
+    print(f"{place}: {reason(error)}", file=sys.stderr)
