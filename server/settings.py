@@ -66,6 +66,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("worker_threads", 8, "Threads that answer requests.", "threads", least=1, most=256),
     Setting("script_threads", 4, "Threads for automations and jobs, which may wait for networks.", "threads", least=1,
             most=256),
+    Setting("webhook_threads", 256, "Threads for webhooks: requests whose automations may wait for other servers at "
+            "once.", "threads", least=1, most=1024),
     Setting("request_queue", 512, "Requests that may wait for a thread; more are answered 503.", "requests", least=1),
     Setting("write_queue", 1024, "Writes that may wait for the writer; more are answered 503.", "writes", least=1),
     Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
@@ -107,6 +109,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
+    # Requests to other programs
+    Setting("outbound_allow", (), "Addresses, networks and hosts that automations may reach although they are not on "
+            "the open internet, as 10.0.0.0/8 or erp.example.", type="list"),
+    Setting("outbound_seconds", 20, "Time that a request to another program may take unless it asks for less or more.",
+            "seconds", least=1, most=60),
+    Setting("outbound_max_bytes", 16 * MiB, "Largest answer of another program, unpacked.", "bytes", least=KiB,
+            most=256 * MiB),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
 )

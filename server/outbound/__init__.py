@@ -1,0 +1,11 @@
+"""Requests to other programs: every one that the service makes goes through here, and only to where it may go.
+
+    client.py      a request, its redirects, its answer     urls.py       addresses, taken apart once
+    connection.py  connecting, within the time there is     addresses.py  which hosts may be reached
+    unpack.py      bodies, up to their limit                signing.py    proving who asks
+
+Knows no database: whoever calls hands in the limits and what signs."""
+
+from server.outbound.client import Limits, Request, Response, limits, request, send
+
+__all__ = ["Limits", "Request", "Response", "limits", "request", "send"]

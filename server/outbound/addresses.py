@@ -1,0 +1,80 @@
+"""Which hosts requests may go to: those of the open internet, and what the setting `outbound_allow` adds to them.
+
+A name is no proof of anything, so what is judged are the addresses that it stands for at the moment of connecting."""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.errors import Invalid
+from server.outbound.urls import host_of
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+# Source: the special-purpose address registries of IANA, and one address that a cloud's machines reach their host by.
+_CLOSED = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16",
+        "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+        "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+        "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+    )
+)  # fmt: skip
+# All else of IPv6 is unassigned, local, or has an IPv4 address inside that would have to be judged in its place.
+_OPEN_IPV6 = ipaddress.IPv6Network("2000::/3")
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, such as 8.8.8.8 or 2606:4700::1111, belongs to the open internet. Source: ours.
+
+    >>> is_public("8.8.8.8"), is_public("10.1.2.3"), is_public("::ffff:8.8.8.8"), is_public("fe80::1%eth0")
+    (True, False, False, False)
+    """
+    found = _address(address)
+    if found is None or (found.version == 6 and found not in _OPEN_IPV6):
+        return False
+    return not any(found in network for network in _CLOSED if network.version == found.version)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What may be reached beside the open internet. names: of hosts, whatever addresses they have."""
+
+    networks: tuple[Network, ...] = ()
+    names: frozenset[str] = frozenset()
+
+    def lets(self, host: str, address: str) -> bool:
+        """Whether a connection may go to this address of this host."""
+        if is_public(address) or host in self.names:
+            return True
+        found = _address(address)
+        return found is not None and any(found in each for each in self.networks if each.version == found.version)
+
+
+def allowed(listed: Sequence[str]) -> Allowed:
+    """The setting `outbound_allow`: addresses, networks and names of hosts. Raises Invalid that names the wrong one."""
+    networks, names = [], set()
+    for each in listed:
+        try:
+            networks.append(ipaddress.ip_network(each, strict=False))
+        except ValueError:
+            names.add(_name(each))
+    return Allowed(tuple(networks), frozenset(names))
+
+
+def _name(text: str) -> str:
+    try:
+        return host_of(text)
+    except Invalid:
+        raise Invalid(
+            f"outbound_allow: '{text[:100]}' is no address, network or host, such as 10.0.0.0/8 or erp.example",
+            field="outbound_allow",
+        ) from None
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None
