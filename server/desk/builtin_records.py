@@ -1,5 +1,5 @@
-"""Records that come with the service: automation events and toolbars. What is missing is added at every start, so that
-a new release brings its own along. Not for what only a new database begins with: that is first_start.py."""
+"""Records that come with the service: automation events, toolbars, a currency. What is missing is added at every start,
+so that a new release brings its own along. Not for what only a new database begins with: that is first_start.py."""
 
 from typing import Any
 
@@ -11,6 +11,8 @@ from server.records import automation_event, toolbar
 from server.store.transaction import Transaction
 
 BUILT_IN: dict[str, tuple[dict[str, str], ...]] = {"automation_event": automation_event.ROWS, "toolbar": toolbar.ROWS}
+
+CURRENCY = {"name": "US dollar", "name_plural": "US dollars", "code": "USD", "symbol": "$", "decimal_at": 2}
 
 
 def add_missing(ctx: Context) -> None:
@@ -28,7 +30,9 @@ def _add(ctx: Context, tx: Transaction) -> None:
 
 def _missing(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
     """(uri, values) of what is not there."""
-    found = []
+    found: list[tuple[str, dict[str, Any]]] = []
+    if not _names(tx, "currency"):  # amounts need one; which is the user's affair, so any will do
+        found.append(("currency", dict(CURRENCY)))
     for uri, rows in BUILT_IN.items():
         present = _names(tx, uri)
         found += [(uri, dict(row)) for row in rows if row["name"] not in present]

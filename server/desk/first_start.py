@@ -25,7 +25,7 @@ def own_context(service: Service) -> Context:
 
 
 def prepare(ctx: Context) -> None:
-    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender, a currency. Once.
+    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once.
 
     Source: ours."""
     ctx.service.store.write(lambda tx: _prepare(ctx, tx))
@@ -42,9 +42,6 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
     writing.create("role", {"name": "Everyone", "privs_mode": "all", "member_query_worker": "isDisabled:no"})
     writing.create("oauth_app", {
         "name": APP_NAME, "callback_url": f"{ctx.service.base_url}/oauth/callback", "scopes": DEFAULT,
-    })  # fmt: skip
-    writing.create("currency", {
-        "name": "US dollar", "name_plural": "US dollars", "code": "USD", "symbol": "$", "decimal_at": 2,
     })  # fmt: skip
 
 

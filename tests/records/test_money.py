@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.desk import builtin_records, first_start
 from server.errors import AdminOnly, Conflict, Invalid, Required
 from server.records.shared import entries
 from tests.records.desk import NOW
@@ -19,6 +20,17 @@ def money(desk):
 
 def defaults(desk):
     return desk.found("currency", "default:yes")
+
+
+def test_a_database_from_before_currencies_gets_one_and_no_other_gets_more(desk):
+    first_start.prepare(desk.context())
+    desk.store.write(lambda tx: tx.delete(desk.registry.type("currency").table))
+    for _ in range(2):
+        builtin_records.add_missing(desk.context())
+        assert len(desk.found("currency", "")) == len(defaults(desk)) == 1
+    desk.update("currency", defaults(desk)[0], name="Mine", code="MIN")
+    builtin_records.add_missing(desk.context())
+    assert [desk.row("currency", id)["name"] for id in desk.found("currency", "")] == ["Mine"]
 
 
 def test_the_first_is_the_default_and_there_is_always_one(desk, money):
