@@ -7,6 +7,7 @@ from server.access.actor import WORKER
 from server.access.rules import Rules
 from server.desk import linking
 from server.records.base import RecordType
+from server.records.shared import custom
 from server.records.shared.points import POINTS
 
 if TYPE_CHECKING:
@@ -23,18 +24,12 @@ def log(
     also_notify: tuple[int, ...] = (),
     about: tuple[str, int] = ("", 0),
 ) -> int:
-    """Write an entry on a record and notify its owner and watchers, never the actor. Answers the entry's id.
+    """Write an entry on a record and notify its owner, its watchers and the workers in custom fields that tell them,
+    never the actor. Answers the entry's id.
 
     variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
     record whose label is among the variables. Only who may read both records sees the entry or is told."""
-    actor = writing.actor
-    values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
-    links = dict(urls or {})
-    if actor.id:
-        links.setdefault("actor", f"ctx://{actor.context}:{actor.id}")
-    if id and "target" in values:
-        links.setdefault("target", f"ctx://{context}:{id}")
-    params: dict[str, object] = {"message": POINTS[point].pattern, "variables": values, "urls": links}
+    actor, told = writing.actor, params(writing, POINTS[point].pattern, context, id, variables, urls)
     entry = writing.tx.insert(_type(writing, "activity_log").table, _type(writing, "activity_log").row_values({
         "activity_point": point,
         "actor__context": actor.context,
@@ -44,11 +39,26 @@ def log(
         "about__context": about[0],
         "about_id": about[1],
         "created": writing.now,
-        "params": params,
+        "params": told,
     }))
     for worker_id in _listeners(writing, context, id, also_notify, about):
-        notify(writing, worker_id, point, context, id, params)
+        notify(writing, worker_id, point, context, id, told)
     return entry
+
+
+def params(
+    writing: "RecordWriter", message: str, context: str, id: int, variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+) -> dict[str, object]:  # fmt: skip
+    """What an entry or a notification about a record tells: {message, variables, urls}, with the actor."""
+    actor = writing.actor
+    values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
+    links = dict(urls or {})
+    if actor.id:
+        links.setdefault("actor", f"ctx://{actor.context}:{actor.id}")
+    if id and "target" in values:
+        links.setdefault("target", f"ctx://{context}:{id}")
+    return {"message": message, "variables": values, "urls": links}
 
 
 def notify(
@@ -76,21 +86,24 @@ def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label
 def _listeners(
     writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
 ) -> list[int]:
-    """The owner and the watchers of the record who may read it, without the actor."""
+    """Who is to hear of the record and may read it, without the actor."""
     if not id:
         return []
-    found = set(also) | set(linking.watcher_ids(writing, context, id))
     record_type = writing.registry.find(context)
+    found = set(also) | set(linking.watcher_ids(writing, context, id))
+    if record_type is not None and "custom_fields" in record_type.features:
+        found |= custom.told_workers(writing.tx, context, id)
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:
             found.add(record["owner_id"])
     if writing.actor.context == WORKER:
         found.discard(writing.actor.id)
-    return [worker_id for worker_id in sorted(found) if _may_read_all(writing, worker_id, (context, id), about)]
+    return [worker_id for worker_id in sorted(found) if may_read_all(writing, worker_id, (context, id), about)]
 
 
-def _may_read_all(writing: "RecordWriter", worker_id: int, *pairs: tuple[str, int]) -> bool:
+def may_read_all(writing: "RecordWriter", worker_id: int, *pairs: tuple[str, int]) -> bool:
+    """Whether a worker may read all these records: context and id of each. A disabled worker may read none."""
     listener = actors.worker(writing.tx, worker_id)
     if listener is None:
         return False

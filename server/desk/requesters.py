@@ -17,7 +17,7 @@ TICKET = "svc.contexts.ticket"
 def address_of(writing: RecordWriter, email: str) -> Record:
     """The record of a mail address, in any case; made, in lower case, when there is none. No contact is made.
 
-    Raises Invalid for what is no address. Source: Mail, Sender."""
+    Takes what was parsed as an address, and does not look at it again. Source: Mail, Sender."""
     email = email.strip().lower()
     known = writing.find("address", email=email)
     if known is None:

@@ -10,7 +10,7 @@ from server.access import tokens
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, linking, service_settings
+from server.desk import activity, custom_values, linking, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -282,8 +282,7 @@ class RecordWriter:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}
             tx.update(record_type.table, change.id, record_type.row_values(differing))
         if customs:
-            for field, coerced in customs:
-                custom.write(self, record_type, change.id, field, coerced)
+            custom_values.write(self, record_type, change.id, customs)
         if change.extras:
             self._write_extras(change)
         record_type.after_write(change, self)

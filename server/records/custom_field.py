@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.errors import AdminOnly, Conflict, Invalid
+from server.fields.flag import WORDS
 from server.fields.link import ContextName, Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
@@ -55,7 +56,8 @@ class CustomField(RecordType):
         "name": Text("Label of the field.", 128, required=True),
         "params": Structure(
             "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
-            "`value_min` and `value_max` (slider), `send_notifications` (W: tell the worker, too).", 16777215,
+            "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is told when chosen, and of "
+            "what happens to the record).", 16777215,
         ),
         "pos": Uint("Order, 0 first.", max=100),
         "type": Text("Kind of value, by letter or id.", required=True, allowed=tuple(custom.KINDS), exact=True),
@@ -158,6 +160,8 @@ class CustomField(RecordType):
             if low >= high:
                 raise Invalid(f"params: value_min {low} must be below value_max {high}", field="params")
             params |= {"value_min": low, "value_max": high}
+        elif kind == "W" and "send_notifications" in params:
+            params["send_notifications"] = _yes_or_no(params, "send_notifications")
         return params
 
     def _check_currency(self, change: Change, writing: Writing) -> None:
@@ -196,6 +200,13 @@ def _options(listed: Any) -> list[str]:
             field="params",
         )
     return list(dict.fromkeys(options))
+
+
+def _yes_or_no(params: dict[str, Any], name: str) -> int:
+    text = str(params[name]).strip().lower()
+    if text and text not in WORDS:
+        raise Invalid(f"params: {name} '{text[:50]}' is not 0 or 1", field="params")
+    return WORDS.get(text, 0)
 
 
 def _whole(params: dict[str, Any], name: str, default: int, low: int, high: int) -> int:

@@ -56,6 +56,8 @@ def test_a_uri_is_taken_once(desk):
         ({"type": "svc.custom_field.slider"}, {"value_min": 0, "value_max": 100}),
         ({"type": "svc.custom_field.slider", "params": {"value_min": "-5", "value_max": "5"}},
          {"value_min": -5, "value_max": 5}),
+        ({"type": "W", "params": {"send_notifications": "true"}}, {"send_notifications": 1}),
+        ({"type": "W", "params": {"send_notifications": ""}}, {"send_notifications": 0}),
     ],
 )  # fmt: skip
 def test_settings_are_read_for_the_kind(desk, fields, kept):
@@ -71,6 +73,7 @@ def test_settings_are_read_for_the_kind(desk, fields, kept):
         {"type": "L", "params": {"context": "nothing"}},
         {"type": "O", "params": {"decimal_at": "many"}},
         {"type": "svc.custom_field.slider", "params": {"value_min": 5, "value_max": 5}},
+        {"type": "W", "params": {"send_notifications": "maybe"}},
         {"type": "Q"},
         {"context": "notification"},
         {"params": ["a"]},
@@ -128,3 +131,41 @@ def test_who_may_change_a_fieldset_may_change_its_fields(desk, ids):
     with pytest.raises(Forbidden):
         desk.create("custom_field", by=milo, **FIELD | {"uri": "other"})
     desk.delete("custom_field", field, by=milo)
+
+
+def told(desk, worker_id, uri="task"):
+    """[(sentence, id of the record)] of what a worker was told about records of a type."""
+    found = [desk.record("notification", id) for id in desk.found("notification", f"worker.id:{worker_id} sort:id")]
+    context = desk.registry.type(uri).context
+    return [(each["message"], each["target_id"]) for each in found if each["target__context"] == context]
+
+
+def test_a_worker_who_is_chosen_is_told_where_the_field_says_so(desk, ids):
+    nora, milo, olga = ids["nora"], ids["milo"], ids["olga"]
+    desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
+    make(desk, name="Helper", uri="helper", type="W", params={"send_notifications": "yes"})
+    make(desk, name="Silent", uri="silent", type="W")
+    task = desk.create("task", by=nora, title="Count", helper=milo, silent=olga)["id"]
+    chosen = ("Nora Berg chose Milo as Helper of Count", task)
+    created = ("Nora Berg created task Count", task)
+    assert sorted(told(desk, milo)) == [chosen, created] and told(desk, olga) == []
+    desk.update("task", task, by=nora, helper=milo, importance=7)
+    assert len(told(desk, milo)) == 2, "nothing was chosen anew"
+    desk.update("task", task, by=nora, helper=olga)
+    assert told(desk, olga) == [("Nora Berg chose Olga as Helper of Count", task)]
+    desk.update("task", task, by=nora, status="completed")
+    assert told(desk, olga)[1:] == [("Nora Berg completed task Count", task)] and len(told(desk, milo)) == 2
+    desk.update("task", task, by=milo, helper=milo)
+    desk.update("task", task, by=milo, helper="")
+    assert len(told(desk, milo)) == 2, "nobody is told of what they did themselves"
+
+
+def test_nobody_is_told_of_a_record_that_they_may_not_read(desk, ids):
+    make(desk, context="ticket", name="Helper", uri="helper", type="W", params={"send_notifications": 1})
+    private = desk.create("group", name="Management", is_private=1)["id"]
+    ticket = desk.create("ticket", by=ids["nora"], subject="Secret", group_id=private, helper=ids["milo"])["id"]
+    assert told(desk, ids["milo"], "ticket") == []
+    desk.update("ticket", ticket, by=ids["nora"], group_id=ids["support"])
+    desk.update("ticket", ticket, by=ids["nora"], status="closed")
+    last, about = told(desk, ids["milo"], "ticket")[-1]
+    assert last.endswith("Secret to closed") and about == ticket

@@ -12,7 +12,7 @@ from typing import Any
 
 from server import times
 from server.context import Context
-from server.desk import requesters
+from server.desk import custom_values, requesters
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, Placeholders, Signature, signature_of
 from server.desk.outbox.deliver import Mail, own_file, park
@@ -287,9 +287,7 @@ def requester_ids(writing: RecordWriter, addresses: list[Record]) -> list[int]:
 
 def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> None:
     """Keep checked custom values of a ticket."""
-    record_type = writing.registry.type("ticket")
-    for field, coerced in customs:
-        custom.write(writing, record_type, ticket_id, field, coerced)
+    custom_values.write(writing, writing.registry.type("ticket"), ticket_id, customs)
 
 
 def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:

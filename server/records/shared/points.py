@@ -135,8 +135,3 @@ def body(id: str, variables: Mapping[str, str], urls: Mapping[str, str] | None =
     if lacking:
         raise Required(f"variables: '{lacking[0]}' needs a value for {found.id}", field=lacking[0])
     return {"message": found.pattern, "variables": dict(variables), "urls": dict(urls or {})}
-
-
-def render(id: str, variables: Mapping[str, str]) -> str:
-    """The sentence of a point as plain text; placeholders without a value are blank."""
-    return PLACEHOLDER.sub(lambda match: str(variables.get(match[1], "")), point(id).pattern).strip()

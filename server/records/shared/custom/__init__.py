@@ -13,6 +13,7 @@ from server.records.shared.custom.definitions import (
 from server.records.shared.custom.intake import Coerced, coerce, take, write
 from server.records.shared.custom.searched import CustomFilter, countable, filter_named
 from server.records.shared.custom.shown import load_by_id, load_by_uri, shown_text, shown_value, values_of
+from server.records.shared.custom.told import told_workers
 
 __all__ = [
     "Coerced",
@@ -33,6 +34,7 @@ __all__ = [
     "shown_text",
     "shown_value",
     "take",
+    "told_workers",
     "values_of",
     "write",
 ]

@@ -63,6 +63,11 @@ class CustomField:
         return str(self.params.get("context") or "") if self.kind in ("L", LINKS) else ""
 
     @property
+    def tells_worker(self) -> bool:
+        """Whether the worker who stands in it is notified as the owner of the record is."""
+        return self.kind == "W" and str(self.params.get("send_notifications", 0)) == "1"
+
+    @property
     def options(self) -> list[str]:
         listed = self.params.get("options") or []
         if isinstance(listed, dict):
