@@ -16,7 +16,7 @@ from typing import Any
 from server.errors import BudgetSpent, TemplateFailed
 from server.template import filters, functions, tests
 from server.template.budget import MAX_TEMPLATE_CHARS, Budget
-from server.template.lexer import PACKAGE, SCRIPT, Delimiters
+from server.template.lexer import PACKAGE, SCRIPT, Delimiters, error, located
 from server.template.parser import parsed
 from server.template.run import Run, Surroundings
 
@@ -30,21 +30,20 @@ class Template:
 
     def __init__(self, source: str, delimiters: Delimiters = SCRIPT) -> None:
         if len(source) > MAX_TEMPLATE_CHARS:
-            raise TemplateFailed(f"a template has at most {MAX_TEMPLATE_CHARS:,} characters, this one {len(source):,}")
-        try:
-            self._act = parsed(source, delimiters)
-        except RecursionError:
-            raise TemplateFailed("the template is nested too deeply") from None
+            raise error(f"a template has at most {MAX_TEMPLATE_CHARS:,} characters, this one {len(source):,}", 1)
+        self._act = parsed(source, delimiters)
 
     def render(
         self, values: Mapping[str, Any], budget: Budget | None = None, around: Surroundings | None = None
     ) -> str:
-        """The text. values: the placeholders. Raises TemplateFailed with a `line`, BudgetSpent."""
+        """The text. values: the placeholders. Raises TemplateFailed and BudgetSpent, both with a `line`."""
         run = Run(values, budget or Budget(), around or Surroundings())
         try:
             self._act(run)
         except RecursionError:
-            raise BudgetSpent("the values of the template are nested too deeply") from None
+            raise located(BudgetSpent("too much inside each other"), run.line) from None
+        except (TemplateFailed, BudgetSpent) as failed:
+            raise located(failed, run.line) from failed
         return "".join(run.out)
 
 

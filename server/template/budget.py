@@ -34,8 +34,12 @@ class Budget:
         self._look -= number
         if self._look < 0:
             self._look = STEPS_A_LOOK
-            if time.monotonic() > self.ends_at:
-                raise BudgetSpent("the script takes longer than it may; let it handle less at once")
+            self.look()
+
+    def look(self) -> None:
+        """Look at the clock, between two things that may each take a while. Raises BudgetSpent."""
+        if time.monotonic() > self.ends_at:
+            raise BudgetSpent("the script takes longer than it may; let it handle less at once")
 
     def text(self, chars: int) -> None:
         """Before a text of so many characters is made. Raises BudgetSpent."""

@@ -4,12 +4,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from server.errors import HelpdeskError, TemplateFailed, nearest
-from server.template.lexer import Token, error
+from server.errors import BudgetSpent, TemplateFailed, nearest
+from server.template.lexer import Token, error, located
 from server.template.operators import BINARY
 from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
 from server.template.run import Arrow, Eval, Run
-from server.template.values import child, key_text, keyed, number, printed, read_number, truthy, within
+from server.template.values import child, has_child, key_text, keyed, number, printed, read_number, truthy, within
 
 MAX_DEPTH = 200  # parentheses, arguments and operators inside each other
 CONSTANTS = {
@@ -251,7 +251,7 @@ class Expressions:
             value = _child(value, _constant(part))
         if self.at("("):
             self._arguments()  # nothing has methods
-            return _constant(None)
+            return _nothing(value)
         return value
 
     def _item(self, value: Eval) -> Eval:
@@ -278,6 +278,8 @@ class Expressions:
         if self.token.kind == "name" and f"{name} {self.token.value}" in TWO_WORDS:
             name = f"{name} {self.next().value}"
         callee = _known(TESTS, name, "test", token.line)
+        if name == "defined":
+            value = getattr(value, "exists", value)
         if self.at("(") or not callee.least:
             found = self._call(callee, [value], token.line)
         else:
@@ -385,12 +387,8 @@ def _called(callee: Callee, listed: list[Eval], named: dict[str, Eval], line: in
         run.budget.step()
         try:
             found = call(run, *[each(run) for each in listed], **{name: each(run) for name, each in keywords.items()})
-        except TemplateFailed as failed:
-            if "line" in failed.details:
-                raise
-            raise TemplateFailed(f"{failed.message} (line {line})", line=line) from failed
-        except (HelpdeskError, RecursionError):
-            raise
+        except (TemplateFailed, BudgetSpent) as failed:
+            raise located(failed, line) from failed
         if isinstance(found, str):
             run.budget.text(len(found))
         return found
@@ -412,7 +410,18 @@ def _constant(value: Any) -> Eval:
 
 
 def _child(value: Eval, key: Eval) -> Eval:
-    return lambda run: child(value(run), key(run))
+    def find(run: Run) -> Any:
+        return child(value(run), key(run))
+
+    find.exists = lambda run: has_child(value(run), key(run)) or None  # type: ignore[attr-defined]
+    return find
+
+
+def _nothing(value: Eval) -> Eval:
+    def find(run: Run) -> None:
+        value(run)
+
+    return find
 
 
 def _or_else(left: Eval, otherwise: Eval) -> Eval:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from server.errors import TemplateFailed
+from server.errors import BudgetSpent, TemplateFailed
 
 MAX_INTERPOLATED = 20  # texts inside texts
 
@@ -65,6 +65,13 @@ class Piece:
 def error(message: str, line: int) -> TemplateFailed:
     """A mistake in a template, with its line."""
     return TemplateFailed(f"{message} (line {line})", line=line)
+
+
+def located(failed: TemplateFailed | BudgetSpent, line: int) -> TemplateFailed | BudgetSpent:
+    """The same error with its line, where it has none."""
+    if "line" in failed.details:
+        return failed
+    return type(failed)(f"{failed.message} (line {line})", **{**failed.details, "line": line})
 
 
 def pieces(source: str, delimiters: Delimiters = SCRIPT) -> list[Piece]:

@@ -8,6 +8,7 @@ from server.errors import TemplateFailed
 from server.template import patterns
 from server.template.run import Run
 from server.template.values import (
+    MAX_INT,
     at,
     compare,
     contains,
@@ -23,6 +24,7 @@ from server.template.values import (
 )
 
 MAX_EXPONENT = 1024
+MAX_LETTER = 128  # ranges of letters are of ASCII
 Binary = Callable[[Run, Any, Any, int], Any]
 
 
@@ -108,7 +110,8 @@ def stepped(run: Run, left: Any, right: Any, step: Any) -> list[Any]:
     width: int | float = abs(number(step)) or 1
     if _is_letter(left) and _is_letter(right):
         low, high = ord(left), ord(right)
-        codes = range(low, high + 1, int(width) or 1) if low <= high else range(low, high - 1, -(int(width) or 1))
+        letters = max(1, int(min(width, MAX_LETTER)))
+        codes = range(low, high + 1, letters) if low <= high else range(low, high - 1, -letters)
         return [chr(code) for code in codes]
     low_number, high_number = number(left), number(right)
     if isinstance(low_number, float) and low_number.is_integer():
@@ -117,19 +120,20 @@ def stepped(run: Run, left: Any, right: Any, step: Any) -> list[Any]:
         width = int(width)
     if any(isinstance(each, float) and not math.isfinite(each) for each in (low_number, high_number, width)):
         raise TemplateFailed("a range needs an end")
-    count = int(abs(high_number - low_number) / width) + 1
+    steps = abs(high_number - low_number) / width
+    count = MAX_INT if steps > MAX_INT else int(steps) + 1
     run.budget.elements(count)
     towards = width if low_number <= high_number else -width
     return [low_number + place * towards for place in range(count)]
 
 
 def _is_letter(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 1 and not value.isdigit()
+    return isinstance(value, str) and len(value) == 1 and value.isascii() and not value.isdigit()
 
 
 def matches(run: Run, left: Any, right: Any, line: int) -> int:
     pattern = patterns.compiled(printed(right), line)
-    return int(pattern.search(printed(left)) is not None)
+    return int(patterns.search(run.budget, pattern, printed(left)) is not None)
 
 
 def starts_with(run: Run, left: Any, right: Any, line: int) -> bool:

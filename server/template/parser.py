@@ -7,7 +7,7 @@ from server.errors import nearest
 from server.template.expressions import Expressions, whole_expression
 from server.template.lexer import SCRIPT, Delimiters, Piece, Token, error, pieces
 from server.template.run import Act, Eval, Run
-from server.template.values import items, pairs, printed, truthy
+from server.template.values import items, looped, pairs, printed, truthy
 
 MAX_DEPTH = 100  # tags inside each other
 Closers = tuple[str, ...]
@@ -16,7 +16,10 @@ Closers = tuple[str, ...]
 def parsed(source: str, delimiters: Delimiters = SCRIPT) -> Act:
     """What a template does. Raises TemplateFailed with the line of the first mistake."""
     reader = _Reader(pieces(source, delimiters))
-    act, _, _ = reader.body(())
+    try:
+        act, _, _ = reader.body(())
+    except RecursionError:
+        raise error("too much inside each other", reader.line) from None
     return act
 
 
@@ -25,6 +28,7 @@ class _Reader:
         self._pieces = listed
         self._place = 0
         self._depth = 0
+        self.line = 1
 
     def body(self, closers: Closers, opener: str = "", line: int = 0) -> tuple[Act, str, Expressions]:
         """Everything up to one of the tags `closers`; answers which one it was, and its tokens."""
@@ -35,17 +39,18 @@ class _Reader:
         while self._place < len(self._pieces):
             piece = self._pieces[self._place]
             self._place += 1
+            self.line = piece.line
             if piece.kind == "text":
                 acts.append(_write(piece.value))
             elif piece.kind == "output":
-                acts.append(_print(whole_expression(piece.value)))
+                acts.append(_print(whole_expression(piece.value), piece.line))
             else:
                 reader = Expressions(piece.value)
                 name = reader.name()
                 if name in closers:
                     self._depth -= 1
                     return _sequence(acts), name, reader
-                acts.append(self._tag(name, reader, piece.line))
+                acts.append(_on_line(self._tag(name, reader, piece.line), piece.line))
         if closers:
             raise error(f"'{opener}' has no '{closers[-1]}'", line)
         self._depth -= 1
@@ -195,8 +200,20 @@ def _write(text: str) -> Act:
     return lambda run: run.write(text)
 
 
-def _print(value: Eval) -> Act:
-    return lambda run: run.write(printed(value(run)))
+def _print(value: Eval, line: int) -> Act:
+    def act(run: Run) -> None:
+        run.line = line
+        run.write(printed(value(run)))
+
+    return act
+
+
+def _on_line(tag: Act, line: int) -> Act:
+    def act(run: Run) -> None:
+        run.line = line
+        tag(run)
+
+    return act
 
 
 def _assign(names: list[str], values: list[Eval]) -> Act:
@@ -231,7 +248,7 @@ def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
 
 def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None) -> Act:
     def act(run: Run) -> None:
-        value = listed(run)
+        value = looped(listed(run))
         found = pairs(value) if len(names) == 2 else list(enumerate(items(value)))
         if not found:
             if otherwise is not None:

@@ -1,14 +1,20 @@
 """Regular expressions as scripts write them: between delimiters, with flags behind. RE2 runs them, in linear time."""
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import re2
 
-from server.errors import TemplateFailed
+from server.errors import BudgetSpent, TemplateFailed
+from server.template.budget import Budget
 from server.template.values import at
 
 MAX_PATTERN_CHARS = 10_000
+MAX_KEPT = 128  # compiled patterns
+MAX_PATTERN_BYTES = 2 * 1024 * 1024  # of memory for one of them
+MAX_WORK = 500_000_000  # instructions of a pattern times characters of a text: some 4 ns each at worst
+WORK_A_STEP = 100_000
 PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
 FLAGS = {"i": "i", "m": "m", "s": "s", "u": "", "U": "U", "D": ""}
 
@@ -21,7 +27,29 @@ def compiled(pattern: str, line: int = 0) -> Any:
         raise TemplateFailed(error.message, **at(line)) from None
 
 
-@functools.lru_cache(maxsize=512)
+def search(budget: Budget, pattern: Any, text: str) -> Any:
+    """The first match of a compiled pattern, None for none. Raises BudgetSpent for much work."""
+    _charge(budget, pattern, text)
+    return pattern.search(text)
+
+
+def matches(budget: Budget, pattern: Any, text: str) -> Iterator[Any]:
+    """All matches of a compiled pattern in turn. Each may look through the rest of the text. Raises BudgetSpent."""
+    _charge(budget, pattern, text)
+    for match in pattern.finditer(text):
+        budget.step()
+        budget.look()
+        yield match
+
+
+def _charge(budget: Budget, pattern: Any, text: str) -> None:
+    work = len(text) * int(pattern.programsize)
+    if work > MAX_WORK:
+        raise BudgetSpent(f"the pattern is too large for a text of {len(text):,} characters; shorten one of them")
+    budget.step(work // WORK_A_STEP)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
 def _compiled(pattern: str) -> Any:
     shown = pattern[:80]
     if len(pattern) > MAX_PATTERN_CHARS:
@@ -42,6 +70,7 @@ def _compiled(pattern: str) -> Any:
     inline = "".join(FLAGS.get(flag, "") for flag in flags)
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = MAX_PATTERN_BYTES
     try:
         return re2.compile(f"(?{inline}){body}" if inline else body, options)
     except re2.error as error:

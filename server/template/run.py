@@ -21,9 +21,10 @@ class Surroundings:
 
 
 class Run:
-    """scopes: variables, the innermost last. `closed` marks those that assignments do not leave."""
+    """scopes: variables, the innermost last. `closed` marks those that assignments do not leave. line: of the tag that
+    is being rendered."""
 
-    __slots__ = ("values", "scopes", "closed", "out", "budget", "around")
+    __slots__ = ("values", "scopes", "closed", "out", "budget", "around", "line")
 
     def __init__(self, values: Mapping[str, Any], budget: Budget, around: Surroundings) -> None:
         self.values = values
@@ -32,6 +33,7 @@ class Run:
         self.out: list[str] = []
         self.budget = budget
         self.around = around
+        self.line = 1
 
     def lookup(self, name: str) -> Any:
         """A variable, else a placeholder, else null."""

@@ -14,6 +14,8 @@ from server.errors import TemplateFailed
 
 MAX_INT, MIN_INT = 2**63 - 1, -(2**63)
 MAX_DIGITS = 400  # of a number as text
+MAX_NUMBER_CHARS = 1000  # a longer text is no number
+CHARS_A_STEP = 1024  # of texts that are compared
 _NUMERIC = re.compile(r"[ \t\n\r\v\f]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\r\v\f]*\Z")
 _PREFIX = re.compile(r"[ \t\n\r\v\f]*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INDEX = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
@@ -76,7 +78,9 @@ def is_numeric(value: Any) -> bool:
     """A number, or a text that is one."""
     if isinstance(value, bool):
         return False
-    return isinstance(value, (int, float)) or (isinstance(value, str) and bool(_NUMERIC.match(value)))
+    if isinstance(value, str):
+        return len(value) <= MAX_NUMBER_CHARS and bool(_NUMERIC.match(value))
+    return isinstance(value, (int, float))
 
 
 def within(number: int) -> int | float:
@@ -99,7 +103,7 @@ def number(value: Any, line: int = 0) -> int | float:
     if isinstance(value, (int, float)):
         return value
     if isinstance(value, str):
-        match = _PREFIX.match(value)
+        match = _PREFIX.match(value[:MAX_NUMBER_CHARS])
         if match:
             return read_number(match[1])
         raise TemplateFailed(f"'{value[:50]}' is not a number", **at(line))
@@ -159,6 +163,12 @@ def items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
 
 
+def looped(value: Any) -> Any:
+    """What a loop goes over: a list or a map, the nodes that an XML node stands for."""
+    listed = getattr(value, "listed", None)
+    return value if listed is None else listed()
+
+
 def keyed(listed: Iterable[tuple[Any, Any]]) -> Any:
     """A list when the keys are 0, 1, 2... in this order, else a map. The last of two equal keys wins."""
     found = {key if isinstance(key, str) else str(key): each for key, each in listed}
@@ -167,8 +177,16 @@ def keyed(listed: Iterable[tuple[Any, Any]]) -> Any:
     return found
 
 
+def has_child(value: Any, key: Any) -> bool:
+    """Whether something stands under a key, and be it null."""
+    return child(value, key) is not None or (isinstance(value, dict) and key_text(key) in value) or (
+        isinstance(value, list) and is_numeric(key) and 0 <= whole(key) < len(value)
+    )
+
+
 def child(value: Any, key: Any) -> Any:
-    """What stands under a key, null for nothing. Positions count from 0; there are no negative ones."""
+    """What stands under a key, null for nothing. Positions count from 0; there are no negative ones. Raises
+    TemplateFailed for an instant, which has nothing in it."""
     if isinstance(value, dict):
         name = key if isinstance(key, str) else key_text(key)
         try:
@@ -178,6 +196,8 @@ def child(value: Any, key: Any) -> Any:
     if isinstance(value, list):
         place = key if isinstance(key, int) else whole(key, -1) if is_numeric(key) else -1
         return value[place] if 0 <= place < len(value) else None
+    if isinstance(value, Moment):
+        raise TemplateFailed("a date has no entries; format it with |date")
     below = getattr(value, "child", None)
     return below(key) if below is not None else None
 
@@ -197,6 +217,7 @@ def key_text(key: Any) -> str:
 def equal(left: Any, right: Any, step: Step) -> bool:
     """The loose equality of ==."""
     if isinstance(left, str) and isinstance(right, str):
+        step(min(len(left), len(right)) // CHARS_A_STEP)
         if left == right:
             return True
         return is_numeric(left) and is_numeric(right) and read_number(left) == read_number(right)
@@ -223,7 +244,9 @@ def compare(left: Any, right: Any, step: Step) -> int:
         return _compare_lists(left, right, step)
     if is_numeric(left) and is_numeric(right):
         return sign(number(left), number(right))
-    return sign(printed(left).encode("utf-8", "surrogatepass"), printed(right).encode("utf-8", "surrogatepass"))
+    one, other = printed(left), printed(right)
+    step(min(len(one), len(other)) // CHARS_A_STEP)
+    return sign(one, other)  # code points are in the order of their bytes in UTF-8
 
 
 def _compare_lists(left: Any, right: Any, step: Step) -> int:
@@ -264,6 +287,7 @@ def same(left: Any, right: Any, step: Step) -> bool:
 def contains(needle: Any, where: Any, step: Step) -> bool:
     """The operator `in`: a part of a text, or loosely equal to a value of a list or map."""
     if isinstance(where, str):
+        step(len(where) // CHARS_A_STEP)
         return not isinstance(needle, (list, dict)) and printed(needle) in where
     listed = items(where)
     step(len(listed))

@@ -1,0 +1,44 @@
+"""Functions whose answer is left to chance."""
+
+import secrets
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import function
+from server.template.run import Run
+from server.template.values import items, whole
+
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ123456789"  # none of those that are taken for one another
+MAX_LETTERS = 255  # of one random text
+MAX_NUMBER = 2**31 - 1  # when no other bound is named
+_CHANCE = secrets.SystemRandom()
+
+
+@function("random")
+def random(run: Run, values: Any = None) -> Any:
+    """An element of a list, a character of a text, or a whole number from 0 to this one. Raises TemplateFailed for an
+    empty list."""
+    if isinstance(values, str):
+        return _CHANCE.choice(values) if values else ""
+    if isinstance(values, (list, dict)):
+        if not values:
+            raise TemplateFailed("random takes a list with something in it")
+        run.budget.step(len(values) if isinstance(values, dict) else 1)
+        return _CHANCE.choice(items(values))
+    bound = MAX_NUMBER if values is None else whole(values)
+    return _CHANCE.randint(min(bound, 0), max(bound, 0))
+
+
+@function("random_string")
+def random_string(run: Run, length: Any = 8) -> str:
+    """Capital letters and digits, at least one and at most MAX_LETTERS."""
+    return "".join(_CHANCE.choice(LETTERS) for _ in range(max(1, min(whole(length), MAX_LETTERS))))
+
+
+@function("shuffle")
+def shuffle(run: Run, values: Any) -> list[Any]:
+    """The values in any order; [] for no list."""
+    found = list(items(values))
+    run.budget.step(len(found))
+    _CHANCE.shuffle(found)
+    return found

@@ -1,0 +1,69 @@
+"""Functions of dates: an instant to compare, and the instants of a range."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from server import times
+from server.errors import Invalid, TemplateFailed, nearest
+from server.template.registry import function
+from server.template.run import Run
+from server.template.shared import moments
+from server.template.values import Moment, printed, whole
+
+MAX_INSTANTS = 10_000  # of a range unless asked otherwise
+SECONDS = {"minute": 60, "hour": 3600}
+DAYS = {"day": 1, "week": 7}
+MONTHS = {"month": 1, "year": 12}
+UNITS = (*SECONDS, *DAYS, *MONTHS)
+
+
+@function("date")
+def date(run: Run, value: Any = "now", timezone: Any = None) -> Moment:
+    """The instant of a date, to be compared or formatted. Raises TemplateFailed for what is no date.
+    Source: Templates, functions."""
+    return moments.seen(run, value, timezone)
+
+
+@function("date_lerp")
+def date_lerp(run: Run, range_: Any, unit: Any, step: Any = 1, limit: Any = MAX_INSTANTS) -> list[int]:
+    """Unix seconds from the start of a range of dates to its end, every `step` units, at most `limit`. Days and longer
+    units keep the time of day. Raises TemplateFailed for an unreadable range and an unknown unit."""
+    home = moments.home(run)
+    name = printed(unit).lower()
+    if name not in UNITS:
+        raise TemplateFailed(f"'{name[:50]}' is no unit of time{nearest(name, UNITS)}; there are {', '.join(UNITS)}")
+    try:
+        span = times.span(printed(range_), moments.now(run), home)
+    except Invalid as error:
+        raise TemplateFailed(error.message) from None
+    found: list[int] = []
+    most = whole(limit, MAX_INSTANTS)
+    for at in _instants(datetime.fromtimestamp(span.start, home), name, max(1, whole(step, 1))):
+        if at > span.end or len(found) >= most:
+            break
+        found.append(at)
+        run.budget.elements(1)
+    return found
+
+
+def _instants(start: datetime, unit: str, width: int) -> Iterator[int]:
+    """Unix seconds from a start on, to the last year there is."""
+    seconds, place = int(start.timestamp()), 0
+    try:
+        while True:
+            if unit in SECONDS:
+                yield seconds + place * SECONDS[unit] * width
+            else:
+                yield int(_later(start, unit, place * width).timestamp())
+            place += 1
+    except (ValueError, OverflowError):
+        return
+
+
+def _later(start: datetime, unit: str, count: int) -> datetime:
+    """So many units later by the calendar. Days that a month does not have are those of the next one."""
+    if unit in DAYS:
+        return start + timedelta(days=count * DAYS[unit])
+    years, month = divmod(start.month - 1 + count * MONTHS[unit], 12)
+    return start.replace(year=start.year + years, month=month + 1, day=1) + timedelta(days=start.day - 1)

@@ -1,0 +1,46 @@
+"""Functions of numbers: bounds, ranges, and what is one."""
+
+import math
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.operators import stepped
+from server.template.registry import function
+from server.template.run import Run
+from server.template.values import MAX_INT, MIN_INT, is_numeric, number, number_or, whole
+
+
+@function("clamp_int")
+def clamp_int(run: Run, value: Any, min: Any = MIN_INT, max: Any = MAX_INT) -> int | bool:
+    """The whole number, cut, within two bounds; false for what is no number."""
+    if not is_numeric(value):
+        return False
+    return _bounded(whole(value), whole(min), whole(max))
+
+
+@function("clamp_float")
+def clamp_float(run: Run, value: Any, min: Any = -math.inf, max: Any = math.inf) -> float | bool:
+    """The number within two bounds; false for what is no number. Ours: without a minimum there is none."""
+    if not is_numeric(value):
+        return False
+    return _bounded(float(number(value)), float(number_or(min)), float(number_or(max)))
+
+
+def _bounded(value: Any, least: Any, most: Any) -> Any:
+    return least if value < least else most if value > most else value
+
+
+@function("range")
+def range_(run: Run, low: Any, high: Any, step: Any = 1) -> list[Any]:
+    """Every `step`th number or letter from one to the other, both included. Raises TemplateFailed for a step that is
+    larger than the way, BudgetSpent for too many."""
+    found = stepped(run, low, high, step)
+    if len(found) == 1 and low != high:
+        raise TemplateFailed("the step of a range is larger than the range")
+    return found
+
+
+@function("validate_number")
+def validate_number(run: Run, value: Any) -> bool:
+    """Whether this is a number, or a text that is one."""
+    return is_numeric(value)

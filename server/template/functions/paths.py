@@ -1,0 +1,91 @@
+"""Functions that reach into maps by the path of a key. What they answer is new; what they are given stays as it is."""
+
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import function
+from server.template.run import Run
+from server.template.shared.texts import read
+from server.template.values import child, items, keyed, kind, pairs, printed
+
+MAX_PARTS = 128  # of one path
+APPEND = "[]"
+
+
+@function("attribute")
+def attribute(run: Run, holder: Any, key: Any) -> Any:
+    """What stands under a key, as `holder[key]`."""
+    return child(holder, key)
+
+
+@function("dict_set")
+def dict_set(run: Run, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
+    """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map.
+    Raises TemplateFailed for other values. Source: Templates, functions."""
+    return _changed(run, _held("dict_set", holder), _parts(run, path, delimiter), value)
+
+
+@function("jsonpath_set")
+def jsonpath_set(run: Run, holder: Any, path: Any, value: Any) -> Any:
+    """As dict_set; a part such as `name[]` is the next free number below `name`."""
+    parts = []
+    for part in _parts(run, path, None):
+        appends = part.endswith(APPEND) and part != APPEND
+        parts += [part.removesuffix(APPEND), APPEND] if appends else [part]
+    return _changed(run, _held("jsonpath_set", holder), parts, value)
+
+
+@function("dict_unset")
+def dict_unset(run: Run, holder: Any, paths: Any) -> Any:
+    """The map without what stands at a path, or at any of a list of paths. null is an empty map."""
+    found = _held("dict_unset", holder)
+    for path in items(paths) if isinstance(paths, (list, dict)) else [paths]:
+        found = _without(run, found, _parts(run, path, None))
+    return found
+
+
+def _held(name: str, holder: Any) -> Any:
+    if holder is None:
+        return {}
+    if not isinstance(holder, (list, dict)):
+        raise TemplateFailed(f"{name} takes a map, this is a {kind(holder)}")
+    return holder
+
+
+def _parts(run: Run, path: Any, delimiter: Any) -> list[str]:
+    parts = read(run, path).split(printed(delimiter) or ".", MAX_PARTS)
+    if len(parts) > MAX_PARTS:
+        raise TemplateFailed(f"a path has at most {MAX_PARTS} parts")
+    return parts
+
+
+def _changed(run: Run, holder: Any, parts: list[str], value: Any) -> Any:
+    held = _copied(run, holder)
+    name = _free(held) if parts[0] == APPEND else parts[0]
+    if len(parts) == 1:
+        held[name] = value
+    else:
+        inner = held.get(name)
+        held[name] = _changed(run, inner if isinstance(inner, (list, dict)) else {}, parts[1:], value)
+    return keyed(held.items())
+
+
+def _without(run: Run, holder: Any, parts: list[str]) -> Any:
+    held = _copied(run, holder)
+    if parts[0] not in held:
+        return holder
+    if len(parts) == 1:
+        del held[parts[0]]
+    elif isinstance(held[parts[0]], (list, dict)):
+        held[parts[0]] = _without(run, held[parts[0]], parts[1:])
+    return keyed(held.items()) if held else {}
+
+
+def _copied(run: Run, holder: Any) -> dict[str, Any]:
+    run.budget.step(len(holder))
+    return {str(key): each for key, each in pairs(holder)}
+
+
+def _free(held: dict[str, Any]) -> str:
+    """One more than the greatest number among the keys."""
+    return str(max((key for key, _ in pairs(held) if isinstance(key, int)), default=-1) + 1)

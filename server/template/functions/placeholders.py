@@ -1,0 +1,18 @@
+"""The dictionary that a template is filled from, as a map."""
+
+from typing import Any
+
+from server.template.registry import function
+from server.template.run import Run
+from server.template.values import keyed, printed
+
+
+@function("placeholders_list", "svc_placeholders_list")
+def placeholders_list(run: Run, extract: Any = None, prefix: Any = None) -> Any:
+    """All placeholders. extract: only those that begin so, without that beginning. prefix: put before each name."""
+    start, lead = printed(extract), printed(prefix)
+    run.budget.step(len(run.values))
+    run.budget.text(len(lead) * len(run.values))
+    return keyed([
+        (lead + key.removeprefix(start), run.values[key]) for key in list(run.values) if key.startswith(start)
+    ])

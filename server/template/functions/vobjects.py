@@ -1,0 +1,61 @@
+"""Reads vCard and iCalendar: lines of properties between BEGIN and END."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import function
+from server.template.run import Run
+from server.template.shared.texts import read_slowly
+
+MAX_DEPTH = 32  # components inside each other
+_FOLD = re.compile(r"\r?\n[ \t]")
+_VALUE = r'((?:"[^"]*"|[^";:])*+)'
+_PARAMETER = re.compile(rf";([A-Za-z0-9-]+)(?:={_VALUE})?")
+_PROPERTY = re.compile(rf"([A-Za-z0-9.-]++)((?:;[A-Za-z0-9-]++(?:={_VALUE})?)*+):(.*)\Z", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)")
+
+
+@function("vobject_parse")
+def vobject_parse(run: Run, text: Any) -> Any:
+    """{component: [{props: {NAME: [{params, value}]}, children: {component: [...]}}]}; `children` only where there are
+    some. Lines that are none of this are passed over; [] for no text. Raises TemplateFailed for deep nesting.
+    Source: Templates, functions; RFC 5545, RFC 6350."""
+    if not isinstance(text, str):
+        return []
+    top: dict[str, Any] = {}
+    stack: list[tuple[str, dict[str, Any]]] = []
+    for name, parameters, value in _lines(run, read_slowly(run, text)):
+        if name == "BEGIN":
+            if len(stack) >= MAX_DEPTH:
+                raise TemplateFailed(f"at most {MAX_DEPTH} components inside each other")
+            made: dict[str, Any] = {"props": {}}
+            around = stack[-1][1].setdefault("children", {}) if stack else top
+            around.setdefault(value.upper(), []).append(made)
+            stack.append((value.upper(), made))
+        elif name == "END":
+            if stack and stack[-1][0] == value.upper():
+                stack.pop()
+        elif stack:
+            stack[-1][1]["props"].setdefault(name, []).append({"params": parameters or [], "value": value})
+    return top
+
+
+def _lines(run: Run, text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Name, parameters and value of each property."""
+    for line in _FOLD.sub("", text).split("\n"):
+        run.budget.step()
+        match = _PROPERTY.match(line.rstrip("\r"))
+        if match is None:
+            continue
+        parameters: dict[str, str] = {}
+        for each in _PARAMETER.finditer(match[2]):
+            run.budget.step()
+            name, value = each[1].upper(), (each[2] or "").replace('"', "")
+            parameters[name] = f"{parameters[name]},{value}" if name in parameters else value
+        yield match[1].upper(), parameters, _ESCAPE.sub(_unescaped, match[4].strip())
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "\n" if match[1] in "nN" else match[1]
