@@ -73,6 +73,15 @@ class Request:
         self.queries = 0  # statements run for it
 
 
+class Pool:
+    """Threads that answer requests, and how many requests may wait for one."""
+
+    def __init__(self, threads: int, queue: int, name: str) -> None:
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.waiting = 0
+        self.max_waiting = queue + threads
+
+
 class Site(ABC):
     """One part of the service, by the beginning of its paths.
 
@@ -80,9 +89,10 @@ class Site(ABC):
     need no thread of its own; None for others.
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
     inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
-    is_json: whether errors are the JSON envelope."""
+    is_json: whether errors are the JSON envelope. pool: threads of its own, for answers that wait for others."""
 
     is_json = True
+    pool: Pool | None = None
 
     @abstractmethod
     def limit(self, method: str, path: str) -> int:
@@ -106,9 +116,7 @@ class Front(HTTPServerConnectionDelegate):
         settings = service.settings
         self.service = service
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
-        self.threads = ThreadPoolExecutor(settings.worker_threads, thread_name_prefix="worker")
-        self.waiting = 0
-        self.max_waiting = settings.request_queue + settings.worker_threads
+        self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.in_flight = 0
         self.steps = settings.inline_steps
         self.logs_requests = settings.request_log
@@ -133,7 +141,9 @@ class Front(HTTPServerConnectionDelegate):
         end = time.monotonic() + seconds
         while self.in_flight and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        self.threads.shutdown(wait=False, cancel_futures=True)
+        for pool in (self.pool, *(site.pool for _, site in self.sites)):
+            if pool is not None:
+                pool.threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Returns:
@@ -257,18 +267,18 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def _on_thread(self, site: Site) -> None:
-        front = self.front
-        if front.waiting >= front.max_waiting or front.is_stopping:
+        front, pool = self.front, site.pool or self.front.pool
+        if pool.waiting >= pool.max_waiting or front.is_stopping:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
-        front.waiting += 1
+        pool.waiting += 1
         front.in_flight += 1
         loop = asyncio.get_running_loop()
 
         def work() -> None:
             answer = self._answer(site)
-            loop.call_soon_threadsafe(self._finished, answer)
+            loop.call_soon_threadsafe(self._finished, answer, pool)
 
-        front.threads.submit(work)
+        pool.threads.submit(work)
 
     def _answer(self, site: Site) -> Answer:
         """On a worker thread: never raises."""
@@ -288,8 +298,8 @@ class Exchange(HTTPMessageDelegate):
         finally:
             self.request.queries += store.take_queries()
 
-    def _finished(self, answer: Answer) -> None:
-        self.front.waiting -= 1
+    def _finished(self, answer: Answer, pool: Pool) -> None:
+        pool.waiting -= 1
         self.front.in_flight -= 1
         self._send(answer)
 
@@ -347,7 +357,7 @@ class Exchange(HTTPMessageDelegate):
             await self.connection.write_headers(line, headers)
             pieces = answer.pieces()
             while True:
-                piece = await loop.run_in_executor(self.front.threads, next, pieces, None)
+                piece = await loop.run_in_executor(self.front.pool.threads, next, pieces, None)
                 if piece is None:
                     break
                 await self.connection.write(piece)
@@ -393,8 +403,13 @@ class Exchange(HTTPMessageDelegate):
 
 
 def content_type(request: Request) -> str:
-    """The media type of the body, lower case, without parameters."""
-    return request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    """The media type of the body."""
+    return media_type(request.headers.get("Content-Type", ""))
+
+
+def media_type(header: str) -> str:
+    """The media type of a Content-Type header, lower case, without parameters."""
+    return header.partition(";")[0].strip().lower()
 
 
 def unsupported(kind: str) -> UnsupportedMedia:

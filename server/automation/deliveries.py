@@ -1,0 +1,161 @@
+"""What webhooks received and answered, as rows: to look at, and to run again. Source: ours.
+
+Headers and parameters whose names tell of a secret are kept, since a delivery that is run again needs them, but are
+never shown."""
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+import peewee
+
+from server.automation.engine import Result
+from server.context import Service
+from server.errors import NotFound
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.automation.webhooks import Received
+
+KEPT_DAYS, DAY_SECONDS = 14, 86400
+MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
+MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one that is longer cannot be run again
+MAX_STEPS = 200  # of a trace as it is kept
+BATCH = 500  # removed in one transaction
+HIDDEN = "(hidden)"
+_SECRET = re.compile(r"auth|token|secret|passw|cookie|api.?key|signature|session|credential", re.IGNORECASE)
+
+DELIVERY = Table(
+    "webhook_delivery",
+    [
+        Column("listener_id", references="webhook_listener(id)"), Column("at"), Column("method", "TEXT"),
+        Column("path", "TEXT"), Column("query", "TEXT"), Column("headers", "TEXT"), Column("body", "BLOB"),
+        Column("size"), Column("client", "TEXT"), Column("replay_of"), Column("automation", "TEXT"),
+        Column("state", "TEXT"), Column("message", "TEXT"), Column("status"), Column("answer_headers", "TEXT"),
+        Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"),
+    ],
+    [Index(("listener_id",), "the deliveries of a webhook"), Index(("at",), "those that are old")],
+)  # fmt: skip
+
+
+@dataclass
+class Delivery:
+    """A delivery that is about to be kept."""
+
+    listener_id: int
+    at: int
+    received: "Received"
+    automation: str = ""
+    state: str = ""
+    message: str = ""
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, listener_id: int, received: "Received", now: int) -> "Delivery":
+        return cls(listener_id, now, received)
+
+    def answer(self, name: str, found: Result, status: int, headers: dict[str, str], body: bytes) -> None:
+        """Note how a run went and what was answered."""
+        self.automation, self.state, self.message = name, found.state, found.message
+        self.status, self.headers, self.body = status, headers, body
+        self.trace = [asdict(step) for step in found.trace[:MAX_STEPS]]
+
+
+def keep(tx: Transaction, each: Delivery) -> int:
+    """Write a delivery; its id."""
+    received = each.received
+    return tx.insert(DELIVERY, {
+        "listener_id": each.listener_id, "at": each.at, "method": received.method, "path": received.path,
+        "query": received.query, "headers": json.dumps(received.headers), "body": received.body[:MAX_BODY_BYTES],
+        "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
+        "automation": each.automation, "state": each.state, "message": each.message, "status": each.status,
+        "answer_headers": json.dumps(each.headers), "answer": each.body[:MAX_BODY_BYTES],
+        "answer_size": len(each.body), "trace": json.dumps(each.trace),
+    })  # fmt: skip
+
+
+def row_of(tx: Transaction, id: int) -> dict[str, Any]:
+    """The stored values of a delivery. Raises NotFound."""
+    row = tx.get(DELIVERY, id)
+    if row is None:
+        raise NotFound(f"there is no delivery {id}; deliveries are kept for {KEPT_DAYS} days")
+    return dict(zip(DELIVERY.names, row, strict=True))
+
+
+def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
+    """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
+    table: Any = DELIVERY.sql
+    names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message", "status")
+    rows = tx.rows(
+        ("deliveries", "page"),
+        lambda: table.select(*(getattr(table, name) for name in names)).where(table.listener_id == slot(0))
+        .order_by(table.id.desc()).limit(slot(1)).offset(slot(2)),
+        (listener_id, limit, limit * page),
+    )  # fmt: skip
+    total = tx.value(
+        ("deliveries", "count"),
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)), (listener_id,),
+    )  # fmt: skip
+    return [dict(zip(names, row, strict=True)) for row in rows], int(total or 0)
+
+
+def shown(values: dict[str, Any]) -> dict[str, Any]:
+    """A delivery for people: secrets hidden, bodies as text."""
+    headers = [[name, _hidden(name, value)] for name, value in json.loads(values["headers"])]
+    query = [(name, _hidden(name, value)) for name, value in parse_qsl(values["query"], keep_blank_values=True)]
+    answer_headers = {name: _hidden(name, value) for name, value in json.loads(values["answer_headers"]).items()}
+    return {
+        "id": values["id"], "webhook_id": values["listener_id"], "at": values["at"], "client_ip": values["client"],
+        "replay_of": values["replay_of"], "automation": values["automation"], "state": values["state"],
+        "message": values["message"],
+        "request": {
+            "method": values["method"], "path": values["path"], "query": urlencode(query), "headers": headers,
+            "body": _text(values["body"]), "size": values["size"],
+        },
+        "response": {
+            "status": values["status"], "headers": answer_headers, "body": _text(values["answer"]),
+            "size": values["answer_size"],
+        },
+        "trace": json.loads(values["trace"]),
+    }  # fmt: skip
+
+
+def _hidden(name: str, value: str) -> str:
+    return HIDDEN if value and _SECRET.search(name) else value
+
+
+def _text(body: bytes | None) -> str:
+    return (body or b"").decode("utf-8", "replace")
+
+
+@periodic("old webhook deliveries")
+def forget_old(service: Service, now: int) -> None:
+    """Remove deliveries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT. Source: ours."""
+    while ids := service.store.read(lambda tx: _old_ids(tx, now - KEPT_DAYS * DAY_SECONDS)):
+        service.store.write(lambda tx, ids=ids: tx.run_many(  # type: ignore[misc]
+            ("forget deliveries",), lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)),
+            [(id,) for id in ids],
+        ))  # fmt: skip
+
+
+def _old_ids(tx: Transaction, before: int) -> list[int]:
+    table: Any = DELIVERY.sql
+    rows = tx.rows(
+        ("deliveries", "old"),
+        lambda: table.select(table.id).where(table.at < slot(0)).order_by(table.at).limit(BATCH), (before,),
+    )  # fmt: skip
+    if not rows:
+        newest: Any = table.alias("newest")
+        rows = tx.rows(
+            ("deliveries", "too many"),
+            lambda: newest.select(newest.id).order_by(newest.id.desc()).limit(BATCH).offset(MAX_KEPT),
+        )
+    return [row[0] for row in rows]

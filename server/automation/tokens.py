@@ -1,0 +1,84 @@
+"""The secret addresses of webhooks: which listener a token is for, new tokens. Source: Webhook; rotation is ours."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.errors import NotFound
+from server.jobs.scheduler import periodic
+from server.records.base import Record
+from server.records.shared.secrets import random_text
+from server.records.webhook_listener import GUID_CHARS
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+URI = "webhook_listener"
+MAX_OVERLAP_SECONDS = 30 * 86400
+DEFAULT_OVERLAP_SECONDS = 86400
+
+FORMER_TOKEN = Table(
+    "webhook_former_token",
+    [Column("token", "TEXT"), Column("listener_id", references="webhook_listener(id)"), Column("until")],
+    [Index(("token",), "the webhook that a request with an old token is for", unique=True),
+     Index(("until",), "those that are over")],
+)  # fmt: skip
+
+
+def listener_of(ctx: Context, tx: Transaction, token: str) -> Record | None:
+    """The listener of a token, also of one that was replaced not long ago; None for an unknown one."""
+    record_type = ctx.service.registry.type(URI)
+    row = tx.first(record_type.table, guid=token)
+    if row is None:
+        former = tx.first(FORMER_TOKEN, token=token)
+        if former is None or former[FORMER_TOKEN.position["until"]] <= ctx.now:
+            return None
+        row = tx.get(record_type.table, former[FORMER_TOKEN.position["listener_id"]])
+    return record_type.record(row) if row is not None else None
+
+
+def require(ctx: Context, tx: Transaction, id: int) -> Record:
+    """The listener of an id. Raises NotFound."""
+    record_type = ctx.service.registry.type(URI)
+    row = tx.get(record_type.table, id)
+    if row is None:
+        raise NotFound(f"there is no webhook {id}")
+    return record_type.record(row)
+
+
+def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
+    """Give a listener a new token; the old one goes on for `overlap_seconds`. Answers id, guid, url and until when the
+    old one works. Raises NotFound, Forbidden."""
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = RecordWriter(ctx, tx)
+        writing.require("update", URI, id)
+        old = writing.record(URI, id) or {}
+        until = ctx.now + overlap_seconds
+        if overlap_seconds:
+            tx.insert(FORMER_TOKEN, {"token": old["guid"], "listener_id": id, "until": until})
+        token = random_text(GUID_CHARS)
+        writing.update(URI, id, {"guid": token})
+        return {"id": id, "guid": token, "url": url(ctx.service, token), "old_until": until if overlap_seconds else 0}
+
+    return ctx.service.store.write(write)
+
+
+def url(service: Service, token: str) -> str:
+    """The address of a webhook."""
+    return f"{service.base_url}/webhooks/{token}"
+
+
+@periodic("old webhook tokens")
+def forget_old(service: Service, now: int) -> None:
+    """Forget replaced tokens whose time is over."""
+    table: Any = FORMER_TOKEN.sql
+    over = peewee.fn.COUNT(table.id)
+    if service.store.read(lambda tx: tx.value(
+        ("former tokens",), lambda: table.select(over).where(table.until <= slot(0)), (now,)
+    )):  # fmt: skip
+        service.store.write(lambda tx: tx.run(
+            ("forget tokens",), lambda: table.delete().where(table.until <= slot(0)), (now,)
+        ))  # fmt: skip

@@ -1,0 +1,174 @@
+"""Webhooks: a request comes in, the automation bound to its address answers, and both are kept as a delivery.
+
+Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py. Source: Webhook."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server.automation import bindings
+from server.automation.deliveries import Delivery, keep
+from server.automation.dictionary import plain
+from server.automation.engine import Result
+from server.automation.host import Entry
+from server.automation.service import ServiceHost, perform
+from server.automation.tokens import listener_of
+from server.context import Context
+from server.desk import metrics
+from server.errors import HelpdeskError
+from server.kata.annotations import as_bytes
+from server.records.base import Record
+from server.store.transaction import Transaction
+from server.template.shared.texts import bytes_of, text_of_bytes
+from server.template.values import printed, whole
+
+TRIGGER = "svc.trigger.webhook.respond"
+METRIC = "svc.webhook.invocations"
+TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+MAX_HEADERS = 50  # of an answer
+MAX_HEADER_CHARS = 8192
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
+# The server's own: how the answer is framed on its connection.
+_OWN_HEADERS = frozenset(("connection", "content-length", "date", "keep-alive", "te", "trailer", "transfer-encoding",
+                          "upgrade"))  # fmt: skip
+# A page of somebody else's making must not act as the console, which has the same address.
+_SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as it came. path: behind the token, without a slash before it. headers: [(name, value)] as sent.
+    params: of query string and form, the form's winning. replay_of: the delivery that is run again."""
+
+    method: str
+    path: str
+    query: str
+    headers: list[tuple[str, str]]
+    params: dict[str, Any]
+    body: bytes
+    client: str
+    replay_of: int = 0
+
+    def at_path(self, path: str) -> "Received":
+        """The same request at another path."""
+        return replace(self, path=path)
+
+
+@dataclass
+class Response:
+    """What the caller gets."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = ""
+
+
+def respond(ctx: Context, token: str, received: Received) -> Response:
+    """The answer to a request under a token. 404 for an unknown one and where no automation is bound, 500 when the
+    automation failed; both without a body. Source: Webhook; the deliveries are ours."""
+    listener = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
+    if listener is None:
+        return Response(404)
+    return deliver(ctx, listener, received)[0]
+
+
+def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Response, int]:
+    """Let a listener's automation answer; the answer, and the id of the delivery that was kept."""
+    metrics.record(
+        ctx.service, METRIC, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
+    )
+    values, host = _values(listener, received), ServiceHost(ctx)
+    delivery = Delivery.of(listener["id"], received, ctx.now)
+    try:
+        handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
+    except HelpdeskError as error:
+        return _refused(ctx, host, delivery, 500, f"the binding of webhook {listener['id']} fails: {error.message}")
+    if handler is None:
+        return _refused(ctx, host, delivery, 404, "")
+    made: list[tuple[Response, int]] = []
+
+    def kept(tx: Transaction, found: Result) -> None:
+        response = _response(found)
+        delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
+        made[:] = [(response, keep(tx, delivery))]
+
+    perform(ctx, handler.automation, {**values, "inputs": handler.inputs}, traced=True, kept=kept, host=host)
+    return made[0]
+
+
+def _values(listener: Record, received: Received) -> dict[str, Any]:
+    headers: dict[str, str] = {}
+    for name, value in received.headers:
+        known = name.lower().replace("-", "_")
+        if known != "cookie":
+            headers[known] = f"{headers[known]}, {value}" if known in headers else value
+    return {
+        "request_method": received.method,
+        "request_path": received.path,
+        "request_headers": headers,
+        "request_params": received.params,
+        "request_body": text_of_bytes(received.body),
+        "request_client_ip": received.client,
+        "webhook__context": "svc.contexts.webhook_listener",
+        "webhook_id": listener["id"],
+    }
+
+
+def _refused(
+    ctx: Context, host: ServiceHost, delivery: Delivery, status: int, message: str
+) -> tuple[Response, int]:
+    """An answer that no automation gave."""
+    delivery.status, delivery.message = status, message
+
+    def write(tx: Transaction) -> int:
+        if message:
+            host.log(tx, "", [Entry(3, "", message)])
+        return keep(tx, delivery)
+
+    return Response(status), ctx.service.store.write(write)
+
+
+def _response(found: Result) -> Response:
+    """What a run makes of the answer; what it cannot use is told in the run's log."""
+    if found.state in ("failure", "error"):
+        return Response(500)
+    returned = found.returned if found.state in ("return", "await") else None
+    answer = returned if isinstance(returned, Mapping) else {}
+    status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
+    if not 200 <= status <= 599:
+        found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
+        return Response(500)
+    headers, kind = _headers(answer.get("headers"), found)
+    body, usual = _body(answer)
+    kind = kind or (usual if returned is not None else "")
+    if "html" in kind.lower() and not any(name.lower() == "content-security-policy" for name in headers):
+        headers["Content-Security-Policy"] = _SANDBOX
+    return Response(status, headers, body, kind)
+
+
+def _headers(value: Any, found: Result) -> tuple[dict[str, str], str]:
+    """The headers of an answer, and its content type."""
+    headers, kind = {}, ""
+    for name, each in list(value.items())[:MAX_HEADERS] if isinstance(value, Mapping) else ():
+        text = printed(each) if not isinstance(each, (list, dict)) else ""
+        is_plain = text.isprintable() and len(text) <= MAX_HEADER_CHARS and text.isascii()
+        if not _HEADER_NAME.match(name) or not is_plain or name.lower() in _OWN_HEADERS:
+            found.log.append(Entry(4, "", f"the header {name[:100]!r} was left out: it cannot be sent like this"))
+        elif name.lower() == "content-type":
+            kind = text
+        else:
+            headers[name] = text
+    return headers, kind
+
+
+def _body(answer: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The bytes of an answer, and the content type that they have unless it is said."""
+    body = answer.get("body")
+    if body is None and "body@base64" in answer:
+        body = as_bytes(printed(answer["body@base64"]))
+    if isinstance(body, (list, dict)):
+        return json.dumps(plain(body), ensure_ascii=False).encode("utf-8", "replace"), JSON
+    return bytes_of(printed(body)), TEXT

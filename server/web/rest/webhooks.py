@@ -1,0 +1,88 @@
+"""What webhooks received and answered, running it again, and new addresses. Source: Webhook; the endpoints are ours."""
+
+import json
+from typing import Any
+
+from server.automation import deliveries, tokens, webhooks
+from server.automation.deliveries import MAX_BODY_BYTES
+from server.automation.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
+from server.desk.records import MAX_PAGE
+from server.errors import AdminOnly, Conflict
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+from server.web.webhooks import received_of
+
+LIMIT, MOST = 25, 250
+BRIEF = shapes.keys(
+    id=shapes.ID, at=shapes.TIME, method=shapes.TEXT, path=shapes.TEXT, size=shapes.COUNT, client=shapes.TEXT,
+    replay_of=shapes.ID, automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, status=shapes.INTEGER,
+)  # fmt: skip
+WHOLE = shapes.keys(
+    id=shapes.ID, webhook_id=shapes.ID, at=shapes.TIME, client_ip=shapes.TEXT, replay_of=shapes.ID,
+    automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, request=shapes.OBJECT, response=shapes.OBJECT,
+    trace=shapes.ANY,
+)  # fmt: skip
+
+
+def _require_admin(call: Call) -> None:
+    if not call.ctx.actor.is_admin:
+        raise AdminOnly("only administrators may see what webhooks received")
+
+
+@endpoint(
+    "GET", "webhooks/{id}/deliveries", "What a webhook received, newest first. For administrators.", "read",
+    Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
+    Parameter("page", "integer", "The page, counted from 0."),
+    answer=shapes.page(BRIEF),
+)  # fmt: skip
+def list_deliveries(call: Call) -> dict[str, Any]:
+    _require_admin(call)
+    params, ctx = call.params, call.ctx
+    limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
+
+    def read(tx: Any) -> dict[str, Any]:
+        tokens.require(ctx, tx, call.id)
+        results, total = deliveries.listed(tx, call.id, limit, page)
+        return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+
+    return ctx.service.store.read(read, steps=ctx.steps)
+
+
+@endpoint(
+    "GET", "webhooks/deliveries/{id}", "One delivery: request, answer and the steps of the automation. Secrets are "
+    "hidden. For administrators.", "read", answer=WHOLE,
+)  # fmt: skip
+def show_delivery(call: Call) -> dict[str, Any]:
+    _require_admin(call)
+    ctx = call.ctx
+    return deliveries.shown(ctx.service.store.read(lambda tx: deliveries.row_of(tx, call.id), steps=ctx.steps))
+
+
+@endpoint(
+    "POST", "webhooks/deliveries/{id}/replay", "Let the webhook answer to a delivery's request once more, by the "
+    "automation bound to it now; answers the new delivery. For administrators.", "write", answer=WHOLE,
+)  # fmt: skip
+def replay_delivery(call: Call) -> dict[str, Any]:
+    _require_admin(call)
+    ctx, store = call.ctx, call.ctx.service.store
+    old = store.read(lambda tx: deliveries.row_of(tx, call.id))
+    if old["size"] > MAX_BODY_BYTES:
+        raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
+    listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
+    headers = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
+    received = received_of(old["method"], "", old["query"], headers, old["body"] or b"", old["client"], old["id"])
+    _, made = webhooks.deliver(ctx, listener, received.at_path(old["path"]))
+    return deliveries.shown(store.read(lambda tx: deliveries.row_of(tx, made)))
+
+
+@endpoint(
+    "POST", "webhooks/{id}/rotate", "Give a webhook a new address; the old one goes on for a while. For "
+    "administrators.", "write",
+    Parameter("overlap_seconds", "integer", f"How long the old address works, 0 to {MAX_OVERLAP_SECONDS}; "
+              f"{DEFAULT_OVERLAP_SECONDS} when absent."),
+    answer=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
+)  # fmt: skip
+def rotate(call: Call) -> dict[str, Any]:
+    seconds = call.params.integer("overlap_seconds", DEFAULT_OVERLAP_SECONDS, 0, MAX_OVERLAP_SECONDS)
+    return tokens.rotate(call.ctx, call.id, seconds)

@@ -1,0 +1,109 @@
+"""The webhook receiver as a site: `{base_url}/webhooks/<token>`, with any method and any path behind it.
+
+Who answers, and what, is automation/webhooks.py. Source: Webhook."""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from server import clock, log, times
+from server.access import actor
+from server.automation import webhooks
+from server.automation.webhooks import Received, Response
+from server.context import Context, Service
+from server.errors import HelpdeskError
+from server.template.shared.texts import text_of_bytes
+from server.web.call import Answer
+from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
+from server.web.server import Pool, Request, Site, media_type
+
+PREFIX = "/webhooks/"
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,40}\Z")
+_NO_NAME = re.compile(r"[^a-z0-9_]")
+LOG = log.get("webhook")
+
+
+class WebhookSite(Site):
+    """Everything under /webhooks/. No bearer token is read: the address is the secret."""
+
+    is_json = False
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        settings = service.settings
+        self.pool = Pool(settings.webhook_threads, settings.request_queue, "webhook")
+
+    def limit(self, method: str, path: str) -> int:
+        return self.service.settings.max_body_bytes
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        token, _, path = request.path[len(PREFIX) :].partition("/")
+        if request.method not in METHODS:
+            return Answer(status=501)
+        if not _TOKEN.match(token):
+            return Answer(status=404)
+        headers = list(request.headers.get_all())
+        received = received_of(request.method, path, request.query, headers, request.body, request.client)
+        return answered(webhooks.respond(context(self.service, request.id), token, received))
+
+
+def context(service: Service, request_id: str) -> Context:
+    """The operation of a request that nobody signed in for: the service's own."""
+    return Context(service, actor.system(), clock.now(), times.zone("UTC"), request_id=request_id)
+
+
+def answered(response: Response) -> Answer:
+    """A response as the front door sends it."""
+    return Answer(
+        status=response.status, headers=response.headers, body=response.body, content_type=response.content_type
+    )
+
+
+def received_of(
+    method: str,
+    path: str,
+    query: str,
+    headers: list[tuple[str, str]],
+    body: bytes,
+    client: str,
+    replay_of: int = 0,
+) -> Received:
+    """A request as automations see it. path: percent-encoded, behind the token."""
+    kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+    params = named(merge(_tree(decode_query, query), _tree(_form, kind, body)))
+    return Received(method, unquote(path), query, headers, params, body, client, replay_of)
+
+
+def named(tree: Tree) -> dict[str, Any]:
+    """Parameters as a script names them: lower case, dashes as underscores, without other characters."""
+    return {_NO_NAME.sub("", name.lower().replace("-", "_")): _plain(value) for name, value in tree.items()}
+
+
+def _tree(decode: Any, *arguments: Any) -> Tree:
+    """What can be read; a form that is broken has no parameters, since its bytes are in request_body all the same."""
+    try:
+        found: Tree = decode(*arguments)
+        return found
+    except HelpdeskError as error:
+        LOG.info("form.unread", reason=error.message)
+        return {}
+
+
+def _form(kind: str, body: bytes) -> Tree:
+    name = media_type(kind)
+    if name == FORM:
+        return decode_form(body)
+    return decode_multipart(body, kind) if name == MULTIPART else {}
+
+
+def _plain(value: Any) -> Any:
+    """Texts, lists and maps; files are left out."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items() if not isinstance(each, Upload)}
+    if isinstance(value, list):
+        return [_plain(each) for each in value if not isinstance(each, Upload)]
+    if isinstance(value, Upload):
+        return ""
+    return text_of_bytes(bytes(value)) if isinstance(value, bytes) else value

@@ -1,0 +1,255 @@
+"""Webhooks through HTTP: requests as automations see them, answers as they decide them, deliveries, addresses."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+
+from tests.service import Api, Server, people
+
+TRIGGER = "svc.trigger.webhook.respond"
+ECHO = """
+start:
+  set:
+    seen:
+      method@key: request_method
+      path@key: request_path
+      headers@key: request_headers
+      params@key: request_params
+      body64: {{request_body|base64_encode}}
+      ip@key: request_client_ip
+      webhook@key: webhook_name
+  return:
+    status_code@int: 202
+    headers:
+      Content-Type: application/json
+      X-Seen: yes
+    body: {{seen|json_encode}}
+"""
+
+
+@pytest.fixture(scope="module")
+def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    server = Server(tmp_path_factory.mktemp("webhooks") / "data")
+    client = server.set_up()
+    people(client)
+    yield client
+    assert server.stop() == 0
+
+
+class Hook:
+    """A webhook of a test's own. `id` of the listener, `url` to be called."""
+
+    made = 0
+
+    def __init__(self, api: Api, script: str, binding: str = "", policy: str = "") -> None:
+        Hook.made += 1
+        self.api, self.name = api, f"hook.n{Hook.made}"
+        fields = {"name": self.name, "extension_id": TRIGGER, "script": script, "policy_kata": policy}
+        api.create("automation", **fields).ok()
+        binding = binding or "automation/it:\n  uri: svc:automation:NAME"
+        fields = {"name": f"Hook {Hook.made}", "automations_kata": binding.replace("NAME", self.name)}
+        self.id = api.create("webhook_listener", **fields).ok()["id"]
+        self.url = f"{api.url}/webhooks/{api.record('webhook_listener', self.id)['guid']}"
+
+    def call(self, method: str = "POST", path: str = "", **options: Any) -> requests.Response:
+        return requests.request(method, self.url + path, timeout=30, **options)
+
+    def deliveries(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.api.get(f"/rest/webhooks/{self.id}/deliveries.json").ok()["results"]
+        return found
+
+    def logged(self) -> list[str]:
+        found = self.api.get("/rest/automations/logs/search.json", q=f"automation:(name:{self.name})").ok()["results"]
+        return [each["message"] for each in found]
+
+
+@pytest.fixture(scope="module")
+def echo(nora: Api) -> Hook:
+    return Hook(nora, ECHO)
+
+
+def answering(api: Api, answer: str) -> Hook:
+    """A webhook that answers always the same."""
+    return Hook(api, "start:\n  return:\n" + "\n".join(f"    {line}" for line in answer.strip().split("\n")))
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_every_method_reaches_the_automation(echo: Hook, method: str) -> None:
+    answer = echo.call(method, "/orders/7%20a?Kind-Of=b&x[y]=1")
+    seen = answer.json()
+    assert (answer.status_code, answer.headers["X-Seen"]) == (202, "yes")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert (seen["method"], seen["path"]) == (method, "orders/7 a")
+    assert seen["params"] == {"kind_of": "b", "x": {"y": "1"}}
+    assert seen["webhook"].startswith("Hook") and seen["ip"] == "127.0.0.1"
+
+
+def test_head_runs_it_and_answers_without_a_body(echo: Hook) -> None:
+    answer = echo.call("HEAD")
+    assert (answer.status_code, answer.content) == (202, b"") and int(answer.headers["Content-Length"]) > 0
+    assert echo.deliveries()[0]["method"] == "HEAD"
+
+
+def test_an_unknown_method_is_not_offered(echo: Hook) -> None:
+    assert echo.call("PURGE").status_code == 501
+
+
+def test_headers_are_named_as_scripts_name_them_and_cookies_stay_out(echo: Hook) -> None:
+    sent = {"X-Hub-Signature-256": "sha256=ab", "Cookie": "a=b", "Content-Type": "application/json"}
+    headers = echo.call(headers=sent, data=b"{}").json()["headers"]
+    assert headers["x_hub_signature_256"] == "sha256=ab" and headers["content_type"] == "application/json"
+    assert headers["content_length"] == "2" and "cookie" not in headers
+
+
+@pytest.mark.parametrize("body", [b"", b'{"a": "\xc3\xa4"}', bytes(range(256)), b"\xff\xfe\x00" * 1000])
+def test_bodies_arrive_byte_for_byte(echo: Hook, body: bytes) -> None:
+    seen = echo.call(data=body, headers={"Content-Type": "application/octet-stream"}).json()
+    assert base64.b64decode(seen["body64"]) == body
+
+
+def test_a_form_is_parameters_and_body_and_wins_over_the_query(echo: Hook) -> None:
+    seen = echo.call(path="?a=query&b=query", data={"a": "form", "c[d][]": "1"}).json()
+    assert seen["params"] == {"a": "form", "b": "query", "c": {"d": ["1"]}}
+    assert base64.b64decode(seen["body64"]) == b"a=form&c%5Bd%5D%5B%5D=1"
+
+
+def test_of_a_multipart_form_the_fields_are_parameters(echo: Hook) -> None:
+    seen = echo.call(data={"Title": "Kite"}, files={"photo": ("a.bin", b"\x00\x01")}).json()
+    assert seen["params"]["title"] == "Kite"
+
+
+def test_a_broken_form_is_answered_all_the_same(echo: Hook) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    seen = echo.call(data=b"--nothing", headers=headers).json()
+    assert not seen["params"] and base64.b64decode(seen["body64"]) == b"--nothing"
+
+
+@pytest.mark.parametrize(("answer", "status", "kind", "body"), [
+    ("body: Hello", 200, "text/plain; charset=utf-8", b"Hello"),
+    ("status_code@int: 404\nbody: None", 404, "text/plain; charset=utf-8", b"None"),
+    ("status_code: 299", 299, "text/plain; charset=utf-8", b""),
+    ("body@base64: /wAB", 200, "text/plain; charset=utf-8", b"\xff\x00\x01"),
+    ("body@raw,base64: /wAB", 200, "text/plain; charset=utf-8", b"\xff\x00\x01"),
+    ("body@json: {\"a\": [1, \"\u00e4\"]}", 200, "application/json", '{"a": [1, "ä"]}'.encode()),
+    ("body@json: {\"a\": 1}\nheaders:\n  content-type: application/problem+json", 200, "application/problem+json",
+     b'{"a": 1}'),
+    ("headers: none\nbody: x", 200, "text/plain; charset=utf-8", b"x"),
+    ("status_code@int: 99", 500, None, b""),
+    ("status_code@int: 700", 500, None, b""),
+])  # fmt: skip
+def test_the_automation_decides_the_answer(
+    nora: Api, answer: str, status: int, kind: str | None, body: bytes
+) -> None:
+    found = answering(nora, answer).call()
+    assert (found.status_code, found.headers.get("Content-Type"), found.content) == (status, kind, body)
+
+
+def test_headers_that_cannot_be_sent_are_left_out_and_told(nora: Api) -> None:
+    hook = answering(nora, 'headers@json: {"X-A": "1\\r\\nX-B: 2", "Content-Length": "9", "X-Good": "1"}')
+    found = hook.call()
+    assert found.headers["X-Good"] == "1" and "X-B" not in found.headers and found.headers["Content-Length"] == "0"
+    assert len([message for message in hook.logged() if "left out" in message]) == 2
+
+
+def test_a_page_has_no_part_in_the_console(nora: Api) -> None:
+    hook = answering(nora, "headers:\n  Content-Type: text/html\nbody: <b>hi</b>")
+    assert hook.call().headers["Content-Security-Policy"].startswith("sandbox")
+
+
+@pytest.mark.parametrize(("script", "status", "body"), [
+    ("start:\n  set:\n    a: 1", 200, b""),
+    ("start:\n  await:\n    body: later", 200, b"later"),
+    ("start:\n  error: broken", 500, b""),
+    ("start:\n  function/x:\n    uri: none.such", 500, b""),
+])  # fmt: skip
+def test_other_ends(nora: Api, script: str, status: int, body: bytes) -> None:
+    hook = Hook(nora, script)
+    answer = hook.call()
+    assert (answer.status_code, answer.content) == (status, body)
+    assert bool(hook.logged()) == (status == 500)
+
+
+@pytest.mark.parametrize("binding", [
+    "# none", "automation/it:\n  uri: svc:automation:none.such", "automation/it:\n  uri: NAME\n  disabled@bool: yes",
+    "automation/it:\n  uri: NAME\n  disabled@bool: {{request_method == 'POST'}}",
+])  # fmt: skip
+def test_no_binding_is_not_found(nora: Api, binding: str) -> None:
+    hook = Hook(nora, "start:\n  return:\n    body: x", binding)
+    answer = hook.call()
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+def test_the_first_enabled_binding_answers_with_its_inputs(nora: Api) -> None:
+    one = Hook(nora, "start:\n  return:\n    body: one")
+    binding = (
+        f"automation/a:\n  uri: {one.name}\n  disabled@bool: {{{{request_params.two}}}}\n"
+        "automation/b:\n  uri: NAME\n  inputs:\n    level: {{request_params.two}}"
+    )
+    two = Hook(nora, "inputs:\n  text/level:\nstart:\n  return:\n    body: two {{inputs.level}}", binding)
+    assert (two.call().text, two.call(path="?two=7").text) == ("one", "two 7")
+
+
+@pytest.mark.parametrize("token", ["", "nosuch", "x" * 40, "%00" * 14, "a" * 5000])
+def test_an_unknown_address_is_not_found(nora: Api, token: str) -> None:
+    answer = requests.post(f"{nora.url}/webhooks/{token}", timeout=30)
+    assert (answer.status_code, answer.content) == (404, b"")
+
+
+def test_no_bearer_token_is_read(echo: Hook) -> None:
+    assert echo.call(headers={"Authorization": "Bearer wrong"}).status_code == 202
+
+
+def test_a_delivery_tells_request_answer_and_steps_but_no_secrets(nora: Api, echo: Hook) -> None:
+    echo.call(path="/a?api_key=dear&b=c", headers={"Authorization": "Bearer dear", "X-Kite": "up"}, data=b"sent")
+    brief = echo.deliveries()[0]
+    assert (brief["method"], brief["path"], brief["status"], brief["state"]) == ("POST", "a", 202, "return")
+    whole = nora.get(f"/rest/webhooks/deliveries/{brief['id']}.json").ok()
+    request, response = whole["request"], whole["response"]
+    headers = {name.lower(): value for name, value in request["headers"]}
+    assert (headers["authorization"], headers["x-kite"]) == ("(hidden)", "up")
+    assert (request["body"], request["query"]) == ("sent", "api_key=%28hidden%29&b=c")
+    assert response["status"] == 202 and json.loads(response["body"])["method"] == "POST"
+    assert [step["path"] for step in whole["trace"]] == ["start:set", "start:return"]
+    assert "seen" in whole["trace"][0]["changed"] and "dear" not in json.dumps([request["headers"], request["query"]])
+
+
+def test_a_delivery_is_run_again_with_all_that_was_sent(nora: Api) -> None:
+    script = "start:\n  return:\n    status_code@int: 200\n    body: {{request_headers.authorization}} {{request_body}}"
+    hook = Hook(nora, script)
+    hook.call(path="/x?y=z", headers={"Authorization": "Bearer dear"}, data=b"once")
+    first = hook.deliveries()[0]["id"]
+    again = nora.post(f"/rest/webhooks/deliveries/{first}/replay.json").ok()
+    assert (again["replay_of"], again["response"]["body"]) == (first, "Bearer dear once")
+    assert (again["request"]["path"], again["request"]["query"]) == ("x", "y=z")
+    assert [each["replay_of"] for each in hook.deliveries()] == [first, 0]
+
+
+def test_a_new_address_works_and_the_old_one_for_a_while(nora: Api) -> None:
+    hook = answering(nora, "body: ok")
+    found = nora.post(f"/rest/webhooks/{hook.id}/rotate.json", overlap_seconds=3600).ok()
+    assert found["url"].endswith(found["guid"]) and found["old_until"] > 0
+    assert nora.record("webhook_listener", hook.id)["guid"] == found["guid"]
+    assert hook.call().text == requests.post(f"{nora.url}/webhooks/{found['guid']}", timeout=30).text == "ok"
+    last = nora.post(f"/rest/webhooks/{hook.id}/rotate.json", overlap_seconds=0).ok()
+    assert last["old_until"] == 0
+    assert requests.post(f"{nora.url}/webhooks/{found['guid']}", timeout=30).status_code == 404
+    assert hook.call().text == "ok"
+
+
+def test_only_administrators_see_deliveries_and_rotate(nora: Api, echo: Hook) -> None:
+    milo = nora.as_("milo")
+    echo.call()
+    id = echo.deliveries()[0]["id"]
+    assert milo.get(f"/rest/webhooks/{echo.id}/deliveries.json").status == 403
+    assert milo.get(f"/rest/webhooks/deliveries/{id}.json").status == 403
+    assert milo.post(f"/rest/webhooks/deliveries/{id}/replay.json").status == 403
+    assert milo.post(f"/rest/webhooks/{echo.id}/rotate.json").status == 403
+
+
+@pytest.mark.parametrize("path", ["webhooks/999999/deliveries", "webhooks/deliveries/999999"])
+def test_what_is_not_there_is_not_found(nora: Api, path: str) -> None:
+    assert nora.get(f"/rest/{path}.json").status == 404
