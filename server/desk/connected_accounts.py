@@ -1,0 +1,92 @@
+"""Connected accounts at work: what signs requests in their name, with tokens that are renewed and kept.
+
+Who may use an account is who may read it; its credentials go nowhere but into requests."""
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from server import outbound
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, NotFound, TimedOut
+from server.outbound import Request, signing, tokens
+from server.store.transaction import Transaction
+
+TYPE = "connected_account"
+
+_guard = threading.Lock()
+_renewing: weakref.WeakValueDictionary[tuple[str, int], "_Turn"] = weakref.WeakValueDictionary()
+
+
+class _Turn:
+    """The right to renew the token of one account: a refresh token that is used twice is taken for a stolen one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class _Account:
+    """values: the params of account and service in one, as signing.checked answers them. params: the account's."""
+
+    id: int
+    kind: str
+    values: dict[str, str]
+    params: dict[str, Any]
+
+
+def signer(ctx: Context, reference: str) -> Callable[[Request], Request]:
+    """What signs requests as an account: `svc:connected_account:<id or uri>`, or id or uri alone.
+
+    Blocks while a new token is fetched. Raises NotFound, Invalid for one that signs no requests, and what
+    outbound.send raises. Source: ours."""
+    account = _read(ctx, reference)
+    if account.kind == signing.OAUTH2 and not tokens.is_fresh(account.values, ctx.now):
+        account = _renewed(ctx, reference, account.id)
+    return signing.signer(account.kind, account.values, ctx.now)
+
+
+def _read(ctx: Context, reference: str) -> _Account:
+    def read(tx: Transaction) -> _Account:
+        writing = RecordWriter(ctx, tx)
+        uri = reference.strip()
+        found = writing.lookup.reference(TYPE, uri if uri.startswith("svc:") else f"svc:{TYPE}:{uri.lower()}")
+        account = writing.record(TYPE, found) if found else None
+        if account is None:
+            raise NotFound(f"there is no connected account '{uri[:100]}'", field="authentication")
+        service = writing.record("connected_service", account["service_id"])
+        if service is None:
+            raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
+        kind, params = service["extension_id"], account["params"] or {}
+        return _Account(account["id"], kind, signing.checked(kind, service["params"] or {}, params), params)
+
+    return ctx.service.store.read(read)
+
+
+def _renewed(ctx: Context, reference: str, id: int) -> _Account:
+    """The account with a token that can be used; fetched once, however many ask for it at the same time."""
+    bounds = outbound.limits(ctx.service.settings)
+    turn = _turn(ctx, id)
+    if not turn.lock.acquire(timeout=bounds.seconds):
+        raise TimedOut(f"the token of the connected account {id} is being renewed, which takes too long")
+    try:
+        account = _read(ctx, reference)
+        if not tokens.is_fresh(account.values, ctx.now):
+            params = account.params | tokens.fetched(account.values, bounds, ctx.now)
+            ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).set(TYPE, id, {"params": params}))
+            account = _read(ctx, reference)
+        return account
+    finally:
+        turn.lock.release()
+
+
+def _turn(ctx: Context, id: int) -> _Turn:
+    key = (ctx.service.installation, id)
+    with _guard:
+        found = _renewing.get(key)
+        if found is None:
+            found = _renewing[key] = _Turn()
+        return found

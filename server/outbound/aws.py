@@ -1,0 +1,89 @@
+"""Signatures of Amazon's cloud, version 4. Source: AWS, Signature Version 4 signing process."""
+
+import hashlib
+import hmac
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from server.errors import Invalid
+from server.outbound.urls import Url
+
+if TYPE_CHECKING:
+    from server.outbound.client import Request
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+DEFAULT_REGION = "us-east-1"  # of hosts that name none
+_HOST = re.compile(r"(?:.*\.)?amazonaws\.com(?:\.cn)?\Z")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z")
+
+
+def sign(asked: "Request", values: Mapping[str, str], now: int) -> "Request":
+    """The request with its signature. values: access_key_id, secret_access_key, and if need be session_token, region
+    and service; the last two are read from the host otherwise. now: Unix seconds. Raises Invalid."""
+    region, service = _place(asked.url, values)
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    digest = hashlib.sha256(asked.body).hexdigest()
+    asked = asked.with_headers(x_amz_date=moment)
+    if values.get("session_token"):
+        asked = asked.with_headers(x_amz_security_token=values["session_token"])
+    if service == "s3":
+        asked = asked.with_headers(x_amz_content_sha256=digest)
+    headers = _signed(asked)
+    names = ";".join(headers)
+    lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+    canonical = "\n".join((asked.method, _path(asked.url, service), _query(asked.url), lines, names, digest))
+    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
+    text = "\n".join((ALGORITHM, moment, scope, hashlib.sha256(canonical.encode()).hexdigest()))
+    key = f"AWS4{values['secret_access_key']}".encode()
+    for part in scope.split("/"):
+        key = _mac(key, part)
+    return asked.with_headers(
+        authorization=f"{ALGORITHM} Credential={values['access_key_id']}/{scope}, SignedHeaders={names}, "
+        f"Signature={_mac(key, text).hex()}"
+    )
+
+
+def _place(url: Url, values: Mapping[str, str]) -> tuple[str, str]:
+    """(region, service): as said, else as the host says."""
+    region, service = values.get("region", ""), values.get("service", "")
+    if _HOST.match(url.host):
+        labels = url.host.removesuffix(".cn").removesuffix(".amazonaws.com").split(".")
+        if len(labels) > 1 and _REGION.match(labels[-1]):
+            region = region or labels.pop()
+        service = service or labels[-1]
+    if not service:
+        raise Invalid(
+            f"the host {url.host} does not tell which service it is; set 'service' and 'region' of the connected "
+            "service", field="params",
+        )  # fmt: skip
+    return region or DEFAULT_REGION, service
+
+
+def _signed(asked: "Request") -> dict[str, str]:
+    """The headers that are signed, in order; those that the way may change are not."""
+    found = {"host": asked.url.authority}
+    for name, value in asked.headers:
+        if name.startswith("x-amz-") or name == "content-type":
+            found[name] = " ".join(value.split())
+    return dict(sorted(found.items()))
+
+
+def _path(url: Url, service: str) -> str:
+    # Every service takes the path quoted twice but one, whose keys may be anything.
+    return quote(unquote(url.path) if service == "s3" else url.path, safe="/-_.~")
+
+
+def _query(url: Url) -> str:
+    pairs = (pair.partition("=") for pair in url.query.split("&") if pair)
+    return "&".join(sorted(f"{_again(name)}={_again(value)}" for name, _, value in pairs))
+
+
+def _again(text: str) -> str:
+    return quote(unquote(text), safe="-_.~")
+
+
+def _mac(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()

@@ -1,0 +1,136 @@
+"""Proving who asks: what the ways to log in to other programs add to a request.
+
+A way to log in takes two maps, one of the service (the other program), one of the account there. Which keys they have
+is told by KINDS. Fetching and keeping tokens is not done here (tokens.py, desk/connected_accounts.py)."""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from server.errors import Invalid, Rejected, Required, nearest
+from server.outbound import aws, urls
+from server.outbound.client import Request
+
+Values = Mapping[str, str]
+Sign = Callable[[Request, Values, int], Request]
+
+PREFIX = "svc.service.provider."
+BEARER, BASIC, API_KEY, AWS, OAUTH2 = (
+    PREFIX + name for name in ("token.bearer", "http.basic", "api_key", "aws", "oauth2")
+)
+_NO_LETTERS = re.compile(r"[\x00-\x20\x7f]")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to log in. service, account: the keys of their maps; those in `required` must be there. sign: adds the
+    proof to a request, given both maps in one and Unix seconds."""
+
+    service: tuple[str, ...]
+    account: tuple[str, ...]
+    required: tuple[str, ...]
+    sign: Sign
+
+
+def _bearer(asked: Request, values: Values, now: int) -> Request:
+    return asked.with_headers(authorization=f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}")
+
+
+def _basic(asked: Request, values: Values, now: int) -> Request:
+    if ":" in values["username"]:
+        raise Invalid("the username of the account must have no colon", field="params")
+    return asked.with_headers(authorization=basic(values["username"], values.get("password", "")))
+
+
+def _api_key(asked: Request, values: Values, now: int) -> Request:
+    name, where = values.get("name") or "x-api-key", values.get("location") or "header"
+    if where == "query":
+        return replace(asked, url=asked.url.with_query(f"{quote(name)}={quote(values['api_key'], '')}"))
+    if where != "header":
+        raise Invalid(f"the location of the service is '{where[:30]}'; it must be header or query", field="params")
+    return asked.with_headers(**{name.lower(): _word(values, "api_key")})
+
+
+def _oauth2(asked: Request, values: Values, now: int) -> Request:
+    scheme = _word(values, "token_type", "Bearer")
+    scheme = "Bearer" if scheme.lower() == "bearer" else scheme  # some servers compare it letter by letter
+    return asked.with_headers(authorization=f"{scheme} {_word(values, 'access_token')}")
+
+
+KINDS: dict[str, Kind] = {
+    API_KEY: Kind(("location", "name"), ("api_key",), ("api_key",), _api_key),
+    AWS: Kind(
+        ("region", "service"), ("access_key_id", "secret_access_key", "session_token"),
+        ("access_key_id", "secret_access_key"), aws.sign,
+    ),
+    BASIC: Kind((), ("username", "password"), ("username",), _basic),
+    BEARER: Kind(("token_type",), ("token",), ("token",), _bearer),
+    OAUTH2: Kind(
+        ("token_url", "client_id", "client_secret", "client_authentication", "scope"),
+        ("access_token", "refresh_token", "expires_at", "token_type"), ("token_url", "client_id"), _oauth2,
+    ),
+}  # fmt: skip
+
+
+def checked(kind: str, service: Mapping[str, object], account: Mapping[str, object]) -> dict[str, str]:
+    """Both maps in one, with values as text; `base_url`, of the service, is where the account may be used.
+
+    Raises Invalid for a kind that signs no requests or a key that it does not have, Required for one that is missing.
+    """
+    declared = KINDS.get(kind)
+    if declared is None:
+        raise Invalid(
+            f"accounts of the kind {kind.removeprefix(PREFIX)} sign no requests; those of "
+            f"{', '.join(sorted(name.removeprefix(PREFIX) for name in KINDS))} do", field="authentication",
+        )  # fmt: skip
+    found = _read("service", service, ("base_url", *declared.service)) | _read("account", account, declared.account)
+    for name in declared.required:
+        if not found.get(name):
+            holder = "account" if name in declared.account else "service"
+            raise Required(f"the params of the connected {holder} have no '{name}'; set it there", field="params")
+    return found
+
+
+def signer(kind: str, values: Values, now: int) -> Callable[[Request], Request]:
+    """What signs requests. values: as `checked` answers them. now: Unix seconds.
+
+    It raises Rejected for a request to elsewhere than the `base_url` of the service."""
+    base = urls.parsed(values["base_url"]) if values.get("base_url") else None
+
+    def sign(asked: Request) -> Request:
+        if base is not None and not asked.url.is_below(base):
+            raise Rejected(
+                f"this account is for {base} only, not for {asked.url.authority}{asked.url.path}"[:300], field="url"
+            )
+        return KINDS[kind].sign(asked, values, now)
+
+    return sign
+
+
+def basic(username: str, password: str) -> str:
+    """The Authorization header of a name and a password. Source: RFC 7617."""
+    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def _read(holder: str, given: Mapping[str, object], known: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            raise Invalid(
+                f"the params of the connected {holder} have an unknown key '{name[:50]}'{nearest(name, known)}",
+                field="params",
+            )
+        if isinstance(value, (dict, list, bool)):
+            raise Invalid(f"the params of the connected {holder}: '{name}' takes a text", field="params")
+        found[name] = "" if value is None else str(value)
+    return found
+
+
+def _word(values: Values, name: str, otherwise: str = "") -> str:
+    """A value that stands in a header: one word. The error must not show it."""
+    word = values.get(name) or otherwise
+    if _NO_LETTERS.search(word):
+        raise Invalid(f"'{name}' of the connected account has a blank, line break or control character", field="params")
+    return word

@@ -1,0 +1,70 @@
+"""Access tokens of other programs, by OAuth2: asked for with the client's own credentials, or by a refresh token."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from server.errors import Invalid, Unavailable
+from server.outbound.client import Limits, Request, request, send
+from server.outbound.signing import basic
+
+SPARE_SECONDS = 30  # a token that ends so soon may be over when it arrives
+DEFAULT_LIFE_SECONDS = 3600  # of a token whose server does not say
+MAX_TOKEN_BYTES = 64 * 1024  # of a server's answer with a token
+
+
+def is_fresh(values: Mapping[str, str], now: int) -> bool:
+    """Whether the account's access token can be used. One whose end is not known is."""
+    ends = values.get("expires_at", "")
+    return bool(values.get("access_token")) and (not ends.isdigit() or int(ends) > now + SPARE_SECONDS)
+
+
+def fetched(values: Mapping[str, str], bounds: Limits, now: int) -> dict[str, Any]:
+    """What the account holds from now on: access_token, token_type, expires_at (Unix seconds), and the refresh token
+    when there is one.
+
+    values: of service and account, as signing.checked answers them. Raises as `send` does, Unavailable for an answer
+    without a token. Source: RFC 6749, Client Credentials Grant, Refreshing an Access Token."""
+    limits = Limits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
+    asked = _question(values)
+    answer = send(asked, limits)
+    host = asked.url.host
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise Unavailable(f"{host} gave no access token; it answered {answer.status}, with something that is no JSON")
+    token = told.get("access_token")
+    if answer.status != 200 or not isinstance(token, str) or not token:
+        why = " ".join(str(told[key]) for key in ("error", "error_description") if told.get(key))
+        raise Unavailable(f"{host} gave no access token; it answered {answer.status} {why}".strip()[:300])
+    life = told.get("expires_in")
+    seconds = int(life) if isinstance(life, (int, float, str)) and str(life).isdecimal() else DEFAULT_LIFE_SECONDS
+    refresh = told.get("refresh_token") or values.get("refresh_token")
+    found = {
+        "access_token": token, "token_type": str(told.get("token_type") or "Bearer"), "expires_at": now + seconds,
+    }  # fmt: skip
+    return found | ({"refresh_token": refresh} if refresh else {})
+
+
+def _question(values: Mapping[str, str]) -> Request:
+    form = {"grant_type": "client_credentials"}
+    if values.get("refresh_token"):
+        form = {"grant_type": "refresh_token", "refresh_token": values["refresh_token"]}
+    if values.get("scope"):
+        form["scope"] = values["scope"]
+    headers = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
+    client, secret = values["client_id"], values.get("client_secret", "")
+    where = values.get("client_authentication") or ("basic" if secret else "body")
+    if where == "basic":
+        headers["authorization"] = basic(quote(client, ""), quote(secret, ""))
+    elif where == "body":
+        form |= {"client_id": client} | ({"client_secret": secret} if secret else {})
+    else:
+        raise Invalid(f"client_authentication is '{where[:30]}'; it must be basic or body", field="params")
+    asked = request(values["token_url"], "POST", headers, urlencode(form).encode())
+    # A redirect would take the secret along.
+    return replace(asked, follow=False)
