@@ -29,8 +29,8 @@ class Service:
 class Context:
     """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
 
-    steps: the budget of a read on the event loop, None on a thread. is_quiet: whether no automation is told of what it
-    changes."""
+    steps: the budget of a read on the event loop, None on a thread. is_quiet: whether neither automations nor
+    workers are told of what it changes."""
 
     service: "Service"
     actor: "Actor"

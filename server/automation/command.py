@@ -29,12 +29,14 @@ class Input:
 
 @dataclass
 class Call:
-    """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives."""
+    """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives.
+    output: the key that its answer is kept under, "" for none."""
 
     run: "Run"
     node: "Node"
     inputs: dict[str, Any]
     given: frozenset[str]
+    output: str = ""
 
 
 class CommandFailed(ScriptError):

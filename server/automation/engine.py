@@ -245,12 +245,13 @@ class Run:
                 given |= found if isinstance(found, dict) else {}
         taken = checked(command, given)
         if command.governed:
-            self._ask_policy(node, command, taken, output, body)
+            self.ask_policy(node, command, taken, output)
         if command.effects and self.host.dry:
             raise CommandFailed(f"{command.name} is not done in a simulation; say in on_simulate what it answers")
-        return command.call(Call(self, node, taken, frozenset(given)))
+        return command.call(Call(self, node, taken, frozenset(given), output))
 
-    def _ask_policy(self, node: Node, command: Command, taken: dict[str, Any], output: str, body: Tree) -> None:
+    def ask_policy(self, node: Node, command: Command, taken: dict[str, Any], output: str) -> None:
+        """Whether the policy lets a node run a command with these inputs. Raises PolicyDenied."""
         variables: dict[str, Any] = {
             "node": {"id": node.path, "type": command.name}, "inputs": taken, "output": output,
         }  # fmt: skip

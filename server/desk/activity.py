@@ -86,8 +86,8 @@ def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label
 def _listeners(
     writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
 ) -> list[int]:
-    """Who is to hear of the record and may read it, without the actor."""
-    if not id:
+    """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation."""
+    if not id or writing.ctx.is_quiet:
         return []
     record_type = writing.registry.find(context)
     found = set(also) | set(linking.watcher_ids(writing, context, id))

@@ -6,11 +6,12 @@ import uuid
 from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.store.tables import Index
+from server.store import blobs
+from server.store.tables import Column, Index
 
 
 class AutomationResource(RecordType):
@@ -39,6 +40,7 @@ class AutomationResource(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
     }
+    columns = (Column("blob_id"),)
     indexes = (
         Index(("token",), "the resource that is asked for", unique=True),
         Index(("expires_at",), "those that may be dropped"),
@@ -59,3 +61,7 @@ class AutomationResource(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         if not change.value("token"):
             change.new["token"] = change.was("token") or str(uuid.UUID(bytes=secrets.token_bytes(16)))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        if record["blob_id"]:
+            blobs.forget(writing.tx, record["blob_id"])

@@ -2,7 +2,8 @@
 
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, RecordType, Subtotals
+from server.records.base import Access, Record, RecordType, Subtotals, Writing
+from server.records.queues.messages import QUEUE_MESSAGE
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
@@ -30,6 +31,7 @@ class Queue(RecordType):
         ),
     }
     indexes = (Index(("name",), "a queue by its name; no two are one", unique=True),)
+    tables = (QUEUE_MESSAGE,)
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
         DateFilter("created", "When the record was made.", "created_at"),
@@ -38,3 +40,6 @@ class Queue(RecordType):
         DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(QUEUE_MESSAGE, queue_id=record["id"])

@@ -1,0 +1,101 @@
+"""How commands reach the service: they act as it does, through server/desk and never past it.
+
+In a dry run what a command writes is undone before anybody can see it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn, TypeVar
+
+from server import times
+from server.automation.command import Call, CommandFailed
+from server.automation.dictionary import plain
+from server.context import Context
+from server.errors import Invalid
+from server.store.transaction import Transaction
+from server.template.values import pairs, printed
+
+Result = TypeVar("Result")
+
+
+class _Undone(Exception):
+    """Carries the answer of a write out of the transaction that it undoes."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("undone")
+        self.answer = answer
+
+
+def service_of(call: Call, holds_bytes: tuple[str, ...] = ()) -> Context:
+    """The operation that a command acts in. holds_bytes: inputs whose text may stand for bytes that are no UTF-8.
+
+    Raises CommandFailed without a service, Invalid for another input with such bytes."""
+    ctx = call.run.host.ctx
+    if ctx is None:
+        raise CommandFailed(f"{call.node.type} needs a running service; there is none here")
+    for name, value in call.inputs.items():
+        if name not in holds_bytes:
+            _require_text(call, name, value)
+    return ctx
+
+
+def changed(call: Call, ctx: Context, work: Callable[[Context], Result]) -> Result:
+    """Do what changes records or rows, and answer what it answers; undone at once in a dry run.
+
+    With `disable_events`, nobody is told of the change."""
+    if call.inputs.get("disable_events"):
+        ctx = replace(ctx, is_quiet=True)
+    if not call.run.host.dry:
+        return work(ctx)
+
+    def write(tx: Transaction) -> NoReturn:
+        raise _Undone(work(ctx))
+
+    try:
+        ctx.service.store.write(write)
+    except _Undone as undone:
+        answer: Result = undone.answer
+        return answer
+    raise AssertionError("a dry run cannot have written")
+
+
+def instant(call: Call, ctx: Context, name: str, otherwise: int) -> int:
+    """Unix seconds of an input: a number, or a time in words in the zone of the run; 0 for never.
+
+    Raises Invalid for a text that is no time."""
+    value = call.inputs[name]
+    if value is None or value == "":
+        return otherwise
+    try:
+        return times.instant(printed(value), ctx.now, times.zone(call.run.around.zone))
+    except Invalid as error:
+        raise Invalid(f"{call.node.type}: the input '{name}': {error.message}", field=name) from error
+
+
+def words(value: Any) -> list[str]:
+    """The items of a text with commas between them, or of a list; blank ones left out."""
+    listed = value.split(",") if isinstance(value, str) else [printed(each) for _, each in pairs(value)]
+    return [each.strip() for each in listed if each.strip()]
+
+
+def parameters(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A map of plain values for the `${name}` of a query."""
+    return {str(key): plain(each) for key, each in (value or {}).items()}
+
+
+def _require_text(call: Call, name: str, value: Any) -> None:
+    """Texts may hold bytes as lone surrogates, which neither the database nor JSON takes."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Invalid(
+                f"{call.node.type}: the input '{name}' holds bytes that are no text; encode them, as base64 for one",
+                field=name,
+            ) from None
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            _require_text(call, name, key)
+            _require_text(call, name, each)
+    elif isinstance(value, list):
+        for each in value:
+            _require_text(call, name, each)

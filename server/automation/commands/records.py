@@ -1,0 +1,169 @@
+"""Commands on records. They act as the service itself, within the policy; fields are those of the records API."""
+
+from typing import Any
+
+from server.automation.acting import changed, parameters, service_of, words
+from server.automation.command import COMMANDS, Call, CommandFailed, Input, command
+from server.automation.dictionary import lazy, plain
+from server.context import Context
+from server.desk import records
+from server.desk.records import SearchRequest, search_scope
+from server.errors import AmbiguousUpsert, Required, Unavailable
+from server.search.ast import Query
+from server.search.controls import query_of
+from server.search.parser import parse_group
+from server.search.placeholders import filled
+from server.search.select import search as compile_search
+from server.store.transaction import Transaction
+
+MAX_EXPAND_CHARS = 2048
+MAX_QUERY_CHARS = 65_536  # of the input; the search language takes fewer
+DEFAULT_RESULTS = 100  # of a search without `limit:`
+MAX_TRIES = 5  # of an upsert whose match changes while the policy is asked
+NAME_CHARS = 255  # of a record type
+
+TYPE = Input("record_type", "text", "The record type: short, plural or full name.", required=True, max=NAME_CHARS)
+ID = Input("record_id", "id", "The id of the record.", required=True)
+FIELDS = Input("fields", "map", "The fields, as in the records API.", required=True)
+EXPAND = Input("expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS)
+SILENT = Input("disable_events", "flag", "Whether nobody is told of the change.", default=False)
+QUERY = Input("record_query", "text", "A search; ${name} stands for a value.", required=True, max=MAX_QUERY_CHARS)
+VALUES = Input("record_query_params", "map", "The values for ${name}.", default={})
+
+
+@command("record.create", "Make a record.", TYPE, FIELDS, EXPAND, SILENT)
+def create(call: Call) -> Any:
+    """The dictionary of the new record; further keys load when they are read. Source: ours."""
+    return _create(call, service_of(call))
+
+
+def _create(call: Call, ctx: Context) -> Any:
+    given = call.inputs
+    fields, expand = plain(given["fields"]), ",".join(words(given["expand"]))
+    return _record(call, changed(call, ctx, lambda ctx: records.create(ctx, given["record_type"], fields, expand)))
+
+
+@command(
+    "record.update", "Change a record.", TYPE, ID,
+    Input("fields", "map", "The fields to change; none are fine.", default={}), EXPAND, SILENT,
+)  # fmt: skip
+def update(call: Call) -> Any:
+    """The dictionary of the record afterwards. Source: ours."""
+    if "fields" not in call.given:
+        raise Required("record.update needs the input 'fields'", field="fields")
+    return _update(call, service_of(call), call.inputs["record_id"])
+
+
+def _update(call: Call, ctx: Context, id: int) -> Any:
+    given = call.inputs
+    fields, expand = plain(given["fields"] or {}), ",".join(words(given["expand"]))
+    return _record(call, changed(call, ctx, lambda ctx: records.update(ctx, given["record_type"], id, fields, expand)))
+
+
+@command("record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND,
+         SILENT)  # fmt: skip
+def upsert(call: Call) -> Any:
+    """The dictionary of the record. The policy must allow this command and the one that it comes to.
+
+    What was found when the policy was asked is found again in the transaction that writes. Source: ours."""
+    ctx = service_of(call)
+    for _ in range(MAX_TRIES):
+        id = ctx.service.store.read(lambda tx: _match(call, ctx, tx))
+        _ask_for(call, "record.update" if id else "record.create", {"record_id": id} if id else {})
+        try:
+            return ctx.service.store.write(lambda tx, id=id: _upsert(call, ctx, tx, id))  # type: ignore[misc]
+        except _Changed:
+            continue
+    raise Unavailable("record.upsert: what its query finds changes all the time; try again", retry_after=1)
+
+
+class _Changed(Exception):
+    """The query finds another record than before."""
+
+
+def _upsert(call: Call, ctx: Context, tx: Transaction, id: int) -> Any:
+    if _match(call, ctx, tx) != id:
+        raise _Changed
+    return _update(call, ctx, id) if id else _create(call, ctx)
+
+
+def _match(call: Call, ctx: Context, tx: Transaction) -> int:
+    """The id of the one record that the query finds, 0 for none. With `limit:1` the first counts.
+
+    Raises AmbiguousUpsert."""
+    query = _query(call)
+    found = compile_search(ctx.service.registry.type(call.inputs["record_type"]), query, search_scope(ctx, tx, query))
+    ids = found.ids(1 if query.limit == 1 else 2)
+    if len(ids) > 1:
+        count = found.total()
+        raise AmbiguousUpsert(f"record_query finds {count} records; it must find one or none", count=count)
+    return ids[0] if ids else 0
+
+
+def _ask_for(call: Call, name: str, more: dict[str, Any]) -> None:
+    """Ask the policy for the command that an upsert comes to, with the inputs that it would have."""
+    inputs = {key: value for key, value in call.inputs.items() if not key.startswith("record_query")}
+    call.run.ask_policy(call.node, COMMANDS[name], inputs | more, call.output)
+
+
+@command(
+    "record.get", "Load a record.", TYPE, ID,
+    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS), needs_output=True,
+)  # fmt: skip
+def get(call: Call) -> Any:
+    """The dictionary of the record; an unknown id is an error. Source: ours."""
+    given, ctx = call.inputs, service_of(call)
+    expand = ",".join(words(given["record_expand"]))
+    return _record(call, records.retrieve(ctx, given["record_type"], given["record_id"], expand))
+
+
+@command("record.delete", "Delete a record.", TYPE, ID, SILENT)
+def delete(call: Call) -> Any:
+    """The dictionary that the record had. Source: ours."""
+    given = call.inputs
+
+    def work(ctx: Context) -> Any:
+        def write(tx: Transaction) -> dict[str, Any]:
+            record_type = ctx.service.registry.type(given["record_type"])
+            had = records.shown(ctx, tx, record_type, given["record_id"])
+            records.delete(ctx, record_type.uri, given["record_id"])
+            return had
+
+        return ctx.service.store.write(write)
+
+    return changed(call, service_of(call), work)
+
+
+@command(
+    "record.search", "Find records.", TYPE, QUERY, VALUES,
+    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS),
+    Input("validation", "text", "A template, given with @raw, of what is found; any text that it makes is an error.",
+          max=MAX_QUERY_CHARS),
+    needs_output=True,
+)  # fmt: skip
+def search(call: Call) -> Any:
+    """{id: dictionary} in the order of the search, DEFAULT_RESULTS at most unless it says `limit:`; with `limit:1` the
+    one dictionary, or false. Source: ours."""
+    given, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
+    asked = SearchRequest(limit=DEFAULT_RESULTS, expand=",".join(words(given["record_expand"])))
+    results = records.search_parsed(ctx, given["record_type"], query, asked)["results"]
+    call.run.budget.step(len(results))
+    found: Any = {str(each["id"]): _record(call, each) for each in results}
+    if query.limit == 1:
+        found = next(iter(found.values()), False)
+    if given["validation"]:
+        call.run.values[call.output] = found
+        problem = call.run.render(given["validation"]).strip()
+        if problem:
+            raise CommandFailed(problem)
+    return found
+
+
+def _query(call: Call) -> Query:
+    """The search with its values put in. Raises BadQuery with a position."""
+    group = filled(parse_group(call.inputs["record_query"]), parameters(call.inputs["record_query_params"]))
+    return query_of(group)
+
+
+def _record(call: Call, shown: dict[str, Any]) -> Any:
+    return lazy(shown, call.run.load)

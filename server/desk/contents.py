@@ -1,0 +1,142 @@
+"""The bytes behind `svc:attachment:<id>`, `svc:automation_resource:<token>` and `svc:resource:<name>`; and the files
+that automations keep for a while."""
+
+import secrets
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import peewee
+
+from server.access.rules import Rules
+from server.context import Context, Service
+from server.desk import files
+from server.desk.files import OCTETS, StoredFile
+from server.desk.first_start import own_context
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, NotFound
+from server.fields.structure import MAX_ID_DIGITS
+from server.jobs.scheduler import periodic
+from server.records.base import Record, RecordType
+from server.records.shared.file_content import keep
+from server.store import blobs
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+SCHEME, RESOURCE = "svc", "automation_resource"
+KINDS = ("attachment", RESOURCE, "resource")
+FRESH_SECONDS = 900  # how long a file of an automation is kept when nothing is said
+BATCH = 100  # expired files removed in one transaction
+
+
+def find(ctx: Context, uri: str) -> StoredFile:
+    """The file that a reference names. Raises Invalid for what is no reference to a file, NotFound, Forbidden.
+
+    Source: ours. What has expired is not there any more."""
+    record_type, name = _named(ctx, uri)
+    return ctx.service.store.read(lambda tx: _stored(ctx, tx, record_type, name))
+
+
+def content(ctx: Context, file: StoredFile) -> bytes:
+    """All bytes of a file; at most what the setting `max_attachment_bytes` lets in."""
+    return b"".join(files.pieces(ctx, file, 0, file.size))
+
+
+def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at: int | None = None) -> dict[str, Any]:
+    """Keep bytes as a new automation resource; answers {id, token, uri, mime_type, name, size, expires_at}.
+
+    expires_at: Unix seconds, 0 for never; FRESH_SECONDS from now when None. Raises TooLarge above the setting
+    `max_attachment_bytes`. Source: ours."""
+    token = str(uuid.UUID(bytes=secrets.token_bytes(16)))
+    until = ctx.now + FRESH_SECONDS if expires_at is None else expires_at
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = RecordWriter(ctx, tx)
+        id = writing.create(RESOURCE, {
+            "token": token, "mime_type": mime_type or OCTETS, "name": name, "expires_at": until, "size": len(data),
+            "blob_id": keep(writing, data),
+        })  # fmt: skip
+        return _told(writing, id)
+
+    return ctx.service.store.write(write)
+
+
+def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
+    """Put bytes behind those of an automation resource; answers as store. Raises NotFound, Invalid, TooLarge.
+
+    Source: ours."""
+    record_type, name = _named(ctx, uri)
+    if record_type.uri != RESOURCE:
+        raise Invalid(f"'{uri[:100]}' cannot be added to; only automation resources can", field="uri")
+
+    def write(tx: Transaction) -> dict[str, Any]:
+        writing = RecordWriter(ctx, tx)
+        file = _stored(ctx, tx, record_type, name)
+        whole = (blobs.read(tx, file.blob_id) if file.blob_id else b"") + data
+        writing.update(RESOURCE, file.id, {"blob_id": keep(writing, whole), "size": len(whole)})
+        if file.blob_id:
+            blobs.forget(tx, file.blob_id)
+        return _told(writing, file.id)
+
+    return ctx.service.store.write(write)
+
+
+@periodic("automation resources that expired")
+def forget_expired(service: Service, now: int) -> None:
+    """Remove those that may be dropped. Source: ours."""
+    ctx = replace(own_context(service), now=now)
+    while service.store.read(lambda tx: _expired(ctx, tx, 1)):
+        service.store.write(lambda tx: _forget(ctx, tx))
+
+
+def _forget(ctx: Context, tx: Transaction) -> None:
+    writing = RecordWriter(ctx, tx)
+    for id in _expired(ctx, tx, BATCH):
+        writing.delete(RESOURCE, id)
+
+
+def _expired(ctx: Context, tx: Transaction, limit: int) -> list[int]:
+    table = peewee.Table(RESOURCE)
+    rows = tx.rows(
+        ("expired resources",),
+        lambda: table.select(table.c.id)
+        .where(table.c.expires_at > 0, table.c.expires_at <= slot(0)).order_by(table.c.expires_at).limit(slot(1)),
+        (ctx.now, limit),
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def _named(ctx: Context, uri: str) -> tuple[RecordType, str]:
+    scheme, _, rest = uri.partition(":")
+    kind, _, name = rest.partition(":")
+    found = ctx.service.registry.find(kind) if scheme == SCHEME and name else None
+    if found is None or found.uri not in KINDS:
+        shapes = ", ".join(f"{SCHEME}:{each}:..." for each in KINDS)
+        raise Invalid(f"'{uri[:100]}' names no file; write one of {shapes}", field="uri")
+    return found, name
+
+
+def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -> StoredFile:
+    row = None
+    if record_type.lookup:
+        row = tx.first(record_type.table, **{record_type.lookup: name})
+    elif name.isascii() and name.isdigit() and len(name) <= MAX_ID_DIGITS:
+        row = tx.get(record_type.table, int(name))
+    record = None if row is None else record_type.record(row)
+    if record is None or 0 < record.get("expires_at", 0) <= ctx.now:
+        raise NotFound(f"there is no {record_type.uri} '{name[:100]}'", type=record_type.uri)
+    if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, record["id"]):
+        raise Forbidden(f"you may not read {record_type.uri} '{name[:100]}'")
+    blob = tx.get(blobs.BLOB, record["blob_id"]) if record["blob_id"] else None
+    sha1 = str(blob[blobs.BLOB.position["sha1"]]) if blob is not None else ""
+    return StoredFile(
+        record["id"], record["name"], record.get("mime_type") or OCTETS, record["size"], sha1,
+        record["updated" if "updated" in record else "updated_at"], record["blob_id"],
+    )  # fmt: skip
+
+
+def _told(writing: RecordWriter, id: int) -> dict[str, Any]:
+    record: Record | None = writing.record(RESOURCE, id)
+    assert record is not None
+    shown = {key: record[key] for key in ("id", "token", "mime_type", "name", "size", "expires_at")}
+    return shown | {"uri": f"{SCHEME}:{RESOURCE}:{record['token']}"}

@@ -1,0 +1,88 @@
+"""Values that automations keep for one another under names of their own, for a while or for ever. Not records."""
+
+import json
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.errors import Invalid, TooLarge
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+MAX_KEY_CHARS = 2048
+MAX_VALUE_CHARS = 1024 * 1024  # of a value as JSON
+MAX_VALUES = 100_000  # kept at a time
+
+STORED = Table(
+    "stored_value",
+    [Column("key", "TEXT"), Column("value", "TEXT"), Column("expires_at"), Column("updated_at")],
+    [Index(("expires_at",), "those that have expired", where='"expires_at" > 0')],
+    key=("key",),
+)  # value: JSON text; expires_at: 0 for never
+CAN_EXPIRE = peewee.SQL('"expires_at" > 0')  # as text, so that the partial index is found to fit
+
+
+def put(ctx: Context, key: str, value: Any, expires_at: int) -> None:
+    """Keep a value under a key, in place of the one that is there. expires_at: Unix seconds, 0 for never.
+
+    Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid when there are MAX_VALUES already. Source: ours."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_VALUE_CHARS:
+        raise TooLarge(
+            f"the value of '{key[:80]}' has {len(text):,} characters as JSON, at most {MAX_VALUE_CHARS:,}",
+            limit=MAX_VALUE_CHARS,
+        )
+
+    def write(tx: Transaction) -> None:
+        if tx.first(STORED, key=key) is None and _count(tx) >= MAX_VALUES:
+            raise Invalid(f"{MAX_VALUES:,} values are kept already; delete some, or let them expire", field="key")
+        tx.put(STORED, {"key": key, "value": text, "expires_at": expires_at, "updated_at": ctx.now})
+
+    ctx.service.store.write(write)
+
+
+def get(ctx: Context, key: str) -> tuple[bool, Any]:
+    """Whether there is a value under a key that has not expired, and the value. Source: ours."""
+    row = ctx.service.store.read(lambda tx: tx.first(STORED, key=key))
+    if row is None or 0 < row[STORED.position["expires_at"]] <= ctx.now:
+        return False, None
+    return True, json.loads(row[STORED.position["value"]])
+
+
+def delete(ctx: Context, key: str) -> None:
+    """Remove the value under a key, if there is one. Source: ours."""
+    ctx.service.store.write(lambda tx: tx.delete(STORED, key=key))
+
+
+@periodic("stored values that expired")
+def forget_expired(service: Service, now: int) -> int | None:
+    """Remove what has expired; answers when the next value does. Source: ours."""
+    next_at = service.store.read(_next_expiry)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(lambda tx: _forget(tx, now))
+    return service.store.read(_next_expiry)
+
+
+def _next_expiry(tx: Transaction) -> int | None:
+    table: Any = STORED.sql
+    found = tx.value(
+        ("next value to expire",), lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE)
+    )
+    return None if found is None else int(found)
+
+
+def _forget(tx: Transaction, now: int) -> None:
+    table: Any = STORED.sql
+    tx.run(
+        ("forget expired values",), lambda: table.delete().where(CAN_EXPIRE, table.expires_at <= slot(0)),
+        (now,),
+    )
+
+
+def _count(tx: Transaction) -> int:
+    table: Any = STORED.sql
+    return int(tx.value(("count stored values",), lambda: table.select(peewee.fn.COUNT(table.key))))

@@ -1,0 +1,1 @@
+"""What belongs to queues and is no record type of its own."""

@@ -1,0 +1,117 @@
+"""Values for the `${name}` of a search: they are put into its tree, so that no value can become a filter or a bracket.
+
+For searches that a program writes once and runs with values from elsewhere."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from server.errors import BadQuery, nearest
+from server.search.ast import Bare, Group, Items, Node, Subquery, Term, Text, Value
+
+MAX_LISTED = 1000  # elements of one value that is a list
+_PLACE = re.compile(r"\$\{([A-Za-z0-9_.]{1,64})\}")
+
+
+def filled(group: Group, values: Mapping[str, Any]) -> Group:
+    """The tree with every `${name}` replaced. A text that is nothing but a placeholder becomes a quoted one, or a list.
+
+    values: texts, numbers, booleans, null, or lists of them. Raises BadQuery for a name that there is not, and for a
+    value that cannot stand there."""
+    return replace(
+        group,
+        children=tuple(_node(each, values) for each in group.children),
+        controls=tuple(_term(each, values) for each in group.controls),
+    )
+
+
+def filled_text(q: str, values: Mapping[str, Any]) -> str:
+    """The same search as text. Raises BadQuery for a value that no text can hold."""
+
+    def put(match: re.Match[str]) -> str:
+        found = _named(match[1], values, match.start())
+        if not isinstance(found, list):
+            return found if _is_quoted(q, match.start()) else f'"{found}"'
+        return "[" + ",".join(f'"{each}"' for each in found) + "]"
+
+    for match in _PLACE.finditer(q):
+        found = _named(match[1], values, match.start())
+        if any('"' in each for each in (found if isinstance(found, list) else [found])):
+            raise BadQuery(f"the value of ${{{match[1]}}} holds a double quote; leave it out", position=match.start())
+    return _PLACE.sub(put, q)
+
+
+def _is_quoted(q: str, position: int) -> bool:
+    return q.count('"', 0, position) % 2 == 1
+
+
+def _node(node: Node, values: Mapping[str, Any]) -> Node:
+    if isinstance(node, Group):
+        return filled(node, values)
+    if isinstance(node, Term):
+        return _term(node, values)
+    return _bare(node, values)
+
+
+def _bare(node: Bare, values: Mapping[str, Any]) -> Bare:
+    found = list(_texts(node.text, values))
+    if len(found) != 1:
+        raise BadQuery(f"a list cannot stand for a word, at position {node.position}", position=node.position)
+    return replace(node, text=found[0])
+
+
+def _term(term: Term, values: Mapping[str, Any]) -> Term:
+    return replace(term, value=_value(term.value, values))
+
+
+def _value(value: Value, values: Mapping[str, Any]) -> Value:
+    if isinstance(value, Subquery):
+        return replace(value, root=filled(value.root, values))
+    if isinstance(value, Items):
+        return replace(value, items=tuple(text for each in value.items for text in _texts(each, values)))
+    found = list(_texts(value, values))
+    return found[0] if not _is_list(value, values) else Items(tuple(found), value.position)
+
+
+def _is_list(text: Text, values: Mapping[str, Any]) -> bool:
+    match = _PLACE.fullmatch(text.value)
+    return match is not None and isinstance(values.get(match[1]), (list, dict))
+
+
+def _texts(text: Text, values: Mapping[str, Any]) -> Iterator[Text]:
+    """One text, or those of the list that a placeholder stands for."""
+    alone = _PLACE.fullmatch(text.value)
+    if alone is not None:
+        found = _named(alone[1], values, text.position)
+        for each in found if isinstance(found, list) else [found]:
+            yield Text(each, True, text.position)
+        return
+
+    def put(match: re.Match[str]) -> str:
+        found = _named(match[1], values, text.position)
+        if isinstance(found, list):
+            raise BadQuery(f"the list ${{{match[1]}}} cannot be a part of a word", position=text.position)
+        return found
+
+    yield replace(text, value=_PLACE.sub(put, text.value)) if "${" in text.value else text
+
+
+def _named(name: str, values: Mapping[str, Any], position: int) -> "str | list[str]":
+    if name not in values:
+        raise BadQuery(f"there is no value for ${{{name}}}{nearest(name, values)}", position=position)
+    found = values[name]
+    if not isinstance(found, (list, dict)):
+        return _printed(found, name, position)
+    listed = list(found.values()) if isinstance(found, dict) else found
+    if len(listed) > MAX_LISTED:
+        raise BadQuery(f"the list ${{{name}}} has {len(listed)} values, at most {MAX_LISTED}", position=position)
+    return [_printed(each, name, position) for each in listed]
+
+
+def _printed(value: Any, name: str, position: int) -> str:
+    if isinstance(value, (list, dict)):
+        raise BadQuery(f"the list ${{{name}}} holds another list", position=position)
+    if value is None or isinstance(value, bool):
+        return "1" if value else ""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
