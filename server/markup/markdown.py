@@ -11,9 +11,12 @@ MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 # `escape`: raw HTML in the source shows as text. The sanitizer alone would let harmless elements through.
 # Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
-_RENDER = mistune.create_markdown(
-    renderer=mistune.HTMLRenderer(escape=True, allow_harmful_protocols=["cid:"]),
-    plugins=["table", "strikethrough", "url"],
+_RENDER, _RENDER_WITH_HTML = (
+    mistune.create_markdown(
+        renderer=mistune.HTMLRenderer(escape=escape, allow_harmful_protocols=["cid:"]),
+        plugins=["table", "strikethrough", "url"],
+    )
+    for escape in (True, False)
 )
 # Every run has a length, so that a text of nothing but "![" is read in time.
 _IMAGE = re.compile(
@@ -23,11 +26,14 @@ _IMAGE = re.compile(
 )
 
 
-def markdown_to_html(text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None) -> str:
-    """The HTML of `text`, safe to show. Tables, ~~strikethrough~~ and bare URLs are understood; raw HTML shows as text.
+def markdown_to_html(
+    text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, keep_html: bool = False
+) -> str:
+    """The HTML of `text`, safe to show. Tables, ~~strikethrough~~ and bare URLs are understood; raw HTML shows as text,
+    or is cleaned as all the rest where `keep_html` says so.
 
-    The keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is above
-    MAX_MARKDOWN_CHARACTERS or the result above the limit of `clean_html`. Source: Outbound, Body.
+    The other keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is
+    above MAX_MARKDOWN_CHARACTERS or the result above the limit of `clean_html`. Source: Outbound, Body.
 
     >>> markdown_to_html("**Hi** <script>")
     '<p><strong>Hi</strong> &lt;script&gt;</p>\\n'
@@ -37,7 +43,8 @@ def markdown_to_html(text: str, *, allow_remote_images: bool = False, image_url:
             f"Markdown of {len(text)} characters is too long; at most {MAX_MARKDOWN_CHARACTERS} are rendered",
             limit=MAX_MARKDOWN_CHARACTERS,
         )
-    rendered = _RENDER(text.encode("utf-8", "replace").decode("utf-8"))
+    render = _RENDER_WITH_HTML if keep_html else _RENDER
+    rendered = render(text.encode("utf-8", "replace").decode("utf-8"))
     assert isinstance(rendered, str)   # the renderer is the HTML one
     return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url)
 

@@ -1,15 +1,17 @@
 """Texts that filters read and make, charged to the budget; and the bytes that some of them stand for."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from server.template.budget import MAX_OUTPUT_CHARS
+from server.template.budget import MAX_ELEMENTS, MAX_OUTPUT_CHARS
 from server.template.run import Run
 from server.template.values import printed
 
 CHUNK_CHARS = 64 * 1024  # what is worked on at once
 SLOW_CHARS_A_STEP = 64
 PARTS_AT_ONCE = 4096
+_LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Bytes(str):
@@ -97,3 +99,25 @@ def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
         run.budget.step(len(chunk) // SLOW_CHARS_A_STEP)
         out.add(change(chunk))
     return out.text()
+
+
+def lines(run: Run, text: str) -> list[str]:
+    """The lines of a text, whatever ends them. Raises BudgetSpent when there are too many."""
+    run.budget.elements(line_ends(text) + 1)
+    return _LINE_END.split(text)
+
+
+def line_ends(text: str) -> int:
+    """How many lines end in a text."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def listed(run: Run, found: Iterable[str]) -> list[str]:
+    """The texts as a list, each charged as it comes. Raises BudgetSpent when there are too many."""
+    kept: list[str] = []
+    for each in found:
+        run.budget.step()
+        kept.append(each)
+        if len(kept) > MAX_ELEMENTS:
+            run.budget.elements(len(kept))
+    return kept

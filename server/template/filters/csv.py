@@ -1,0 +1,78 @@
+"""Tables as CSV texts."""
+
+import functools
+import re
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import Growing, read_text
+from server.template.values import items, printed
+
+CHARS_A_STEP = 64
+_QUOTED = frozenset(' ,"\\\n\r\t')
+
+
+@filter("csv")
+def csv_(run: Run, value: Any) -> str:
+    """The rows of a list as lines of values with commas between them. Rows that are no lists are left out.
+    Source: Templates, csv."""
+    out = Growing(run)
+    for row in items(value):
+        run.budget.step()
+        if not isinstance(row, (list, dict)):
+            continue
+        for place, cell in enumerate(items(row)):
+            run.budget.step()
+            out.add("," if place else "")
+            out.add(_cell(printed(cell)))
+        out.add("\n")
+    return out.text()
+
+
+def _cell(text: str) -> str:
+    return text if _QUOTED.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
+
+
+@filter("parse_csv")
+def parse_csv(run: Run, value: Any, separator: Any = ",", enclosure: Any = '"', escape: Any = "\\") -> list[Any]:
+    """The rows of a CSV text, each a list of texts; blank lines are left out. escape: a character behind which the
+    enclosure does not end. Raises TemplateFailed for marks that are not one character. Source: Templates, parse_csv."""
+    text = read_text(run, value)
+    if text is None:
+        return []
+    marks = (("separator", separator), ("enclosure", enclosure), ("escape", escape))
+    cell = _pattern(*(_mark(printed(mark), name) for name, mark in marks))
+    quote = printed(enclosure)
+    rows: list[list[str]] = [[]]
+    place = 0
+    while place < len(text):
+        found = cell.match(text, place)
+        assert found is not None  # every place begins a cell, an empty one at least
+        run.budget.step(1 + len(found[0]) // CHARS_A_STEP)
+        place = found.end()
+        inside = found["inside"]
+        rows[-1].append(found["plain"] if inside is None else inside.replace(quote * 2, quote) + found["behind"])
+        if found["end"] in ("\n", "\r", "\r\n"):
+            rows.append([])
+        elif place == len(text) and found["end"]:
+            rows[-1].append("")
+    return [row for row in rows if row not in ([], [""])]
+
+
+def _mark(text: str, name: str) -> str:
+    if len(text) != 1 or text in "\r\n":
+        raise TemplateFailed(f"the {name} of a CSV text is one character, not '{text[:20]}'")
+    return re.escape(text)
+
+
+@functools.lru_cache(maxsize=16)
+def _pattern(separator: str, quote: str, escape: str) -> re.Pattern[str]:
+    """A cell and what ends it; the marks are escaped. What is repeated is never given back, so it takes linear time."""
+    blanks = "" if separator == r"\ " else " *+"
+    return re.compile(
+        rf"(?:{blanks}{quote}(?P<inside>(?:[^{quote}{escape}]|{escape}.|{quote}{quote}|{escape})*+)(?:{quote}|\Z)"
+        rf"(?P<behind>[^{separator}\r\n]*+)|(?P<plain>[^{separator}\r\n]*+))(?P<end>{separator}|\r\n|\n|\r|\Z)",
+        re.DOTALL,
+    )

@@ -1,0 +1,20 @@
+"""What stands in for nothing."""
+
+from typing import Any
+
+from server.template.registry import filter
+from server.template.run import Run
+
+
+@filter("default")
+def default(run: Run, value: Any, otherwise: Any = "") -> Any:
+    """The value, or another one for null, false, "", an empty list or map. 0 and "0" stay.
+    Source: Templates, default."""
+    is_empty = value is None or value is False or (isinstance(value, (str, list, dict)) and not value)
+    return otherwise if is_empty else value
+
+
+@filter("raw")
+def raw(run: Run, value: Any) -> Any:
+    """The value as it is; nothing is escaped by itself here. Source: Templates, raw."""
+    return value

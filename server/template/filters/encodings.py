@@ -1,0 +1,138 @@
+"""Bytes and their encodings: Base64, digests, character sets, percent signs."""
+
+import base64
+import binascii
+import codecs
+import hashlib
+import hmac
+import re
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from server.errors import TemplateFailed, nearest
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.forms import form_text, form_tree
+from server.template.shared.json_text import encoded
+from server.template.shared.texts import Bytes, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
+from server.template.values import printed, truthy
+
+ALGORITHMS = {name.replace("_", "-"): name for name in hashlib.algorithms_guaranteed if not name.startswith("shake")}
+CHARSETS = frozenset(
+    "ascii big5 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp850 cp852 cp866 cp932 cp936 "
+    "cp949 cp950 euc_jp euc_kr gb18030 gb2312 gbk hz iso2022_jp iso2022_kr iso8859-1 iso8859-10 iso8859-11 iso8859-13 "
+    "iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 "
+    "koi8-r koi8-u mac-roman shift_jis utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-7 utf-8".split()
+)
+_NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
+
+
+@filter("base64_encode")
+def base64_encode(run: Run, value: Any) -> str:
+    """The Base64 text of a text's bytes. Nothing of what is no text. Source: Templates, base64_encode."""
+    text = read_text(run, value)
+    return "" if text is None else base64.b64encode(bytes_of(text)).decode()
+
+
+@filter("base64url_encode")
+def base64url_encode(run: Run, value: Any) -> str:
+    """As base64_encode, with letters for URLs and no padding. Source: Templates, base64url_encode."""
+    return base64_encode(run, value).rstrip("=").translate(str.maketrans("+/", "-_"))
+
+
+@filter("base64_decode")
+def base64_decode(run: Run, value: Any) -> str:
+    """What a Base64 text stands for; other characters in it do not count. Source: Templates, base64_decode."""
+    text = read_text(run, value)
+    if text is None:
+        return ""
+    kept = _NOT_BASE64.sub(b"", text.partition("=")[0].encode("ascii", "ignore"))
+    if len(kept) % 4 == 1:  # six bits are no byte
+        kept = kept[:-1]
+    return text_of_bytes(binascii.a2b_base64(kept + b"=" * (-len(kept) % 4)))
+
+
+@filter("base64url_decode")
+def base64url_decode(run: Run, value: Any) -> str:
+    """As base64_decode, of letters for URLs. Source: Templates, base64url_decode."""
+    text = read_text(run, value)
+    return "" if text is None else base64_decode(run, text.translate(str.maketrans("-_", "+/")))
+
+
+@filter("md5")
+def md5(run: Run, value: Any) -> str:
+    """The MD5 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, md5."""
+    text = read_text(run, value)
+    return "" if text is None else hashlib.md5(bytes_of(text), usedforsecurity=False).hexdigest()
+
+
+@filter("sha1")
+def sha1(run: Run, value: Any) -> str:
+    """The SHA-1 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, sha1."""
+    text = read_text(run, value)
+    return "" if text is None else hashlib.sha1(bytes_of(text), usedforsecurity=False).hexdigest()
+
+
+@filter("hash_hmac")
+def hash_hmac(run: Run, value: Any, key: Any = "", algo: Any = "sha256", raw: Any = False) -> str:
+    """The keyed digest (HMAC) in hexadecimal digits, or as bytes when `raw`. Nothing of an empty text and of what is
+    none. Raises TemplateFailed for an unknown algorithm. Source: Templates, hash_hmac."""
+    text, name = read_text(run, value), printed(algo).lower()
+    if name not in ALGORITHMS:
+        raise TemplateFailed(f"there is no algorithm '{name[:50]}'{nearest(name, ALGORITHMS)}")
+    if not text:
+        return ""
+    made = hmac.new(bytes_of(read(run, key)), bytes_of(text), ALGORITHMS[name])
+    return Bytes(made.digest()) if truthy(raw) else made.hexdigest()
+
+
+@filter("convert_encoding")
+def convert_encoding(run: Run, value: Any, to: Any, from_: Any) -> str:
+    """The text whose bytes are in one character set, as bytes in another. What a set does not have becomes `?`.
+    Raises TemplateFailed for an unknown set. Source: Templates, convert_encoding."""
+    source, target = _charset(printed(from_)), _charset(printed(to))
+    text = bytes_of(read_slowly(run, value)).decode(source, "replace")
+    run.budget.text(len(text) * 2)
+    return text_of_bytes(text.encode(target, "replace"))
+
+
+def _charset(name: str) -> str:
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        known = ""
+    if known not in CHARSETS:
+        raise TemplateFailed(f"there is no character set '{name[:50]}'{nearest(name.lower(), CHARSETS)}")
+    return known
+
+
+# -- URLs -------------------------------------------------------------------------------------------------------------
+
+
+@filter("url_encode")
+def url_encode(run: Run, value: Any) -> str:
+    """The text for a URL, a blank as %20; of a list or a map the query text `a%5Bb%5D=1&c=2`.
+    Source: Templates, url_encode."""
+    if isinstance(value, (list, dict)):
+        return form_text(run, value)
+    if isinstance(value, Bytes):
+        run.budget.text(3 * len(value.data))
+        return quote(value.data, safe="")
+    return percent_encoded(run, value)
+
+
+def percent_encoded(run: Run, value: Any) -> str:
+    """Letters, digits and -._~ as they are, the bytes of all others as %20."""
+    return mapped(run, value, lambda part: quote(part, safe="", errors="replace"))
+
+
+@filter("url_decode")
+def url_decode(run: Run, value: Any, as_: Any = "") -> str:
+    """The text with %20 as a blank; `+` stays. as: `json` for the JSON text of a query text's values.
+    Raises TemplateFailed for another one. Source: Templates, url_decode."""
+    form, text = printed(as_), read_slowly(run, value)
+    if form == "json":
+        return encoded(run, form_tree(run, text))
+    if form:
+        raise TemplateFailed(f"'url_decode' gives a text or json, not '{form[:50]}'")
+    return text_of_bytes(unquote_to_bytes(text.encode("utf-8", "replace")))

@@ -1,0 +1,95 @@
+"""HTML: made from Markdown, made to text, without its tags. server/markup makes safe what a browser shows."""
+
+import re
+from typing import Any
+
+from server.errors import TemplateFailed, TooLarge
+from server.markup import markdown_to_html as rendered
+from server.markup import text_of_html
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import read, read_slowly, read_text
+from server.template.values import printed, truthy, whole
+
+MARKS_A_STEP = 8
+SLOW_CHARS_A_STEP = 8  # of Markdown
+_BETWEEN = re.compile(r">\s+<")
+_EMPTY_LINES = re.compile(r"\n{2,}")
+_TAG = re.compile(r"<(?=[A-Za-z/!?<])")
+_INSIDE = re.compile(r"[<>\"']")
+_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
+
+
+@filter("spaceless")
+def spaceless(run: Run, value: Any) -> str:
+    """The text without white space between tags and at its ends. Source: Templates, spaceless."""
+    text = read(run, value)
+    run.budget.step(text.count(">") // MARKS_A_STEP)
+    return _BETWEEN.sub("><", text).strip()
+
+
+@filter("html_to_text")
+def html_to_text(run: Run, value: Any, truncate: Any = 50_000) -> str:
+    """The text of a page, a line for each paragraph. truncate: characters of HTML that are read. Nothing of what is no
+    text. Source: Templates, html_to_text."""
+    html, most = read_text(run, value), max(whole(truncate), 0)
+    if html is None:
+        return ""
+    if len(html) > most:
+        html = html[:most]
+        if html.rfind("<") > html.rfind(">"):  # half a tag would be read as text
+            html = html[: html.rfind("<")]
+    run.budget.step(html.count("<"))
+    found = text_of_html(html)
+    run.budget.text(len(found))
+    return _EMPTY_LINES.sub("\n", found) + "\n" if found else ""
+
+
+@filter("markdown_to_html")
+def markdown_to_html(run: Run, value: Any, is_untrusted: Any = True) -> str:
+    """The safe HTML of a Markdown text. HTML in it shows as text when it is untrusted, else harmless elements count.
+    Raises TemplateFailed for a text that is too long. Source: Templates, markdown_to_html."""
+    text, untrusted = read_slowly(run, value), truthy(is_untrusted)
+    run.budget.step(len(text) // SLOW_CHARS_A_STEP)
+    try:
+        return rendered(text, allow_remote_images=not untrusted, keep_html=not untrusted)
+    except TooLarge as error:
+        raise TemplateFailed(error.message) from None
+
+
+@filter("striptags")
+def striptags(run: Run, value: Any, allowed: Any = "") -> str:
+    """The text without tags and comments, except for the tags named in `allowed`, such as `<b><i>`.
+    Source: Templates, striptags."""
+    text = read(run, value)
+    kept = {name.lower() for name in _NAME.findall(printed(allowed))}
+    parts, place = [], 0
+    while (tag := _TAG.search(text, place)) is not None:
+        end = _end_of_tag(run, text, tag.start())
+        parts.append(text[place : tag.start()])
+        name = _NAME.match(text, tag.start())
+        if name is not None and name[1].lower() in kept:
+            parts.append(text[tag.start() : end])
+        place = end
+    return "".join([*parts, text[place:]])
+
+
+def _end_of_tag(run: Run, text: str, start: int) -> int:
+    """Behind the tag or comment that begins here; tags inside it are part of it. The end of the text for none."""
+    if text.startswith("<!--", start):
+        run.budget.step()
+        end = text.find("-->", start + 4)
+        return end + 3 if end >= 0 else len(text)
+    depth, place = 0, start
+    while (mark := _INSIDE.search(text, place)) is not None:
+        run.budget.step()
+        place = mark.end()
+        if mark[0] in "\"'":
+            place = text.find(mark[0], place) + 1 or len(text)
+        elif mark[0] == "<":
+            depth += 1
+        else:
+            depth -= 1
+            if not depth:
+                return place
+    return len(text)

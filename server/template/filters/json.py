@@ -1,0 +1,40 @@
+"""JSON texts of values."""
+
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.json_text import (
+    FORCE_OBJECT,
+    PRETTY,
+    UNESCAPED_SLASHES,
+    UNESCAPED_UNICODE,
+    decoded,
+    encoded,
+)
+from server.template.values import printed, whole
+
+FLAGS = FORCE_OBJECT | PRETTY | UNESCAPED_SLASHES | UNESCAPED_UNICODE
+
+
+@filter("json_encode")
+def json_encode(run: Run, value: Any, flags: Any = 0) -> str:
+    """The JSON text of a value. flags, added up: 16 lists as objects, 64 no `\\/`, 128 on several lines, 256 letters as
+    they are. Raises TemplateFailed for other flags and for what is no JSON. Source: Templates, json_encode."""
+    given = whole(flags)
+    if given & ~FLAGS:
+        raise TemplateFailed(f"'json_encode' has the flags 16, 64, 128 and 256, added up, not {given}")
+    return encoded(run, value, given)
+
+
+@filter("json_pretty")
+def json_pretty(run: Run, value: Any) -> str:
+    """A JSON text on several lines, indented by 4. Raises TemplateFailed for what is no JSON.
+    Source: Templates, json_pretty."""
+    if not printed(value).strip():
+        return ""
+    try:
+        return encoded(run, decoded(run, value), PRETTY)
+    except ValueError:
+        raise TemplateFailed("'json_pretty' takes a JSON text, and this is none") from None

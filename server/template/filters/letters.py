@@ -1,0 +1,96 @@
+"""Letters: upper and lower case, and which of them a text keeps."""
+
+import re
+import unicodedata
+from typing import Any
+
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import mapped, read_slowly, read_text
+from server.template.values import printed
+
+# What may stand inside a word without ending it: apostrophes, points, accents of their own.
+_INSIDE = r"'.:^`\u00a8\u00ad\u00af\u00b4\u00b7\u00b8\u02b0-\u036f\u2018\u2019\u2024\u2027"
+_WORD = re.compile(rf"[^\W\d_](?:[^\W\d_]|[{_INSIDE}])*")
+_OTHERS = re.compile("[^A-Za-z0-9]+")
+_ASCII = str.maketrans({
+    "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D",
+    "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ł": "l", "Ł": "L", "ħ": "h", "Ħ": "H", "ı": "i",
+})  # fmt: skip
+
+
+@filter("lower")
+def lower(run: Run, value: Any) -> str:
+    """The text in small letters. Source: Templates, lower."""
+    return mapped(run, value, str.lower)
+
+
+@filter("upper")
+def upper(run: Run, value: Any) -> str:
+    """The text in capital letters. Source: Templates, upper."""
+    return mapped(run, value, str.upper)
+
+
+@filter("capitalize")
+def capitalize(run: Run, value: Any) -> str:
+    """The first letter as a capital, the rest small. Source: Templates, capitalize."""
+    found = mapped(run, value, str.lower)
+    return found[:1].upper() + found[1:]
+
+
+@filter("title")
+def title(run: Run, value: Any) -> str:
+    """Every word with a capital first. Source: Templates, title.
+
+    >>> _titled("they're bob-o")
+    "They're Bob-O"
+    """
+    text = read_slowly(run, value)
+    run.budget.step(len(text) // 8)
+    return _titled(text)
+
+
+def _titled(text: str) -> str:
+    return _WORD.sub(lambda word: word[0][0].title() + word[0][1:].lower(), text)
+
+
+@filter("alphanum")
+def alphanum(run: Run, value: Any, also: Any = "", replace: Any = "") -> str:
+    """The ASCII letters and digits of a text and the characters in `also`; others become `replace`. Nothing of what is
+    no text. Source: Templates, alphanum."""
+    text = read_text(run, value)
+    if text is None:
+        return ""
+    other = printed(replace)
+    run.budget.text(len(text) * len(other))
+    return text.translate(_Kept(printed(also), other))
+
+
+class _Kept(dict[int, str]):
+    """What each character becomes, found when it is first met."""
+
+    def __init__(self, also: str, other: str) -> None:
+        super().__init__((ord(char), char) for char in also)
+        self._other = other
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        found = self[code] = char if char.isascii() and char.isalnum() else self._other
+        return found
+
+
+@filter("permalink")
+def permalink(run: Run, value: Any, spaces_as: Any = "-") -> str:
+    """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`. Source: Templates,
+    permalink."""
+    text, between = read_slowly(run, value).translate(_ASCII), printed(spaces_as)
+    words = _OTHERS.sub(" ", _without_marks(text)).strip()
+    run.budget.text(len(words) + words.count(" ") * len(between))
+    run.budget.step(words.count(" ") // 8)
+    return words.replace(" ", between)
+
+
+def _without_marks(text: str) -> str:
+    """Letters without their accents: é is e."""
+    apart = unicodedata.normalize("NFKD", text)
+    return apart if apart.isascii() else "".join(char for char in apart if not unicodedata.combining(char))

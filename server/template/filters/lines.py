@@ -1,0 +1,89 @@
+"""Lines: indented, quoted, left out, counted apart."""
+
+import re
+from typing import Any
+
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import Growing, line_ends, lines, listed, read, read_slowly
+from server.template.values import items, keyed, printed, truthy, whole
+
+MATCHES_A_STEP = 8
+_END = re.compile(r"\r\n|\n|\r")
+_WORD = re.compile(r"\S+")
+
+
+@filter("indent")
+def indent(run: Run, value: Any, marker: Any = "", from_line: Any = 0) -> str:
+    """The text with a marker before each line from the line of this number on, the first being 1.
+    Source: Templates, indent."""
+    text, mark, first = read(run, value), printed(marker), max(whole(from_line), 1)
+    if first > text.count("\n") + 1:
+        return text
+    run.budget.text(len(text) + (text.count("\n") + 1) * len(mark))
+    start = 0
+    for _ in range(first - 1):
+        start = text.index("\n", start) + 1
+        run.budget.step()
+    return text[:start] + mark + text[start:].replace("\n", f"\n{mark}")
+
+
+@filter("nl2br")
+def nl2br(run: Run, value: Any) -> str:
+    """The text with `<br />` before each line end. Source: Templates, nl2br."""
+    text = read(run, value)
+    ends = line_ends(text)
+    run.budget.text(len(text) + 6 * ends)
+    run.budget.step(ends // MATCHES_A_STEP)
+    return _END.sub(r"<br />\g<0>", text)
+
+
+@filter("strip_lines")
+def strip_lines(run: Run, value: Any, prefixes: Any) -> str:
+    """The lines that begin with none of the prefixes, a text or a list of them, with CRLF between them.
+    Source: Templates, strip_lines."""
+    text = read(run, value)
+    given = items(prefixes) if isinstance(prefixes, (list, dict)) else [prefixes]
+    starts = tuple(start for start in listed(run, (printed(each) for each in given)) if start)
+    found = lines(run, text)
+    run.budget.step(len(found) * len(starts) // MATCHES_A_STEP)
+    return "\r\n".join(line for line in found if not line.startswith(starts))
+
+
+@filter("split_crlf")
+def split_crlf(run: Run, value: Any, keep_blanks: Any = False, trim: Any = True) -> Any:
+    """The lines of a text, trimmed, by position; where blank ones are left out, their positions are.
+    Source: Templates, split_crlf."""
+    return positions(lines(run, read(run, value)), truthy(keep_blanks), truthy(trim))
+
+
+def positions(parts: list[str], keep_blanks: bool, trim: bool) -> Any:
+    """The parts of a text by position, without the blank ones."""
+    if trim:
+        parts = [part.strip() for part in parts]
+    return keyed((place, part) for place, part in enumerate(parts) if keep_blanks or part.strip())
+
+
+@filter("quote")
+def quote(run: Run, value: Any, wrap_to: Any = 76) -> str:
+    """The text as mails quote it: `> ` before each line, lines longer than `wrap_to` characters broken between words.
+    Source: Templates, quote."""
+    out, width = Growing(run), whole(wrap_to)
+    end = ""
+    for line in lines(run, read_slowly(run, value)):
+        for part in _wrapped(run, line, width):
+            out.add(f"{end}> {part}" if part else f"{end}>")
+            end = "\n"
+    return out.text()
+
+
+def _wrapped(run: Run, line: str, width: int) -> list[str]:
+    if width <= 0 or len(line) <= width:
+        return [line]
+    broken: list[str] = []
+    for word in listed(run, (match[0] for match in _WORD.finditer(line))):
+        if broken and len(broken[-1]) + 1 + len(word) <= width:
+            broken[-1] += f" {word}"
+        else:
+            broken.append(word)
+    return broken or [""]

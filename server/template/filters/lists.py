@@ -1,0 +1,122 @@
+"""Lists and maps: their parts, in another order, changed by arrow functions."""
+
+import functools
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template.registry import filter
+from server.template.run import Arrow, Run
+from server.template.shared import lists
+from server.template.shared.lists import arrow_of, entries
+from server.template.values import compare, keyed, pairs, truthy, whole
+
+CHARS_A_STEP = 256  # compared at once
+Pair = tuple[Any, Any]
+
+
+@filter("keys")
+def keys(run: Run, value: Any) -> list[Any]:
+    """The keys of a map, the positions of a list, nothing of anything else. Source: Templates, keys."""
+    found = pairs(value)
+    run.budget.step(len(found))
+    return [key for key, _ in found]
+
+
+@filter("values")
+def values(run: Run, value: Any) -> list[Any]:
+    """The values of a list or a map. Raises TemplateFailed for anything else. Source: Templates, values."""
+    return [each for _, each in entries(run, value, "values")]
+
+
+@filter("column")
+def column(run: Run, value: Any, key: Any, index: Any = None) -> Any:
+    """What stands under a key in each row that has it. Raises TemplateFailed for what is no list.
+    Source: Templates, column."""
+    entries(run, value, "column")
+    return lists.column(run, value, key, index)
+
+
+@filter("merge")
+def merge(run: Run, value: Any, others: Any) -> Any:
+    """Two lists or maps in one: numbered entries follow each other, named ones of the second replace those of the
+    first. Raises TemplateFailed for anything else. Source: Templates, merge."""
+    found: dict[str, Any] = {}
+    number = 0
+    for key, each in entries(run, value, "merge") + entries(run, others, "merge"):
+        if isinstance(key, int):
+            key, number = str(number), number + 1
+        found[key] = each
+    return keyed(found.items())
+
+
+@filter("batch")
+def batch(run: Run, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
+    """Parts of so many entries, which keep their keys. fill: what the last part is filled up with.
+    Raises TemplateFailed for what is no list and for a size below 1. Source: Templates, batch."""
+    listed, most = entries(run, value, "batch"), whole(size)
+    if most < 1:
+        raise TemplateFailed(f"a part has at least 1 entry, not {most}")
+    parts = [listed[start : start + most] for start in range(0, len(listed), most)]
+    if not truthy(preserve_keys):
+        parts = [[(place, each) for place, (_, each) in enumerate(part)] for part in parts]
+    if parts and fill is not None:
+        missing = most - len(parts[-1])
+        run.budget.elements(missing)
+        after = max([key for key, _ in parts[-1] if isinstance(key, int)], default=-1) + 1
+        parts[-1] += [(after + place, fill) for place in range(missing)]
+    return [keyed(part) for part in parts]
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+
+@filter("sort", takes_arrow=True)
+def sort(run: Run, value: Any, arrow: Any = None) -> Any:
+    """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list.
+    Source: Templates, sort."""
+    listed = entries(run, value, "sort")
+    order = functools.partial(_by_value, run) if arrow is None else functools.partial(_by, arrow_of(arrow, "sort"))
+    return keyed(sorted(listed, key=functools.cmp_to_key(order)))
+
+
+def _by_value(run: Run, left: Pair, right: Pair) -> int:
+    one, other = left[1], right[1]
+    chars = sum(len(each) for each in (one, other) if isinstance(each, str))
+    run.budget.step(1 + chars // CHARS_A_STEP)
+    return compare(one, other, run.budget.step)
+
+
+def _by(arrow: Arrow, left: Pair, right: Pair) -> int:
+    one, other = left[1], right[1]
+    found = arrow(one, other)
+    if found is False:  # `a > b` tells too little when it is not so
+        return -1 if truthy(arrow(other, one)) else 0
+    return whole(found)
+
+
+# -- arrow functions --------------------------------------------------------------------------------------------------
+
+
+@filter("map", takes_arrow=True)
+def map_(run: Run, value: Any, arrow: Any) -> Any:
+    """What the arrow function makes of each value and key, under the same keys. Source: Templates, map."""
+    change = arrow_of(arrow, "map")
+    return keyed([(key, change(each, key)) for key, each in pairs(value)])
+
+
+@filter("filter", takes_arrow=True)
+def filter_(run: Run, value: Any, arrow: Any) -> Any:
+    """The entries for which the arrow function of value and key is true, under their keys.
+    Raises TemplateFailed for what is no list. Source: Templates, filter."""
+    fits = arrow_of(arrow, "filter")
+    return keyed([(key, each) for key, each in entries(run, value, "filter") if truthy(fits(each, key))])
+
+
+@filter("reduce", takes_arrow=True)
+def reduce(run: Run, value: Any, arrow: Any, initial: Any = None) -> Any:
+    """One value, made by the arrow function of what there is so far, the next value and its key.
+    Raises TemplateFailed for what is no list. Source: Templates, reduce."""
+    step, found = arrow_of(arrow, "reduce"), initial
+    for key, each in entries(run, value, "reduce"):
+        found = step(found, each, key)
+    return found

@@ -1,0 +1,161 @@
+"""Numbers: rounded, written for people, in other bases, counted up."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from server.errors import TemplateFailed, nearest
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.rounding import MAX_PLACES, METHODS, fixed, rounded_number
+from server.template.shared.texts import read
+from server.template.values import is_numeric, items, number, number_or, printed, whole, within
+
+MAX_BASE_DIGITS = 1000  # that base_convert reads
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+BYTES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
+SECONDS = (
+    (364 * 86_400, "year"), (365 * 86_400 // 12, "month"), (7 * 86_400, "week"), (86_400, "day"), (3600, "hour"),
+    (60, "min"), (1, "sec"),
+)  # fmt: skip
+
+
+@filter("abs")
+def abs_(run: Run, value: Any) -> int | float:
+    """The number without its sign. Raises TemplateFailed for what is none. Source: Templates, abs."""
+    found = abs(number(value))
+    return within(found) if isinstance(found, int) else found
+
+
+@filter("round")
+def round_(run: Run, value: Any, precision: Any = 0, method: Any = "common") -> int | float:
+    """The number with so many digits behind the point, or before it for a negative precision. method: common, with
+    halves away from zero, ceil, floor. Raises TemplateFailed for another one. Source: Templates, round."""
+    way = printed(method)
+    if way not in METHODS:
+        raise TemplateFailed(f"'round' has the methods common, ceil and floor, not '{way[:50]}'{nearest(way, METHODS)}")
+    return rounded_number(number_or(value), whole(precision), way)
+
+
+@filter("number_format")
+def number_format(run: Run, value: Any, decimals: Any = 0, point: Any = ".", thousands: Any = ",") -> str:
+    """The number with so many digits behind the point and marks between thousands. What is no number counts as 0.
+    Source: Templates, number_format."""
+    text = fixed(number_or(value), max(0, min(whole(decimals), MAX_PLACES)))
+    marks = {".": printed(point), ",": printed(thousands)}
+    run.budget.text(len(text) * (1 + max(map(len, marks.values()))))
+    return "".join(marks.get(char, char) for char in text)
+
+
+@filter("base_convert")
+def base_convert(run: Run, value: Any, from_: Any, to: Any) -> str:
+    """A whole number in another base, 2 to 36; characters that are no digits of its base are left out.
+    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS. Source: Templates, base_convert."""
+    old, new = whole(from_), whole(to)
+    for base in (old, new):
+        if not 2 <= base <= 36:
+            raise TemplateFailed(f"'base_convert' knows the bases 2 to 36, not {base}")
+    text = read(run, value).lower()
+    if len(text) > MAX_BASE_DIGITS:
+        raise TemplateFailed(f"'base_convert' reads at most {MAX_BASE_DIGITS:,} digits")
+    rest = int("".join(char for char in text if char in DIGITS[:old]) or "0", old)
+    found = ""
+    while rest:
+        rest, digit = divmod(rest, new)
+        found = DIGITS[digit] + found
+    return found or "0"
+
+
+@filter("bytes_pretty")
+def bytes_pretty(run: Run, value: Any, precision: Any = 0) -> str:
+    """A number of bytes as people read it: '999 bytes', '1.5 KB'. Nothing for what is no number.
+    Source: Templates, bytes_pretty."""
+    if not is_numeric(value):
+        return ""
+    size = whole(value)
+    if size < 0:
+        return str(size)
+    for unit, name in BYTES:
+        if size >= unit:
+            return f"{number_format(run, size / unit, precision)} {name}"
+    return f"{size} bytes"
+
+
+@filter("secs_pretty")
+def secs_pretty(run: Run, value: Any, precision: Any = 0) -> str:
+    """A number of seconds as people read it: '1 hour, 1 min'. precision: how many units at most, 0 for all. Nothing for
+    what is no number. Source: Templates, secs_pretty."""
+    if not is_numeric(value):
+        return ""
+    return ", ".join(parts_of_time(whole(value), whole(precision))) or "0 secs"
+
+
+def parts_of_time(seconds: int, most: int = 0) -> list[str]:
+    """['1 hour', '2 mins'] of a number of seconds, the largest units first, at most so many.
+
+    Below 0 only the first part is negative, as in every division that rounds down."""
+    parts = []
+    for unit, name in SECONDS:
+        count, seconds = divmod(seconds, unit)
+        if count:
+            parts.append(f"{count} {name}{'' if count == 1 else 's'}")
+    return parts[:most] if most > 0 else parts
+
+
+# -- stat -------------------------------------------------------------------------------------------------------------
+
+
+@filter("stat")
+def stat(run: Run, value: Any, measure: Any, decimals: Any = 2) -> Any:
+    """A measure of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for an
+    unknown one, and for those that an empty list has not. Source: Templates, stat."""
+    listed = items(value)
+    run.budget.step(len(listed))
+    numbers = [number_or(each) for each in listed]
+    name = printed(measure)
+    if name in ("count", "sum"):
+        found: int | float = len(numbers) if name == "count" else _sum(numbers)
+    elif name in MEASURES and numbers:
+        found = MEASURES[name](numbers)
+    else:
+        return None
+    return rounded_number(found, whole(decimals))
+
+
+def _sum(numbers: list[Any]) -> int | float:
+    if all(isinstance(each, int) for each in numbers):
+        return within(sum(numbers))
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):  # beyond what a float holds, or infinities that cancel
+        return sum(map(float, numbers))
+
+
+def _mean(numbers: list[Any]) -> float:
+    return _sum(numbers) / len(numbers)
+
+
+def _median(numbers: list[Any]) -> int | float:
+    ordered, middle = sorted(numbers), len(numbers) // 2
+    return ordered[middle] if len(ordered) % 2 else _mean(ordered[middle - 1 : middle + 1])
+
+
+def _spread(numbers: list[Any], fewer: int) -> float:
+    """The squared distances from the mean, shared among all, or all but one. 0 for a single number."""
+    mean = _mean(numbers)
+    distances = [float(each - mean) for each in numbers]
+    return _sum([each * each for each in distances]) / max(len(numbers) - fewer, 1)
+
+
+MEASURES: dict[str, Callable[[list[Any]], int | float]] = {
+    "max": max,
+    "mean": _mean,
+    "median": _median,
+    "min": min,
+    "mode": lambda numbers: Counter(numbers).most_common(1)[0][0],
+    "stdevp": lambda numbers: math.sqrt(_spread(numbers, 0)),
+    "stdevs": lambda numbers: math.sqrt(_spread(numbers, 1)),
+    "varp": lambda numbers: _spread(numbers, 0),
+    "vars": lambda numbers: _spread(numbers, 1),
+}

@@ -1,0 +1,161 @@
+"""Texts changed and found by patterns: replace, format, regexp."""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from server.errors import TemplateFailed
+from server.template import patterns
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.lists import entries
+from server.template.shared.texts import Growing, read, read_slowly
+from server.template.values import number_or, printed, whole
+
+MAX_PLACES = 400  # digits behind the point
+CHARS_A_STEP = 256  # compared at once
+_DIRECTIVE = re.compile(r"%(?:([0-9]{1,9})\$)?((?:[-+ 0]|'.)*)([0-9]{1,9})?(?:\.([0-9]{0,9}))?([a-zA-Z%])?", re.DOTALL)
+_FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
+
+
+@filter("replace")
+def replace(run: Run, value: Any, pairs: Any) -> str:
+    """The text with each key of a map replaced by its value, all at once, the longest key first.
+    Raises TemplateFailed for anything but a map. Source: Templates, replace."""
+    changes = {str(key): printed(each) for key, each in entries(run, pairs, "replace") if key != ""}
+    text = read(run, value)
+    if not changes:
+        return text
+    out, place = Growing(run), 0
+    for start, found in _found(run, text, changes):
+        out.add(text[place:start])
+        out.add(changes[found])
+        place = start + len(found)
+    out.add(text[place:])
+    return out.text()
+
+
+def _found(run: Run, text: str, changes: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """Where which key stands, from left to right, none inside another."""
+    lengths: dict[str, list[int]] = {}
+    for key in sorted(changes, key=len, reverse=True):
+        known = lengths.setdefault(key[0], [])
+        if not known or known[-1] != len(key):
+            known.append(len(key))
+    run.budget.step(len(lengths))
+    first = re.compile("[" + "".join(map(re.escape, lengths)) + "]")
+    place = 0
+    while (at := first.search(text, place)) is not None:
+        start = place = at.start()
+        for length in lengths[text[start]]:
+            run.budget.step(1 + length // CHARS_A_STEP)
+            part = text[start : start + length]
+            if part in changes:
+                yield start, part
+                place = start + length
+                break
+        else:
+            place += 1
+
+
+@filter("regexp")
+def regexp(run: Run, value: Any, pattern: Any, group: Any = 0) -> str:
+    """What a group of the first match is, "" where there is none. Raises TemplateFailed for a pattern that cannot be
+    used. Source: Templates, regexp."""
+    text, number = read_slowly(run, value), whole(group)
+    found = patterns.compiled(printed(pattern)).search(text)
+    if found is None or not 0 <= number <= len(found.groups()):
+        return ""
+    return found.group(number) or ""
+
+
+# -- format -----------------------------------------------------------------------------------------------------------
+
+
+@filter("format")
+def format(run: Run, value: Any, *arguments: Any) -> str:
+    """The text with each directive replaced by an argument: %s, %d, %05.2f, %-8s, %'*8s, %2$s.
+    Raises TemplateFailed for an unknown directive and a missing argument. Source: Templates, format."""
+    text, out, place, taken = read(run, value), Growing(run), 0, 0
+    for match in _DIRECTIVE.finditer(text):
+        run.budget.step()
+        out.add(text[place : match.start()])
+        place = match.end()
+        if match[0] == "%%":
+            out.add("%")
+            continue
+        index = int(match[1]) - 1 if match[1] else taken
+        taken += not match[1]
+        if not 0 <= index < len(arguments):
+            raise TemplateFailed(f"'format' has no argument {index + 1} for '{match[0][:30]}'")
+        out.add(_written(run, match, arguments[index]))
+    out.add(text[place:])
+    return out.text()
+
+
+def _written(run: Run, match: re.Match[str], argument: Any) -> str:
+    given = _FLAG.findall(match[2])
+    flags = {letter for _, letter in given}
+    pad = next((own or letter for own, letter in reversed(given) if own or letter in (" ", "0")), " ")
+    width, places = int(match[3] or 0), int(match[4]) if match[4] else None
+    write = DIRECTIVES.get(match[5] or "")
+    if write is None:
+        raise TemplateFailed(f"'{match[0][:30]}' is no directive of 'format'; write %% for a percent sign")
+    if match[5] != "s" and (places or 0) > MAX_PLACES:
+        raise TemplateFailed(f"a number has at most {MAX_PLACES} digits behind the point")
+    found = write(argument, places)
+    if "+" in flags and match[5] in "deEfFgG" and not found.startswith("-"):
+        found = f"+{found}"
+    run.budget.text(max(width, len(found)))
+    if "-" in flags:
+        return found.ljust(width, pad if match[5] == "s" or pad != "0" else " ")
+    if pad == "0" and found[:1] in ("-", "+") and match[5] != "s":
+        return found[0] + found[1:].rjust(width - 1, "0")
+    return found.rjust(width, pad)
+
+
+def _unsigned(argument: Any) -> int:
+    """The bits of a whole number."""
+    return whole(argument) % 2**64
+
+
+def _decimal(letter: str) -> Callable[[Any, int | None], str]:
+    def write(argument: Any, places: int | None) -> str:
+        number = float(number_or(argument))
+        if not math.isfinite(number):
+            return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
+        text = f"{number:.{6 if places is None else places}{letter}}"
+        mantissa, mark, exponent = text.partition("E" if letter in "EG" else "e")
+        return f"{mantissa}{mark}{int(exponent):+d}" if mark else text
+
+    return write
+
+
+def _text(argument: Any, places: int | None) -> str:
+    return printed(argument)[:places]
+
+
+def _character(argument: Any, places: int | None) -> str:
+    code = whole(argument)
+    if not 0 <= code < 0x110000 or 0xD800 <= code < 0xE000:
+        raise TemplateFailed(f"{code} is not the number of a character")
+    return chr(code)
+
+
+DIRECTIVES: dict[str, Callable[[Any, int | None], str]] = {
+    "s": _text,
+    "c": _character,
+    "d": lambda argument, places: str(whole(argument)),
+    "u": lambda argument, places: str(_unsigned(argument)),
+    "x": lambda argument, places: f"{_unsigned(argument):x}",
+    "X": lambda argument, places: f"{_unsigned(argument):X}",
+    "o": lambda argument, places: f"{_unsigned(argument):o}",
+    "b": lambda argument, places: f"{_unsigned(argument):b}",
+    "f": _decimal("f"),
+    "F": _decimal("f"),
+    "e": _decimal("e"),
+    "E": _decimal("E"),
+    "g": _decimal("g"),
+    "G": _decimal("G"),
+}

@@ -1,0 +1,64 @@
+"""Texts taken apart and put together: by a separator, into words, with a glue between."""
+
+import re
+from typing import Any
+
+from server.template.filters.lines import positions
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import Growing, listed, read, read_text
+from server.template.values import items, printed, whole
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@filter("split")
+def split(run: Run, value: Any, separator: Any, limit: Any = None) -> list[str]:
+    """The parts between separators. limit: how many parts at most, the last one with all that follows; below 0, so many
+    are left out at the end. An empty separator: characters, or pieces of `limit` characters.
+    Source: Templates, split."""
+    text, between = read(run, value), printed(separator)
+    most = None if limit is None else whole(limit)
+    if not between:
+        return _pieces(run, text, max(most or 1, 1))
+    count = text.count(between) + 1
+    if most is None or most < 0:
+        run.budget.elements(count)
+        return text.split(between)[: max(count + (most or 0), 0)]
+    run.budget.elements(min(count, max(most, 1)))
+    return text.split(between, max(most, 1) - 1)
+
+
+def _pieces(run: Run, text: str, size: int) -> list[str]:
+    run.budget.elements(len(text) // size)
+    return [text[start : start + size] for start in range(0, len(text), size)] or [""]
+
+
+@filter("split_csv")
+def split_csv(run: Run, value: Any) -> Any:
+    """The parts between commas, trimmed, by position; the positions of blank ones are left out.
+    Source: Templates, split_csv."""
+    return positions(split(run, value, ","), keep_blanks=False, trim=True)
+
+
+@filter("tokenize")
+def tokenize(run: Run, value: Any) -> list[str]:
+    """The words of a text in small letters. Source: Templates, tokenize."""
+    text = read_text(run, value)
+    return [] if text is None else listed(run, (word[0].lower() for word in _WORD.finditer(text)))
+
+
+@filter("join")
+def join(run: Run, value: Any, glue: Any = "", and_: Any = None) -> str:
+    """The values with a glue between them, `and` between the last two. A text stays as it is.
+    Source: Templates, join."""
+    if not isinstance(value, (list, dict)):
+        return read(run, value)
+    found, between = items(value), printed(glue)
+    out = Growing(run)
+    run.budget.step(len(found))
+    for place, each in enumerate(found):
+        if place:
+            out.add(printed(and_) if and_ is not None and place == len(found) - 1 else between)
+        out.add(printed(each))
+    return out.text()
