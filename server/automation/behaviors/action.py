@@ -1,0 +1,101 @@
+"""What an action of a behavior is. Each is declared once, in a file of actions/."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Invalid
+from server.template.values import printed
+
+if TYPE_CHECKING:
+    from server.automation.behaviors.run import Run
+
+MAX_KEY_CHARS = 255  # of the name of a placeholder
+MAX_ID_DIGITS = 18
+OFF = ("", "0", "False", "false", "no")
+
+
+@dataclass(frozen=True)
+class Call:
+    """An action that is reached: the run, and its parameters as they are kept."""
+
+    run: "Run"
+    params: dict[str, Any]
+
+    def text(self, name: str, default: str = "") -> str:
+        """A parameter as a template, rendered. Raises TemplateFailed."""
+        value = self.params.get(name)
+        return default if value is None else self.run.render(printed(value))
+
+    def raw(self, name: str) -> str:
+        """A parameter as it is kept."""
+        return printed(self.params.get(name))
+
+    def flag(self, name: str) -> bool:
+        """Yes or no."""
+        return printed(self.params.get(name)) not in OFF
+
+    def id(self, name: str) -> int:
+        """A rendered parameter as the id of a record. Raises Invalid."""
+        text = self.text(name).strip()
+        if not (text.isascii() and text.isdigit()) or len(text) > MAX_ID_DIGITS:
+            raise Invalid(f"{name}: '{text[:50]}' is no id", field=name)
+        return int(text)
+
+    def ids(self, name: str) -> list[int]:
+        """The ids of a list of templates, or of one text with commas. Raises Invalid."""
+        value = self.params.get(name)
+        listed = value if isinstance(value, list) else [value] if value is not None else []
+        texts = [text for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
+        found = [text.strip() for text in texts if text.strip().isascii() and text.strip().isdigit()]
+        if len(found) != len(texts):
+            raise Invalid(f"{name}: takes ids", field=name)
+        return [int(text) for text in found if len(text) <= MAX_ID_DIGITS]
+
+    def map(self, name: str) -> dict[str, Any]:
+        """A rendered parameter as a JSON object. Raises Invalid."""
+        found = self.run.decoded(self.text(name))
+        if found == [] or not isinstance(found, dict):
+            raise Invalid(f"{name}: takes a JSON object that is not empty", field=name)
+        return found
+
+
+@dataclass(frozen=True)
+class Action:
+    """placeholder: the parameter that names where the result goes, with `default` when it is blank; "" for an action
+    without a result. otherwise: makes the result of one that fails. effects: whether it reaches beyond the run, so that
+    a simulated run does it only with `run_in_simulator`."""
+
+    name: str
+    call: Callable[[Call], Any]
+    note: str
+    placeholder: str = ""
+    default: str = ""
+    otherwise: Callable[[], Any] = lambda: None
+    effects: bool = False
+
+    def place(self, call: Call) -> str:
+        """The key of the dictionary that the result goes to, "" for none."""
+        return (call.raw(self.placeholder) or self.default)[:MAX_KEY_CHARS] if self.placeholder else ""
+
+
+ACTIONS: dict[str, Action] = {}
+OBJECT = "object_placeholder"
+
+
+def action(
+    name: str,
+    note: str,
+    *,
+    placeholder: str = "",
+    default: str = "",
+    otherwise: Callable[[], Any] = lambda: None,
+    effects: bool = False,
+) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+    """Declare the decorated function as an action; what it answers is the result."""
+
+    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+        ACTIONS[name] = Action(name, call, note, placeholder, default, otherwise, effects)
+        return call
+
+    return declare

@@ -1,0 +1,30 @@
+"""Actions that ask other parts of the service: data queries, automations."""
+
+from typing import Any
+
+from server.automation import service
+from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.bindings import handlers
+from server.automation.dictionary import plain
+from server.desk.queries import frame
+
+TRIGGER = "svc.trigger.behavior.action"
+
+
+@action("core.bot.action.data_query", "Ask a data query.", placeholder=OBJECT, default="_results")
+def data_query(call: Call) -> Any:
+    return frame.answer(call.run.ctx, call.text("query"))
+
+
+@action("core.bot.action.automation", "Run the first enabled automation of an event's KATA.",
+        placeholder=OBJECT, default="_results", effects=True)
+def automation(call: Call) -> Any:
+    """{exit, return}, or {exit, error}; null when no automation is enabled. Raises KataSyntax."""
+    run = call.run
+    for handler in handlers(call.raw("automations_kata"), TRIGGER, run.values, run.host):
+        values = {**run.values, "inputs": handler.inputs}
+        found = service.perform(run.ctx, handler.automation, values, dry=run.simulates)
+        if found.state in ("error", "failure"):
+            return {"exit": "error", "error": found.message}
+        return {"exit": found.state, "return": plain(found.returned)}
+    return None

@@ -1,0 +1,72 @@
+"""Actions that say what runs next: the end, a subroutine, another behavior."""
+
+from typing import Any
+
+from server.automation.behaviors import scheduled, stored, variables
+from server.automation.behaviors.action import Call, action
+from server.automation.behaviors.run import Exit
+from server.automation.behaviors.service import go
+from server.automation.behaviors.stored import Behavior
+from server.automation.dictionary import plain
+from server.errors import Invalid
+from server.template.values import printed
+
+RESULTS = "_behavior"  # where the dictionary of another behavior goes
+
+
+@action("_exit", "End the behavior at once.")
+def exit_(call: Call) -> None:
+    """The mode `suspend`, which keeps a place to go on from, is for conversations; here it ends too."""
+    raise Exit
+
+
+@action("_run_subroutine", "Run a subroutine of this behavior; what follows in this node is left out.")
+def run_subroutine(call: Call) -> None:
+    call.run.subroutine(call.text("subroutine"))
+
+
+@action("_run_behavior", "Run another behavior of the same bot.", placeholder="var", default=RESULTS, effects=True)
+def run_behavior(call: Call) -> Any:
+    """Its dictionary at the end. One that runs already is left out. Raises Invalid."""
+    run, behavior = call.run, _other(call)
+    if behavior.id in run.spent.running:
+        raise Invalid(f"behavior_id: '{behavior.name}' runs already")
+    given = variables.of_values(run.ctx, behavior, _values(call))
+    return plain(go(behavior, given, run.host, run.spent, simulates=run.simulates))
+
+
+@action("_schedule_behavior", "Let another behavior of the same bot run later.", effects=True)
+def schedule_behavior(call: Call) -> None:
+    """Raises Invalid for a date that cannot be read, and for too many runs that wait."""
+    run, behavior = call.run, _other(call)
+    values = _values(call)
+    variables.of_values(run.ctx, behavior, values)
+    scheduled.add(run.ctx, behavior.id, call.text("run_date"), values)
+
+
+@action("_unschedule_behavior", "Take back the runs of a behavior that wait.", effects=True)
+def unschedule_behavior(call: Call) -> None:
+    scheduled.remove(call.run.ctx, _other(call).id)
+
+
+def _other(call: Call) -> Behavior:
+    """The behavior that `behavior_id` names by id, uri or template. Raises Invalid for none, and for one of others."""
+    run, name = call.run, call.text("behavior_id")
+    found = run.ctx.service.store.read(lambda tx: stored.find(run.ctx, tx, name))
+    if found is None or found.bot_id != run.behavior.bot_id:
+        raise Invalid(f"behavior_id: this bot has no behavior '{name[:80]}'", field="behavior_id")
+    if found.is_disabled:
+        raise Invalid(f"behavior_id: the behavior '{found.name}' is disabled", field="behavior_id")
+    return found
+
+
+def _values(call: Call) -> dict[str, Any]:
+    """The variables among the parameters, their templates rendered."""
+    return {key: _rendered(call, value) for key, value in call.params.items() if key.startswith("var_")}
+
+
+def _rendered(call: Call, value: Any) -> Any:
+    if isinstance(value, list):
+        return [call.run.render(printed(each)) for each in value]
+    text = call.run.render(printed(value))
+    return call.run.decoded(text) if text.lstrip().startswith("[") else text

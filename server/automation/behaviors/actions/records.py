@@ -1,0 +1,59 @@
+"""Actions on records. They go the way of every other change of records, as the bot.
+
+What fails leaves null in its placeholder, and the run goes on: scripts look at the result."""
+
+from typing import Any
+
+from server.automation.behaviors.action import OBJECT, Call, action
+from server.desk import records
+from server.search.parser import parse
+
+EXPAND = "custom_"  # results come with their custom fields
+SEARCHED = 100  # records that a search answers when it names no limit
+
+
+def _uri(call: Call) -> str:
+    """The record type. Raises NotFound."""
+    return call.run.ctx.service.registry.type(call.text("context")).uri
+
+
+@action("core.bot.action.record.create", "Create a record.", placeholder=OBJECT, effects=True)
+def create(call: Call) -> Any:
+    return records.create(call.run.ctx, _uri(call), call.map("changeset_json"), EXPAND)
+
+
+@action("core.bot.action.record.update", "Change a record.", placeholder=OBJECT, effects=True)
+def update(call: Call) -> Any:
+    return records.update(call.run.ctx, _uri(call), call.id("id"), call.map("changeset_json"), EXPAND)
+
+
+@action("core.bot.action.record.upsert", "Change the one record that a search finds, or create it.",
+        placeholder=OBJECT, effects=True)
+def upsert(call: Call) -> Any:
+    """Nothing happens when it finds more than one."""
+    return records.upsert(call.run.ctx, _uri(call), call.text("query"), call.map("changeset_json"), EXPAND)
+
+
+@action("core.bot.action.record.delete", "Delete a record.", effects=True)
+def delete(call: Call) -> None:
+    records.delete(call.run.ctx, _uri(call), call.id("id"))
+
+
+@action("core.bot.action.record.retrieve", "Get a record.", placeholder=OBJECT)
+def retrieve(call: Call) -> Any:
+    return records.retrieve(call.run.ctx, _uri(call), call.id("id"), EXPAND)
+
+
+@action("core.bot.action.record.search", "Search records.", placeholder=OBJECT, otherwise=dict)
+def search(call: Call) -> Any:
+    """{id: dictionary}; with `limit:1` in the query the one dictionary, null for none. How many there are, and which
+    page this is, stand beside it."""
+    run, parsed = call.run, parse(call.text("query"))
+    expand = ",".join([*call.text("expand").split(), EXPAND])
+    found = records.search_parsed(run.ctx, _uri(call), parsed, records.SearchRequest("", SEARCHED, 1, expand))
+    name, results = call.raw(OBJECT), found["results"]
+    if name:
+        run.values[f"{name}__total"], run.values[f"{name}__page"] = found["total"], found["page"]
+    if parsed.limit == 1:
+        return results[0] if results else None
+    return {str(each["id"]): each for each in results}

@@ -1,0 +1,93 @@
+"""Actions that set something in the dictionary: placeholders, variables, and the text of the answer."""
+
+import random
+from typing import Any
+
+from server.automation.behaviors import variables
+from server.automation.behaviors.action import MAX_KEY_CHARS, Call, action
+from server.automation.behaviors.variables import MAX_RECORDS
+from server.desk import records
+from server.errors import Invalid, TemplateFailed
+from server.records.shared.behavior_tree import LIST_PREFIX, Variable
+from server.template.values import printed, whole
+
+RESPONSE = "_response"
+MODES, LIMITS = ("replace", "add", "subtract"), ("", "first", "last", "random")
+
+
+@action("_set_custom_var", "Set a placeholder: the text of a template, or the value of its JSON.")
+def set_placeholder(call: Call) -> None:
+    """Nothing happens for a template that is empty or 0; one that renders as nothing is kept. A broken one is false."""
+    run, name, source = call.run, call.raw("var")[:MAX_KEY_CHARS], call.raw("value")
+    if not name or source in ("", "0") or (call.flag("is_simulator_only") and not run.simulates):
+        return
+    try:
+        text = run.render(source)
+    except TemplateFailed:
+        run.values[name] = False
+        raise
+    run.values[name] = run.decoded(text) if call.raw("format") == "json" else text
+
+
+@action("add_api_response", "Add a line to the text of the answer.")
+def add_response(call: Call) -> None:
+    values = call.run.values
+    text = f"{printed(values.get(RESPONSE))}{call.text('value')}\n"
+    call.run.spent.budget.text(len(text))
+    values[RESPONSE] = text
+
+
+def set_variable(call: Call, variable: Variable) -> None:
+    """The action of a variable's own name: set it, by its type. Raises Invalid, TemplateFailed."""
+    run = call.run
+    if variable.type.startswith(LIST_PREFIX):
+        run.values[variable.key] = _list(call, variable)
+    elif variable.type == "W":
+        run.values[variable.key] = _worker(call, variable)
+    else:
+        for key, value in variables.read(run.ctx, variable, _value(call)).items():
+            run.values[key] = value
+
+
+def _value(call: Call) -> Any:
+    listed = call.params.get("values", call.params.get("value"))
+    if isinstance(listed, list):
+        return [call.run.render(printed(each)) for each in listed]
+    return call.text("value")
+
+
+def _worker(call: Call, variable: Variable) -> int:
+    """The first of the workers that there is; with the mode `random` any of them."""
+    name = "worker_id" if "worker_id" in call.params else "value"
+    found = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
+    if not found:
+        raise Invalid(f"{variable.key}: there is none of these workers", field=variable.key)
+    return int(random.choice(found) if call.raw("mode") == "random" else found[0])
+
+
+def _list(call: Call, variable: Variable) -> dict[str, Any]:
+    """What a search finds, put in place of the list, added to it or taken out of it; then no more than the limit."""
+    run, mode, limit = call.run, call.raw("mode") or "replace", call.raw("limit")
+    if mode not in MODES or limit not in LIMITS:
+        raise Invalid(f"{variable.key}: there are the modes {', '.join(MODES)} and the limits first, last, random")
+    asked = records.SearchRequest(call.text("quick_search"), limit=MAX_RECORDS)
+    found = records.search(run.ctx, variables.list_type(run.ctx, variable).uri, asked)["results"]
+    results = {str(each["id"]): each for each in found}
+    listed = run.values.get(variable.key)
+    before = dict(listed) if isinstance(listed, dict) else {}
+    if mode == "subtract":
+        results = {id: each for id, each in before.items() if id not in results}
+    elif mode == "add":
+        results = before | results
+    return _limited(results, limit, max(whole(call.raw("limit_count")), 0))
+
+
+def _limited(found: dict[str, Any], limit: str, count: int) -> dict[str, Any]:
+    ids = list(found)
+    if not limit or count >= len(ids):
+        return found
+    if limit == "random":
+        chosen = set(random.sample(ids, count))
+    else:
+        chosen = set(ids[:count] if limit == "first" else ids[len(ids) - count :])
+    return {id: each for id, each in found.items() if id in chosen}

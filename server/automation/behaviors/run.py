@@ -1,0 +1,244 @@
+"""One run of a behavior: its tree, node by node, over the dictionary that its actions change.
+
+What an action cannot do leaves a null in its place, and the run goes on; only a limit, or a service that is not there,
+ends it with an error. Source: Bot behaviors, the tree."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from server import log, template
+from server.automation.behaviors import actions, conditions
+from server.automation.behaviors.action import ACTIONS, Action, Call
+from server.automation.behaviors.actions.setting import set_variable
+from server.automation.behaviors.stored import Behavior
+from server.automation.dictionary import Dictionary, lazy
+from server.automation.service import ServiceHost
+from server.context import Context
+from server.errors import BudgetSpent, HelpdeskError, TemplateFailed, TimedOut, Unavailable
+from server.records.shared.behavior_tree import Node
+from server.template import Budget, Surroundings
+from server.template.run import Run as Rendering
+from server.template.shared import json_text
+from server.template.values import pairs, printed
+
+MAX_STEPS = 100_000  # nodes, actions, conditions and rounds of loops of one run, with the behaviors that it runs
+MAX_NESTED = 64  # nodes inside each other as they run, subroutines and behaviors among them
+MAX_SECONDS = 25.0
+FOR_EVER = "*"  # an element of a loop that is never used up
+LOG = log.get("behavior")
+
+
+@dataclass
+class Spent:
+    """What one run has used up, shared with the behaviors that it runs. running: the ids of those that are at it."""
+
+    budget: Budget
+    steps: int = 0
+    nested: int = 0
+    running: list[int] = field(default_factory=list)
+
+    def step(self) -> None:
+        """Before anything that can be repeated. Raises BudgetSpent."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise BudgetSpent(f"the behavior takes more than {MAX_STEPS:,} steps; look for a loop without an end")
+        if time.monotonic() > self.budget.ends_at:
+            raise BudgetSpent(f"the behavior takes longer than {MAX_SECONDS:.0f} seconds; let it handle less at once")
+
+
+def fresh() -> Spent:
+    """For a run that nothing else runs."""
+    return Spent(Budget(ends_at=time.monotonic() + MAX_SECONDS))
+
+
+class Exit(Exception):
+    """The behavior is over."""
+
+
+class Jump(Exception):
+    """A subroutine was run: the rest of the actions of this node is left out."""
+
+
+class Run:
+    """values: the dictionary. simulates: nodes for simulations run too, and actions only where they say so."""
+
+    def __init__(
+        self, behavior: Behavior, values: dict[str, Any], host: ServiceHost, spent: Spent, *, simulates: bool = False
+    ) -> None:
+        actions.load()
+        self.behavior = behavior
+        self.host = host
+        self.spent = spent
+        self.simulates = simulates
+        self.values = Dictionary(values, host.load)
+        self._around = Surroundings(zone=host.zone, now=host.ctx.now, host=host.functions())
+
+    @property
+    def ctx(self) -> Context:
+        """What the bot does is done in."""
+        return self.host.ctx
+
+    def go(self) -> Dictionary:
+        """Run the tree; the dictionary at the end. Raises BudgetSpent."""
+        self.spent.running.append(self.behavior.id)
+        nested = self.spent.nested
+        try:
+            self.nodes(self.behavior.tree)
+        except Exit:
+            pass
+        except RecursionError:
+            raise BudgetSpent("the values of the behavior are nested too deeply") from None
+        finally:
+            self.spent.running.pop()
+            self.spent.nested = nested
+        return self.values
+
+    # -- nodes ------------------------------------------------------------------------------------------------------
+
+    def nodes(self, listed: tuple[Node, ...]) -> None:
+        """Run nodes in their order."""
+        self.spent.nested += 1
+        if self.spent.nested > MAX_NESTED:
+            raise BudgetSpent(f"at most {MAX_NESTED} nodes of behaviors inside each other; look for a subroutine or a "
+                              "behavior that runs itself")
+        for node in listed:
+            if self._is_on(node):
+                self.step()
+                _RUN[node.type](self, node)
+        self.spent.nested -= 1
+
+    def subroutine(self, title: str) -> None:
+        """Run the subroutine of a title, and leave out what comes after it in this node; without one go on."""
+        found = self._titled(self.behavior.tree, title)
+        if found is not None:
+            self.nodes(found.nodes)
+            raise Jump
+
+    def _is_on(self, node: Node) -> bool:
+        return node.status == "live" or (node.status == "simulator" and self.simulates)
+
+    def _titled(self, listed: tuple[Node, ...], title: str) -> Node | None:
+        for node in listed:
+            if not self._is_on(node):
+                continue
+            if node.type == "subroutine" and node.title == title:
+                return node
+            found = self._titled(node.nodes, title)
+            if found is not None:
+                return found
+        return None
+
+    def _switch(self, node: Node) -> None:
+        for outcome in node.nodes:
+            if self._is_on(outcome) and self._outcome(outcome):
+                return
+
+    def _outcome(self, node: Node) -> bool:
+        if not conditions.passes(self, node.params.get("groups") or []):
+            return False
+        self.nodes(node.nodes)
+        return True
+
+    def _skipped(self, node: Node) -> None:
+        """Subroutines run when an action asks for them."""
+
+    def _loop(self, node: Node) -> None:
+        name = printed(node.params.get("as_placeholder")).strip()
+        listed = self._listed(printed(node.params.get("foreach_json")))
+        if not name or not listed:
+            return
+        self.spent.budget.step(len(listed))
+        values, place = self.values, 0
+        values[f"{name}__counter"] = 0
+        while place < len(listed):
+            self.step()
+            key, value = listed[place]
+            place += value != FOR_EVER
+            values[name], values[f"{name}__key"] = lazy(value, values.load), key
+            values[f"{name}__stack"] = [each for _, each in listed[place:]]
+            self.spent.budget.step(len(listed) - place)
+            values[f"{name}__counter"] = int(values[f"{name}__counter"] or 0) + 1
+            self.nodes(node.nodes)
+        for each in (name, f"{name}__key", f"{name}__stack"):
+            values.pop(each, None)
+
+    def _listed(self, source: str) -> list[tuple[Any, Any]]:
+        try:
+            return pairs(self.decoded(self.render(source)))
+        except TemplateFailed as error:
+            self._note("loop", error)
+            return []
+
+    def _actions(self, node: Node) -> None:
+        try:
+            for params in node.params.get("actions") or []:
+                self.step()
+                self._action(params)
+        except Jump:
+            pass
+
+    # -- actions ----------------------------------------------------------------------------------------------------
+
+    def _action(self, params: dict[str, Any]) -> None:
+        name = params["action"]
+        variable = self.behavior.variables.get(name)
+        call = Call(self, params)
+        if variable is not None:
+            self._try(name, lambda: set_variable(call, variable))
+            return
+        action = ACTIONS.get(name)
+        if action is None:
+            LOG.info("behavior.unknown_action", behavior_id=self.behavior.id, action=name[:80])
+        elif not action.effects or not self.simulates or call.flag("run_in_simulator"):
+            self._do(action, call)
+
+    def _do(self, action: Action, call: Call) -> None:
+        place = action.place(call)
+        found, is_done = self._try(action.name, lambda: action.call(call))
+        if place:
+            self.values[place] = lazy(found if is_done else action.otherwise(), self.values.load)
+
+    def _try(self, name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
+        """What an action answers, and whether it could do it. A service that is not there is no matter of the action:
+        what it raises goes on."""
+        try:
+            return act(), True
+        except (BudgetSpent, Unavailable, TimedOut):
+            raise
+        except HelpdeskError as error:
+            self._note(name, error)
+            return None, False
+
+    def _note(self, what: str, error: HelpdeskError) -> None:
+        """For who writes behaviors: the answer tells nothing of it."""
+        LOG.info("behavior.failed_action", behavior_id=self.behavior.id, action=what, reason=error.message[:500])
+
+    # -- what nodes and actions need --------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Before anything that can be repeated. Raises BudgetSpent."""
+        self.spent.step()
+
+    def render(self, source: str) -> str:
+        """A template, filled with the dictionary. Raises TemplateFailed, BudgetSpent."""
+        if "{" not in source:
+            return source
+        return template.compile(source).render(self.values, self.spent.budget, self._around)
+
+    def decoded(self, text: str) -> Any:
+        """The value of a JSON text, null for what is none. Raises BudgetSpent."""
+        try:
+            return json_text.decoded(Rendering(self.values, self.spent.budget, self._around), text)
+        except ValueError:
+            return None
+
+
+_RUN: dict[str, Callable[[Run, Node], Any]] = {
+    "switch": Run._switch,
+    "outcome": Run._outcome,
+    "loop": Run._loop,
+    "subroutine": Run._skipped,
+    "action": Run._actions,
+}

@@ -1,0 +1,119 @@
+"""Behaviors inside a running service: who may run which, as whom a bot acts, what is answered and what is counted."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from server.access.actor import Actor
+from server.access.rules import BOT, Rules
+from server.automation.behaviors import stored, variables
+from server.automation.behaviors.run import Run, Spent, fresh
+from server.automation.behaviors.stored import Behavior, Bot
+from server.automation.behaviors.variables import Sent
+from server.automation.dictionary import Dictionary, plain
+from server.automation.service import ServiceHost
+from server.context import Context
+from server.desk import metrics, records
+from server.desk.dictionary import paths
+from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
+from server.errors import Forbidden, HelpdeskError, NotFound, Rejected
+from server.records.shared.behavior_events import API_REQUEST, event_name
+from server.store.transaction import Transaction
+
+META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to who asks for them
+
+
+def run_request(
+    ctx: Context, name: str, sent: Sent, expand: str = "", *, shows_meta: bool = False
+) -> dict[str, Any]:
+    """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
+
+    name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
+    another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent.
+    Source: Bot behaviors, the REST call."""
+    behavior, bot = enabled(ctx, name)
+    values = perform(ctx, behavior, bot, variables.of_request(ctx, behavior, sent))
+    return _answer(ctx, values, expand, shows_meta)
+
+
+def enabled(ctx: Context, name: str) -> tuple[Behavior, Bot]:
+    """The behavior of an id or uri that the caller may run now, and its bot. Raises as run_request."""
+    return ctx.service.store.read(lambda tx: _checked(ctx, tx, name))
+
+
+def _checked(ctx: Context, tx: Transaction, name: str) -> tuple[Behavior, Bot]:
+    behavior = stored.find(ctx, tx, name)
+    if behavior is None:
+        raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
+    if behavior.event != API_REQUEST:
+        raise Rejected(f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
+                       f"'{event_name(API_REQUEST)}'")
+    bot = stored.bot_of(ctx, tx, behavior)
+    if bot is None:
+        raise NotFound(f"the bot of the behavior '{behavior.name}' is gone")
+    if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):
+        raise Forbidden(f"you may not use the bot of behavior {behavior.id}")
+    for what, it in (("bot", bot), ("behavior", behavior)):
+        if it.is_disabled:
+            raise Rejected(f"the {what} '{it.name}' is disabled; enable it first")
+    return behavior, bot
+
+
+def perform(
+    ctx: Context, behavior: Behavior, bot: Bot, given: Mapping[str, Any], *, simulates: bool = False
+) -> Dictionary:
+    """Run a behavior with the values of its variables; the dictionary at the end. Raises BudgetSpent.
+
+    simulates: actions that reach beyond the run are done only where they say so."""
+    return go(behavior, given, host_of(ctx, bot), fresh(), simulates=simulates)
+
+
+def host_of(ctx: Context, bot: Bot) -> ServiceHost:
+    """What a bot reaches: everything, in its own name, in the caller's zone."""
+    zone = ctx.actor.timezone or "UTC"
+    host = ServiceHost(ctx)
+    host.ctx = replace(host.ctx, actor=Actor(BOT, bot.id, True, zone, bot.name), depth=ctx.depth + 1)
+    return host
+
+
+def go(
+    behavior: Behavior, given: Mapping[str, Any], host: ServiceHost, spent: Spent, *, simulates: bool = False
+) -> Dictionary:
+    """As perform, in a run that goes on already; counted by itself."""
+    began = time.perf_counter()
+    try:
+        return Run(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
+    finally:
+        if not simulates:
+            _count(host.ctx, behavior, (time.perf_counter() - began) * 1000)
+
+
+def _own(ctx: Context, behavior: Behavior) -> dict[str, Any]:
+    """`behavior_*` and `va_*`: the behavior and its bot."""
+    found: dict[str, Any] = {}
+    for prefix, uri, id in (("behavior_", "behavior", behavior.id), ("va_", "bot", behavior.bot_id)):
+        found |= {prefix + key: value for key, value in records.retrieve(ctx, uri, id).items()}
+    return found
+
+
+def _count(ctx: Context, behavior: Behavior, milliseconds: float) -> None:
+    about = {"behavior_id": behavior.id, "event": behavior.event}
+    metrics.record(ctx.service, BEHAVIOR_INVOCATIONS, 1, about, ctx.now)
+    metrics.record(ctx.service, BEHAVIOR_DURATION, round(milliseconds, 3), about, ctx.now)
+
+
+def _answer(ctx: Context, values: Dictionary, expand: str, shows_meta: bool) -> dict[str, Any]:
+    """What is loaded now is what the caller may read, whatever the bot may."""
+    host = ServiceHost(ctx)
+    host.ctx = replace(ctx, steps=None)
+    shown = Dictionary(plain(values), host.load)
+    for path in paths(expand):
+        try:
+            shown.expand(path)
+        except HelpdeskError:
+            continue
+    return {
+        key: plain(value) for key, value in sorted(shown.items())
+        if not key.startswith("__") and (shows_meta or not key.endswith(META))
+    }  # fmt: skip

@@ -1,0 +1,58 @@
+"""A behavior and its bot, as they are run. Source: Bot behaviors, records."""
+
+from dataclasses import dataclass
+
+from server.context import Context
+from server.records.shared.behavior_tree import Node, Variable, tree, variables
+from server.store.transaction import Transaction
+
+MAX_ID_DIGITS = 18  # no record has a longer id
+
+
+@dataclass(frozen=True)
+class Behavior:
+    """A behavior. event: the id of the event that it answers to."""
+
+    id: int
+    name: str
+    bot_id: int
+    event: str
+    is_disabled: bool
+    variables: dict[str, Variable]
+    tree: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Bot:
+    """The bot that a behavior belongs to."""
+
+    id: int
+    name: str
+    is_disabled: bool
+
+
+def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
+    """The behavior of an id, or of a uri; None when there is none. Raises Invalid for a tree that cannot be run."""
+    record_type = ctx.service.registry.type("behavior")
+    name = name.strip()
+    if name.isascii() and name.isdigit():
+        row = tx.get(record_type.table, int(name)) if len(name) <= MAX_ID_DIGITS else None
+    else:
+        row = tx.first(record_type.table, uri=name) if name else None
+    if row is None:
+        return None
+    record = record_type.record(row)
+    return Behavior(
+        record["id"], record["name"], record["bot_id"], record["event_point"], bool(record["is_disabled"]),
+        variables(record["variables"]), tree(record["nodes"]),
+    )  # fmt: skip
+
+
+def bot_of(ctx: Context, tx: Transaction, behavior: Behavior) -> Bot | None:
+    """The bot of a behavior; None when there is none any more."""
+    record_type = ctx.service.registry.type("bot")
+    row = tx.get(record_type.table, behavior.bot_id)
+    if row is None:
+        return None
+    record = record_type.record(row)
+    return Bot(record["id"], record["name"], bool(record["is_disabled"]))

@@ -1,0 +1,214 @@
+"""What a run of a behavior is given: its variables by kind, read and checked. Source: Bot behaviors, variables.
+
+Records that a caller names are those that the caller may read: the bot may read more, and what it reads is answered."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from server import times
+from server.automation.behaviors.stored import MAX_ID_DIGITS, Behavior
+from server.context import Context
+from server.desk.dictionary import Dictionaries
+from server.errors import Invalid, Required, nearest
+from server.records.base import RecordType
+from server.records.shared.behavior_tree import LIST_PREFIX, Variable
+from server.template.values import is_numeric, items, printed, whole
+
+MAX_RECORDS = 500  # of a list
+_DIGITS = re.compile(r"\s*([0-9]{1,18})(?![0-9])")
+UNCHANGED = ("M", "X", "F", "I")
+
+
+class Sent(Protocol):
+    """The parameters of a request; as web/params.py has them."""
+
+    tree: dict[str, Any]
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def text(self, name: str, default: str, required: bool = False) -> str: ...
+
+    def json(self, name: str, default: Any = None, required: bool = False) -> Any: ...
+
+
+def of_request(ctx: Context, behavior: Behavior, sent: Sent) -> dict[str, Any]:
+    """The part of the dictionary that the parameters of a request make: every public variable, in their order. Private
+    ones are not looked at. Raises Required, Invalid, Malformed, each naming the variable."""
+    found: dict[str, Any] = {}
+    for key, variable in behavior.variables.items():
+        if variable.is_private:
+            continue
+        if key not in sent:
+            raise Required(f"{key} is required: it is the variable '{variable.label}' of this behavior", field=key)
+        found |= read(ctx, variable, _raw(variable, sent))
+    return found
+
+
+def _raw(variable: Variable, sent: Sent) -> Any:
+    if variable.type.startswith(LIST_PREFIX):
+        return sent.json(variable.key, [])
+    value = sent.tree.get(variable.key)
+    if variable.type in UNCHANGED and isinstance(value, (list, dict)):
+        return value
+    return sent.text(variable.key, "")
+
+
+def of_values(ctx: Context, behavior: Behavior, values: Mapping[str, Any]) -> dict[str, Any]:
+    """As of_request, from values of a script. Raises Required, Invalid."""
+    found: dict[str, Any] = {}
+    for key, variable in behavior.variables.items():
+        if variable.is_private:
+            continue
+        if key not in values:
+            raise Required(f"{key} is required by the behavior '{behavior.name}'", field=key)
+        found |= read(ctx, variable, values[key])
+    return found
+
+
+def read(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
+    """{key: value} of a variable, and what stands in the dictionary beside it. Raises Invalid.
+
+    value: text, a number, a list or a map, as it was sent."""
+    if variable.type.startswith(LIST_PREFIX):
+        return {variable.key: _records(ctx, variable, value)}
+    if variable.type == "L":
+        return _link(ctx, variable, value)
+    if variable.type in UNCHANGED:
+        return {variable.key: _unchanged(variable, value)}
+    if isinstance(value, (list, dict)):
+        raise _bad(variable, "takes one value, not a list")
+    return {variable.key: READERS[variable.type](ctx, variable, value)}
+
+
+def _bad(variable: Variable, reason: str) -> Invalid:
+    return Invalid(f"{variable.key}: {reason}", field=variable.key)
+
+
+# -- single values ----------------------------------------------------------------------------------------------------
+
+
+def _text(ctx: Context, variable: Variable, value: Any) -> str:
+    return printed(value)
+
+
+def _number(ctx: Context, variable: Variable, value: Any) -> int:
+    return whole(value if not isinstance(value, bool) else int(value))
+
+
+def _checkbox(ctx: Context, variable: Variable, value: Any) -> int:
+    return int(printed(value) not in ("", "0"))
+
+
+def _option(ctx: Context, variable: Variable, value: Any) -> str:
+    known, text = options_of(variable), printed(value)
+    if text not in known:
+        shown = ", ".join(known[:20]) or "none, since the behavior names none"
+        raise _bad(variable, f"'{text[:80]}' is no option{nearest(text, known)}; there are {shown[:500]}")
+    return text
+
+
+def options_of(variable: Variable) -> list[str]:
+    """The options of a picklist."""
+    listed = variable.params.get("options") or ""
+    lines = listed.splitlines() if isinstance(listed, str) else [printed(each) for each in items(listed)]
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _date(ctx: Context, variable: Variable, value: Any) -> int:
+    try:
+        return times.instant(printed(value), ctx.now, ctx.tz)
+    except Invalid as error:
+        raise _bad(variable, error.message) from None
+
+
+def _worker(ctx: Context, variable: Variable, value: Any) -> int:
+    match = _DIGITS.match(printed(value))
+    id = int(match[1]) if match else 0
+    if not id or not loaded(ctx, ctx.service.registry.type("worker"), [id]):
+        raise _bad(variable, f"there is no worker '{printed(value)[:50]}'; send the id of one")
+    return id
+
+
+def _from_inside(ctx: Context, variable: Variable, value: Any) -> Any:
+    raise _bad(variable, "a list of mixed records is set by the behavior itself, never from outside; make it private")
+
+
+READERS: dict[str, Callable[[Context, Variable, Any], Any]] = {
+    **dict.fromkeys(("S", "T", "U"), _text),
+    **dict.fromkeys(("N", "O", "Y"), _number),
+    "C": _checkbox,
+    "D": _option,
+    "E": _date,
+    "W": _worker,
+    "contexts": _from_inside,
+}
+
+
+def _unchanged(variable: Variable, value: Any) -> Any:
+    """A value as it was sent, where it is one that JSON has."""
+    if isinstance(value, dict):
+        return {str(key): _unchanged(variable, each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_unchanged(variable, each) for each in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise _bad(variable, "takes text, lists and maps, no files")
+
+
+# -- records ----------------------------------------------------------------------------------------------------------
+
+
+def _link(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
+    """The id; where the key ends in `_id` and the record may be read, its keys can be loaded beside it."""
+    if isinstance(value, (list, dict)):
+        raise _bad(variable, "takes the id of a record, not a list")
+    id = max(_number(ctx, variable, value), 0)
+    found: dict[str, Any] = {variable.key: id}
+    named = str(variable.params.get("context") or "")
+    record_type = ctx.service.registry.find(named)
+    if record_type is None:
+        raise _bad(variable, f"'{named[:80]}' is no record type; the behavior must name one in params.context")
+    if variable.key.endswith("_id") and loaded(ctx, record_type, [id]):
+        found[f"{variable.key.removesuffix('id')}_context"] = record_type.context
+    return found
+
+
+def _records(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        value = items(value)
+    if not isinstance(value, list):
+        raise _bad(variable, "takes a JSON list of ids, such as [5,7]")
+    if len(value) > MAX_RECORDS:
+        raise _bad(variable, f"takes at most {MAX_RECORDS} ids, this has {len(value)}")
+    return loaded(ctx, list_type(ctx, variable), [_id(variable, each) for each in value])
+
+
+def list_type(ctx: Context, variable: Variable) -> RecordType:
+    """The type of the records in a list. Raises Invalid."""
+    named = variable.type.removeprefix(LIST_PREFIX)
+    found = ctx.service.registry.find(named)
+    if found is None:
+        raise _bad(variable, f"'{named[:80]}' is no record type; the behavior must name one in the variable's type")
+    return found
+
+
+def _id(variable: Variable, value: Any) -> int:
+    if isinstance(value, bool) or not is_numeric(value):
+        raise _bad(variable, f"'{printed(value)[:50]}' is no id; it takes a JSON list of ids, such as [5,7]")
+    return whole(value)
+
+
+def loaded(ctx: Context, record_type: RecordType, ids: Iterable[int]) -> dict[str, Any]:
+    """{id: dictionary} of those records that there are and that may be read, in the order of the ids."""
+    wanted = [id for id in dict.fromkeys(ids) if 0 < id < 10**MAX_ID_DIGITS]
+    if not wanted:
+        return {}
+
+    def read(tx: Any) -> dict[int, dict[str, Any]]:
+        shown = Dictionaries(ctx, tx)
+        records = shown.records(record_type.uri, wanted)
+        return {each["id"]: each for each in shown.dictionaries(record_type.uri, records)}
+
+    found = ctx.service.store.read(read)
+    return {str(id): found[id] for id in wanted if id in found}

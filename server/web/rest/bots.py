@@ -1,0 +1,32 @@
+"""Behaviors of bots, run by a request. The bots themselves are read as every other record: legacy/families.py.
+Source: Endpoints, Bot behaviors."""
+
+from server.automation.behaviors import service
+from server.web import envelope
+from server.web.call import Answer, Call
+from server.web.openapi import shapes
+from server.web.openapi.shapes import JSON
+from server.web.rest.records import EXPAND
+from server.web.routes import Parameter, endpoint
+
+DICTIONARY = shapes.map_of(shapes.ANY) | {
+    "description": "The dictionary at the end: behavior_*, va_*, var_*, _response, and what the behavior set.",
+}
+
+
+@endpoint(
+    "POST", "bots/behavior/{behavior}/run", "Run a behavior that answers to requests; its dictionary at the end.",
+    "write",
+    Parameter("behavior", "string", "The id of the behavior, or its uri."),
+    Parameter("var_*", "mixed", "Its public variables, all of them: texts, numbers, dates, 0 or 1, ids, JSON lists."),
+    EXPAND,
+    Parameter("show_meta", "boolean", "1 shows keys that end in _labels, _types and _loaded too."),
+    answer=DICTIONARY,
+)  # fmt: skip
+def run_behavior(call: Call) -> Answer:
+    params = call.params
+    found = service.run_request(
+        call.ctx, call.arguments["behavior"], params, params.text("expand", ""), shows_meta=params.flag("show_meta")
+    )
+    # The order of records in a map is that in which they were found.
+    return Answer(body=envelope.success_in_order(found), content_type=f"{JSON}; charset=utf-8")

@@ -1,0 +1,103 @@
+"""A desk with a bot, for tests of behaviors: they are kept as packages keep them, and run as requests run them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.automation.behaviors import service
+from server.automation.behaviors.run import fresh
+from server.automation.behaviors.service import go, host_of
+from server.desk.storage import STORED
+from server.desk.writing import RecordWriter
+from server.jobs.queue import JOB
+from server.records.registry import load
+from server.store import schema
+from server.web.params import Params
+from tests.records.desk import Desk
+
+EVENT = "event.api.custom_request"
+Values = dict[str, Any]
+
+
+def public(type: str, **params: Any) -> Values:
+    """A variable that is sent."""
+    return {"label": "Some value", "type": type, "is_private": "0", "params": params}
+
+
+def private(type: str, **params: Any) -> Values:
+    """A variable of the behavior's own."""
+    return public(type, **params) | {"is_private": "1"}
+
+
+def node(type: str, *nodes: Values, title: str = "", status: str = "live", **params: Any) -> Values:
+    """A node of a tree."""
+    return {"type": type, "title": title or type, "status": status, "params": params, "nodes": list(nodes)}
+
+
+def actions(*listed: Values, status: str = "live") -> Values:
+    """A node with actions."""
+    return node("action", status=status, actions=list(listed))
+
+
+def put(var: str, value: str, format: str = "", **more: Any) -> Values:
+    """The action that sets a placeholder."""
+    return {"action": "_set_custom_var", "var": var, "value": value, "format": format, "is_simulator_only": "0"} | more
+
+
+def add(text: str) -> Values:
+    """The action that adds a line to the answer."""
+    return {"action": "add_api_response", "value": text}
+
+
+def when(*conditions: Values, any: int = 0) -> Values:
+    """The parameters of an outcome with one group."""
+    return {"groups": [{"any": any, "conditions": list(conditions)}]}
+
+
+class Bots:
+    """One desk, one bot of the service's own. What is not said otherwise is run by nora, who administers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.desk = Desk(folder, load())
+        self.desk.store.write(lambda tx: schema.add_tables(tx, [JOB, STORED]))
+        self.ids = self.desk.people()
+        self.bot = self.bot_of("app", 0)
+
+    def bot_of(self, owner: str, id: int, **more: Any) -> int:
+        """A new bot."""
+        fields = {"name": "Shop bot", "owner__context": owner, "owner_id": id} | more
+        return int(self.desk.create("bot", **fields)["id"])
+
+    def keep(self, *nodes: Values, variables: dict[str, Values] | None = None, **more: Any) -> int:
+        """A new behavior, written as a package writes it."""
+        values = {"name": "Order status", "bot_id": self.bot, "event_point": EVENT} | more
+        own = {"nodes": list(nodes), "variables": variables or {}}
+        return self.desk.store.write(lambda tx: RecordWriter(self.desk.context(), tx).create("behavior", values | own))
+
+    def call(self, id: int | str, by: str = "nora", expand: str = "", **sent: Any) -> Values:
+        """What a request of this worker is answered."""
+        return service.run_request(self.desk.context(self.ids[by]), str(id), Params(sent), expand)
+
+    def run(self, *nodes: Values, variables: dict[str, Values] | None = None, by: str = "nora", **sent: Any) -> Values:
+        """What a behavior with this tree is answered."""
+        return self.call(self.keep(*nodes, variables=variables), by=by, **sent)
+
+    def response(self, *nodes: Values, **more: Any) -> list[str]:
+        """The lines of the answer that a behavior with this tree writes."""
+        return str(self.run(*nodes, **more).get("_response", "")).splitlines()
+
+    def simulate(self, *nodes: Values, variables: dict[str, Values] | None = None) -> Values:
+        """The dictionary at the end of a simulated run."""
+        ctx = self.desk.context(self.ids["nora"])
+        behavior, bot = service.enabled(ctx, str(self.keep(*nodes, variables=variables)))
+        return go(behavior, {}, host_of(ctx, bot), fresh(), simulates=True)
+
+
+@pytest.fixture(scope="module")
+def bots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bots]:
+    """A desk for the tests of one file; each adds what it is about."""
+    made = Bots(tmp_path_factory.mktemp("bots"))
+    yield made
+    made.desk.close()
