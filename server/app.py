@@ -22,6 +22,7 @@ from tornado.netutil import bind_sockets
 
 from server import access, automation, clock, desk, jobs, log
 from server.access import tokens
+from server.automation import saving
 from server.context import Service
 from server.desk import builtin_records, first_start, service_settings
 from server.desk.metrics import builtin as builtin_metrics
@@ -117,6 +118,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     folder = Path(settings.data)
     make_folder(folder)
     registry = record_types.load()
+    saving.register()
     path = folder / DATABASE
     os.umask(0o077)
     store = schema.open_store(

@@ -17,7 +17,10 @@ The one table from these classes to HTTP statuses and bodies is in web/errors.py
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+
+_LINE = re.compile(r" \(line [0-9]+\)\Z")
 
 
 class HelpdeskError(Exception):
@@ -137,6 +140,15 @@ class PolicyDenied(ScriptError):
 
 class BudgetSpent(ScriptError):
     """A script used up its steps, bytes, nesting or seconds."""
+
+
+def reason(error: HelpdeskError) -> str:
+    """What an error says, without the line at its end, for one who tells the line elsewhere.
+
+    >>> reason(KataSyntax("a key stands here twice (line 4)", line=4))
+    'a key stands here twice'
+    """
+    return _LINE.sub("", error.message)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

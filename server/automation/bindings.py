@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from server import template
+from server.automation import checker
 from server.automation.commands.functions import automation_name
 from server.automation.dictionary import Dictionary
 from server.automation.host import Automation, Host
-from server.errors import HelpdeskError, KataSyntax
+from server.errors import KataSyntax, reason
 from server.kata import Generic, Given, check, parse
 from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
@@ -51,26 +52,14 @@ def problems(text: str) -> list[tuple[int, str]]:
     """What is wrong with a binding as it is saved: [(line from 1, message)]."""
     try:
         document = parse(text)
+        mistakes = checker.check_texts(document)
+        if mistakes:
+            return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
         values = Generic(Given()).value(document.tree)
         found = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
-        mistakes = [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
-        for path, source in _templates(document.tree, ""):
-            try:
-                template.compile(source)
-            except HelpdeskError as error:
-                mistakes.append((document.lines.get(path, 0) + 1, f"[{path}] {error.message}"))
-        return mistakes
+        return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
     except KataSyntax as error:
-        return [(int(str(error.details.get("line", 1))), error.message)]
-
-
-def _templates(tree: Tree, path: str) -> Iterator[tuple[str, str]]:
-    for key, value in tree.items():
-        here = f"{path}:{plain(key)}" if path else plain(key)
-        if isinstance(value, str):
-            yield here, value
-        else:
-            yield from _templates(value, here)
+        return [(int(str(error.details.get("line", 1))), reason(error))]
 
 
 def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Handler]:

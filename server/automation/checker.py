@@ -1,19 +1,23 @@
 """Mistakes of a script and its policy, found before anything is saved: each with its line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from server import template
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS
 from server.automation.program import Block, Node, compiled
-from server.errors import HelpdeskError, KataSyntax, nearest
-from server.kata import Tree, parse
+from server.errors import HelpdeskError, KataSyntax, nearest, reason
+from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
 from server.kata.parser import annotations, plain
 
 POLICY_PARTS = ("commands", "callers", "settings")
+POLICY_SETTINGS = ("time_limit_ms",)
+NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with. Source: ours
+MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
 
 
 @dataclass(frozen=True)
@@ -30,38 +34,80 @@ def check(script: str) -> list[Mistake]:
     try:
         program = compiled(script, commands.load())
     except KataSyntax as error:
-        return [Mistake(_line(error), str(error.details.get("path", "")), error.message)]
+        return [_unreadable(error)]
     lines = program.document.lines
-    found = [*_texts(program.document.tree, "", lines), *_declarations(program.inputs, lines)]
-    for node in _nodes(program.start):
-        found += _node(node, lines)
-    return sorted(set(found), key=lambda each: (each.line, each.path))
+
+    def found() -> Iterator[Mistake]:
+        for key in program.document.tree:
+            if "/" in plain(key):
+                yield _at(plain(key), f"'{plain(key).partition('/')[0]}' takes no name", lines)
+        yield from _texts(program.document.tree, "", lines)
+        yield from _declarations(program.inputs, lines)
+        for node in _nodes(program.start):
+            yield from _node(node, lines)
+
+    return _in_order(found())
 
 
 def check_policy(text: str) -> list[Mistake]:
     """What is wrong with a policy, [] when nothing."""
-    known = commands.load()
     try:
         document = parse(text)
         policy.read(text)
     except KataSyntax as error:
-        return [Mistake(_line(error), "", error.message)]
-    found = list(_texts(document.tree, "", document.lines))
+        return [_unreadable(error)]
+    return _in_order(_policy(document))
+
+
+def check_texts(document: Document) -> list[Mistake]:
+    """The annotations of a document that there are not, and its templates that cannot be read."""
+    return _in_order(_texts(document.tree, "", document.lines))
+
+
+def _in_order(found: Iterable[Mistake]) -> list[Mistake]:
+    return sorted(set(islice(found, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
+
+
+def _policy(document: Document) -> Iterator[Mistake]:
+    lines, known = document.lines, commands.load()
+    yield from _texts(document.tree, "", lines)
     for key in document.tree:
         if plain(key) not in POLICY_PARTS:
             near = nearest(plain(key), POLICY_PARTS)
-            found.append(_at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", document.lines))
-    rules = document.tree.get("commands")
-    for key, value in rules.items() if isinstance(rules, dict) else ():
+            yield _at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", lines)
+    for key, value in _below(document.tree, "commands"):
         name, path = plain(key), f"commands:{plain(key)}"
         if name != "all" and name not in known:
-            found.append(_at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", document.lines))
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
         elif name != "all" and not COMMANDS[name].governed:
-            found.append(_at(path, f"'{name[:80]}' needs no policy", document.lines))
-        for rule in value if isinstance(value, dict) else ():
-            if plain(rule).partition("/")[0] not in ("allow", "deny"):
-                found.append(_at(f"{path}:{plain(rule)}", "a rule is `allow` or `deny`", document.lines))
-    return sorted(set(found), key=lambda each: (each.line, each.path))
+            yield _at(path, f"'{name[:80]}' needs no policy", lines)
+        yield from _rules(value, path, lines)
+    for key, value in _below(document.tree, "callers"):
+        yield from _rules(value, f"callers:{plain(key)}", lines)
+    for key, _ in _below(document.tree, "settings"):
+        if plain(key) not in POLICY_SETTINGS:
+            near = nearest(plain(key), POLICY_SETTINGS)
+            yield _at(f"settings:{plain(key)}", f"'{plain(key)[:80]}' is no setting of a policy{near}", lines)
+
+
+def _below(tree: Tree, name: str) -> Iterable[tuple[str, Any]]:
+    found = tree.get(name)
+    return found.items() if isinstance(found, dict) else ()
+
+
+def _rules(value: Any, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
+    if isinstance(value, str):
+        yield _at(path, "takes rules below it, such as `allow@bool: yes`", lines)
+    for key, rule in value.items() if isinstance(value, dict) else ():
+        here = f"{path}:{plain(key)}"
+        if plain(key).partition("/")[0] not in ("allow", "deny"):
+            yield _at(here, "a rule is `allow` or `deny`", lines)
+        elif isinstance(rule, dict):
+            yield _at(here, "a rule is yes, no or a template that prints one of them", lines)
+
+
+def _unreadable(error: KataSyntax) -> Mistake:
+    return Mistake(_line(error), str(error.details.get("path", "")), reason(error))
 
 
 def _line(error: HelpdeskError) -> int:
@@ -86,7 +132,7 @@ def _texts(tree: Tree, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
                 template.compile(value)
             except HelpdeskError as error:
                 line = lines.get(here, 0) + _line(error) + ("\n" in value)
-                yield Mistake(line, here, error.message)
+                yield Mistake(line, here, reason(error))
 
 
 def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
@@ -99,6 +145,10 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
         elif not (slash and name):
             yield _at(path, f"an input needs a name: {kind}/name", lines)
         type: Any = value.get("type") if isinstance(value, dict) else None
+        for option in value if isinstance(value, dict) else ():
+            if plain(option) not in inputs.OPTIONS:
+                near = nearest(plain(option), inputs.OPTIONS)
+                yield _at(f"{path}:{plain(option)}", f"'{plain(option)[:80]}' is no option of an input{near}", lines)
         if isinstance(type, str) and kind == "text" and "{" not in type and type not in inputs.TEXTS:
             yield _at(f"{path}:type", f"'{type[:50]}' is not a type of text{nearest(type, inputs.TEXTS)}", lines)
 
@@ -114,6 +164,8 @@ def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
     """What a command would refuse when it is reached, whatever it is given then."""
     if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
         yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
+    if node.type in NOT_SAVED:
+        yield _at(node.path, f"'{node.type}' cannot be saved; log.error is the highest level", lines)
     if node.type == "repeat" and "as" not in node.parts:
         yield _at(node.path, "repeat needs `as:`, the name of each element", lines)
     if node.type == "while" and "if" not in node.parts:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_TEXT, MAX_FREEFORM, MAX_URL, MAX_URI = 255, 1024, 2048, 127
 MAX_TIMESTAMP = 4_294_967_296
 KINDS = ("text", "array", "record", "records")
+OPTIONS = ("type", "type_options", "required", "default", "description", "snippet", "record_type", "expand")
 _URI = re.compile(r"[A-Za-z0-9._]+\Z")
 _POINT = re.compile(r"\s*POINT\s*\(\s*(\S+)\s+(\S+)\s*\)\s*\Z", re.IGNORECASE)
 _MISSING = object()

@@ -7,7 +7,7 @@ from server import template
 from server.cli import lines, texts
 from server.cli.arguments import offline, only_for_files
 from server.cli.workspace import OfflineHost, Workspace, workspace
-from server.errors import HelpdeskError, Invalid, ScriptError, nearest
+from server.errors import HelpdeskError, Invalid, ScriptError, nearest, reason
 from server.template import PACKAGE, SCRIPT, Surroundings
 
 DONE, FAILED = 0, 1
@@ -53,4 +53,4 @@ def _rendered(source: str, values: dict[str, Any], store: Workspace, delimiters:
 
 
 def _refused(error: HelpdeskError) -> lines.Request:
-    return {"error": texts.reason(error), "line": error.details.get("line")}
+    return {"error": reason(error), "line": error.details.get("line")}

@@ -3,16 +3,14 @@
 import argparse
 import json
 import math
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from server.errors import HelpdeskError, Invalid
+from server.errors import HelpdeskError, Invalid, reason
 from server.web import json_text
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-_LINE = re.compile(r" \(line [0-9]+\)\Z")
 
 
 def read(name: str) -> str:
@@ -70,11 +68,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
     return [_finite(each) for each in value] if isinstance(value, list) else value
-
-
-def reason(error: HelpdeskError) -> str:
-    """What an error says, without the line, which stands elsewhere."""
-    return _LINE.sub("", error.message)
 
 
 def tell_mistake(file: str, error: HelpdeskError) -> None:

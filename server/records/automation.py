@@ -1,12 +1,14 @@
 """Automations: scripts with a name, a trigger that starts them and a policy of what they may do. Not run here."""
 
-import re
 from typing import Any
 
+from server.errors import KataSyntax
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
+from server.kata.parser import parse, plain
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import checks
 from server.records.shared.secrets import random_text
 from server.records.shared.triggers import TRIGGERS
 from server.search.filters.date import DateFilter
@@ -15,30 +17,24 @@ from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
-_INPUT = re.compile(r"([A-Za-z0-9_.]+)(?:/([A-Za-z0-9_.-]+))?(?:@[A-Za-z0-9,]*)?:")
 
 
 def declared_inputs(script: str) -> dict[str, dict[str, str]]:
-    """{name: {key, type}} of the entries right below `inputs:`; what an entry holds is not looked at.
+    """{name: {key, type}} of the entries right below `inputs:`; none of a script that is no KATA.
 
     >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
     {'email': {'key': 'email', 'type': 'text'}}
     """
+    try:
+        tree = parse(script).tree
+    except KataSyntax:
+        return {}
+    declared = next((value for key, value in tree.items() if plain(key) == "inputs"), {})
     found: dict[str, dict[str, str]] = {}
-    is_inside, depth = False, 0
-    for line in script.split("\n"):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
-        indent = len(line) - len(line.lstrip(" "))
-        if not indent:
-            is_inside, depth = text == "inputs:", 0
-            continue
-        depth = depth or indent
-        match = _INPUT.match(text) if is_inside and indent == depth else None
-        if match:
-            name = match[2] or match[1]
-            found.setdefault(name, {"key": name, "type": match[1]})
+    for key in declared if isinstance(declared, dict) else ():
+        kind, _, name = plain(key).partition("/")
+        if name:
+            found[name] = {"key": name, "type": kind}
     return found
 
 
@@ -49,12 +45,14 @@ def _inputs(record: Record, shown: Shown) -> dict[str, Any]:
 class Automation(RecordType):
     """A script in KATA that a trigger starts, such as a webhook or arriving mail, within its policy.
 
-    Script and policy are kept as they were sent. Source: Automation, as created by a package; the rest is ours."""
+    Script and policy are kept as they were sent; those with mistakes are refused. Source: Automation, as created by a
+    package; the rest is ours."""
 
     uri, context = "automation", "svc.contexts.automation"
     aliases = ("automations",)
     label_names = ("Automation", "Automations")
     lookup = "name"
+    checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
@@ -92,5 +90,6 @@ class Automation(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        checks.require(change)
         if change.is_create and not change.new.get("name"):
             change.new["name"] = f"automation.{random_text(NAME_CHARS)}"

@@ -3,7 +3,7 @@
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import built_in
+from server.records.shared import built_in, checks
 from server.records.shared.triggers import PREFIX
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -42,6 +42,7 @@ class AutomationEvent(RecordType):
     label_names = ("Automation Event", "Automation Events")
     tier = 2
     lookup = "name"
+    checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
     access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("nobody",))
@@ -68,4 +69,5 @@ class AutomationEvent(RecordType):
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        checks.require(change)
         built_in.require_same(change, "name", "extension_id")

@@ -4,7 +4,7 @@ from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import recurrence
+from server.records.shared import checks, recurrence
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
@@ -19,6 +19,7 @@ class AutomationTimer(RecordType):
     aliases = ("automation timer", "automation timers", "timer", "timers")
     label_names = ("Automation Timer", "Automation Timers")
     tier = 3
+    checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
@@ -52,5 +53,6 @@ class AutomationTimer(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        checks.require(change)
         if "recurring_patterns" in change.new:
             recurrence.check(change.new["recurring_patterns"], "recurring_patterns")

@@ -28,6 +28,7 @@ from server.records.parts import (
     Subtotals,
     Writing,
 )
+from server.records.shared import checks
 from server.records.shared import features as common
 from server.search.filters.base import Filter
 from server.store.fulltext import Text as TextIndex
@@ -78,6 +79,7 @@ class RecordType:
     org_column: ClassVar[str] = ""  # where `org.<custom field>` filters look for the organization
     has_fieldset_filter: ClassVar[bool] = True
     has_links_filter: ClassVar[bool] = True
+    checked: ClassVar[dict[str, str]] = {}  # fields whose text a layer above checks: the kind of text
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
 
     def __init__(self) -> None:
@@ -113,6 +115,7 @@ class RecordType:
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Outside the transaction, on the caller's thread, with a copy of the sent fields: what is too slow for the one
         writer, such as hashing a password, is done here. Answers the fields, with values replaced."""
+        checks.look(self.checked, fields)
         return fields
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -9,6 +9,7 @@ from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.records.shared import checks
 from server.records.shared.file_content import FileContent, decoded, keep
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
@@ -36,6 +37,7 @@ class Resource(RecordType):
     label_names = ("Resource", "Resources")
     tier = 3
     lookup = "name"
+    checked = {"automation_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
     fields = {
@@ -77,6 +79,7 @@ class Resource(RecordType):
         return decoded(fields, field)
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        checks.require(change)
         content = change.extras.pop("content", None)
         if content is None:
             return

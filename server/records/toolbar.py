@@ -44,7 +44,7 @@ class Toolbar(RecordType):
         "description": Text("Where it stands."),
         "extension_id": Text("Id of the place; it stays.", required=True, form="extension"),
         "name": Text("Name, such as mail.read; it stays. Also the label.", required=True, unique=True),
-        "toolbar_kata": Text("Its buttons, as KATA.", 65535),
+        "toolbar_kata": Text("Its buttons, as KATA.", 65535, form="kata"),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),

@@ -3,6 +3,7 @@
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.shared import checks
 from server.records.shared.secrets import random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -22,6 +23,7 @@ class WebhookListener(RecordType):
     aliases = ("webhook", "webhooks", "webhook listener", "webhook listeners")
     label_names = ("Webhook", "Webhooks")
     lookup = "guid"
+    checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
@@ -50,5 +52,6 @@ class WebhookListener(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        checks.require(change)
         if not change.value("guid"):
             change.new["guid"] = change.was("guid") or random_text(GUID_CHARS)

@@ -9,6 +9,7 @@ from server import settings
 from server.access import actor as actors
 from server.access import tokens
 from server.access.actor import Actor
+from server.automation import saving
 from server.context import Context, Service
 from server.desk import records, service_settings
 from server.desk.dictionary import Dictionaries
@@ -32,6 +33,7 @@ class Desk:
 
     def __init__(self, folder: Path, registry: Registry | None = None) -> None:
         self.registry = registry or load()
+        saving.register()
         tables = [*self.registry.tables(), service_settings.SERVICE_SETTING, tokens.TOKEN]
         self.store = open_store(folder / "helpdesk.db", tables, self.registry.texts())
         loaded = settings.load({}, {}, data_folder=folder)

@@ -44,9 +44,9 @@ def test_an_automation_without_a_name_gets_one_that_nobody_has(desk):
 
 
 def test_script_and_policy_are_kept_as_they_are_and_the_script_is_shown_when_asked_for(desk):
-    script = "start:\n\t  not : [what an engine reads}\n" + "#" * 100_000
-    made = desk.create("automation", name="a.b", extension_id=WEBHOOK, script=script, policy_kata=": {")
-    assert "script" not in made and made["policy_kata"] == ": {"
+    script, policy = "# \N{KITE}\r\n\n start:\n" + "#" * 100_000, "\ncommands:\r\n"
+    made = desk.create("automation", name="a.b", extension_id=WEBHOOK, script=script, policy_kata=policy)
+    assert "script" not in made and made["policy_kata"] == policy
     shown = desk.record("automation", made["id"], expand="script,inputs,outputs")
     assert (shown["script"], shown["inputs"], shown["outputs"]) == (script, {}, {})
 
@@ -58,11 +58,13 @@ def test_script_and_policy_are_kept_as_they_are_and_the_script_is_shown_when_ask
         ("start:\n  text/a:\n", {}),
         ("inputs:\n  text/a:\n    required@bool: yes\n  records/b:\nstart:\n  text/c:", {"a": "text", "b": "records"}),
         ("\ninputs:\n# a remark\n\n    array/a:\n      default@json:\n        text/b:\n", {"a": "array"}),
-        ("start:\ninputs:\n  text/a@x:\n  text/a:\n", {"a": "text"}),
+        ("start:\ninputs:\n  text/a@x:\n  text/a:\n", {}),
+        ("&more:\n  array/b:\ninputs@ref: more\nstart:", {"b": "array"}),
+        ("inputs:\n  text/a:\n    default@text:\n    text/b:\n  text/:\n  text:\n", {"a": "text"}),
         ("inputs: none\n  text/a:\n", {}),
     ],
 )
-def test_declared_inputs_are_those_right_below_inputs(script, names):
+def test_declared_inputs_are_those_that_the_script_declares(script, names):
     assert declared_inputs(script) == {name: {"key": name, "type": kind} for name, kind in names.items()}
 
 
@@ -103,8 +105,8 @@ def test_built_in_records_keep_their_names_and_are_neither_made_nor_removed(desk
     builtin_records.add_missing(desk.context())
     id = desk.found(uri, "name:mail")[0]
     before, by = desk.record(uri, id), ids["nora"]
-    after = desk.update(uri, id, by=by, name=before["name"], **{kata: "a:", "description": "New"})
-    assert (after["description"], desk.row(uri, id)[kata]) == ("New", "a:")
+    after = desk.update(uri, id, by=by, name=before["name"], **{kata: "automation/a:", "description": "New"})
+    assert (after["description"], desk.row(uri, id)[kata]) == ("New", "automation/a:")
     for field, value in (("name", "mail.other"), ("extension_id", "svc.trigger.mail.sent.x")):
         with pytest.raises(Invalid, match=f"{field}: stays"):
             desk.update(uri, id, by=by, **{field: value})
