@@ -30,16 +30,26 @@ def compiled(pattern: str, line: int = 0) -> Any:
 def search(budget: Budget, pattern: Any, text: str) -> Any:
     """The first match of a compiled pattern, None for none. Raises BudgetSpent for much work."""
     _charge(budget, pattern, text)
-    return pattern.search(text)
+    try:
+        return pattern.search(text)
+    except UnicodeEncodeError:
+        raise _no_text() from None
 
 
 def matches(budget: Budget, pattern: Any, text: str) -> Iterator[Any]:
     """All matches of a compiled pattern in turn. Each may look through the rest of the text. Raises BudgetSpent."""
     _charge(budget, pattern, text)
-    for match in pattern.finditer(text):
-        budget.step()
-        budget.look()
-        yield match
+    try:
+        for match in pattern.finditer(text):
+            budget.step()
+            budget.look()
+            yield match
+    except UnicodeEncodeError:
+        raise _no_text() from None
+
+
+def _no_text() -> TemplateFailed:
+    return TemplateFailed("bytes that are no text cannot be searched with a pattern; encode them first")
 
 
 def _charge(budget: Budget, pattern: Any, text: str) -> None:
@@ -73,6 +83,8 @@ def _compiled(pattern: str) -> Any:
     options.max_mem = MAX_PATTERN_BYTES
     try:
         return re2.compile(f"(?{inline}){body}" if inline else body, options)
+    except UnicodeEncodeError:
+        raise _no_text() from None
     except re2.error as error:
         reason = str(error).strip("b'\"")[:200]
         raise TemplateFailed(f"the pattern '{shown}' cannot be used: {reason}") from None

@@ -31,14 +31,19 @@ def covers(ranges: Ranges, start: int, end: int) -> bool:
 
 def minutes(ranges: Ranges, start: int, end: int) -> int:
     """How many whole minutes of the time from `start` until before `end` lie in the ranges."""
+    return seconds(ranges, start, end) // 60
+
+
+def seconds(ranges: Ranges, start: int, end: int) -> int:
+    """How many seconds of the time from `start` until before `end` lie in the ranges."""
     place = max(bisect_right(ranges, (start, LATEST)) - 1, 0)
-    seconds = 0
+    found = 0
     for at in range(place, len(ranges)):
         first, last = ranges[at]
         if first >= end:
             break
-        seconds += max(min(last, end) - max(first, start), 0)
-    return seconds // 60
+        found += max(min(last, end) - max(first, start), 0)
+    return found
 
 
 def hours(start: int, end: int, tz: tzinfo) -> Iterator[tuple[int, int]]:

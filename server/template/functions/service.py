@@ -4,6 +4,7 @@ from typing import Any
 
 from server.template.registry import function
 from server.template.run import Run
+from server.template.shared import moments
 from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
 
@@ -34,19 +35,20 @@ def svc_avatar_image(run: Run, type: Any, id: Any, updated: Any = 0) -> Any:
 @function("svc_calendar_time_elapsed")
 def svc_calendar_time_elapsed(run: Run, calendar_id: Any, from_: Any, to: Any) -> Any:
     """The seconds between two dates that a calendar has as available."""
-    return ask(run, "svc_calendar_time_elapsed", calendar_id, from_, to)
+    start, end = (int(moments.moment(run, each).at.timestamp()) for each in (from_, to))
+    return ask(run, "svc_calendar_time_elapsed", calendar_id, start, end)
 
 
 @function("svc_extract_uris")
 def svc_extract_uris(run: Run, html: Any) -> Any:
-    """The links and images of an HTML text: {tokens, context, template}."""
+    """The links and images of an HTML text, cleaned: {tokens, context, template}."""
     return ask(run, "svc_extract_uris", read_slowly(run, html))
 
 
 @function("svc_file_url")
-def svc_file_url(run: Run, id: Any, full: Any = True) -> Any:
+def svc_file_url(run: Run, id: Any) -> Any:
     """The address of an attachment; null for an unknown one."""
-    return ask(run, "svc_file_url", id, full)
+    return ask(run, "svc_file_url", id)
 
 
 @function("svc_has_priv")

@@ -1,0 +1,81 @@
+"""What templates may ask the service: addresses, records, privileges, other automations. One family a file.
+
+A family registers by being imported; all are found here."""
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from server.errors import HelpdeskError, ScriptError, TemplateFailed
+
+if TYPE_CHECKING:
+    from server.automation.service import ServiceHost
+
+Function = Callable[..., Any]
+Make = Callable[["ServiceHost"], Function]
+FUNCTIONS: dict[str, Make] = {}
+PLAIN: dict[str, Function] = {}
+
+
+def template_function(name: str) -> Callable[[Make], Make]:
+    """Declare a function that templates reach through the service: the decorated one makes it for a host."""
+
+    def declare(make: Make) -> Make:
+        FUNCTIONS[name] = make
+        return make
+
+    return declare
+
+
+def plain_function(name: str) -> Callable[[Function], Function]:
+    """Declare a function that knows no service, but something that the template language does not know."""
+
+    def declare(function: Function) -> Function:
+        PLAIN[name] = function
+        return function
+
+    return declare
+
+
+def functions_for(host: Callable[[], "ServiceHost"]) -> Mapping[str, Function]:
+    """The functions by name, made when they are first asked for; only then is their host.
+
+    What they raise is TemplateFailed."""
+    _load()
+    return _Functions(host)
+
+
+@functools.cache
+def _load() -> None:
+    for info in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{info.name}")
+
+
+class _Functions(dict[str, Function]):
+    def __init__(self, host: Callable[[], "ServiceHost"]) -> None:
+        super().__init__()
+        self._host = host
+
+    def __missing__(self, name: str) -> Function:
+        function = PLAIN[name] if name in PLAIN else FUNCTIONS[name](self._host())
+        found = self[name] = _told(function)
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in PLAIN or name in FUNCTIONS else default
+
+
+def _told(function: Function) -> Function:
+    """The function, whose errors are those of a template."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except ScriptError:
+            raise
+        except HelpdeskError as error:
+            raise TemplateFailed(error.message) from error
+
+    return call

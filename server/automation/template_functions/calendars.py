@@ -1,0 +1,37 @@
+"""Calendars: how much of a time they have as available."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from server import times
+from server.automation.template_functions import template_function
+from server.errors import NotFound
+from server.records.calendars.availability import free, seconds
+from server.records.calendars.stored import occurrences
+from server.store.transaction import Transaction
+from server.template.values import whole
+
+if TYPE_CHECKING:
+    from server.automation.service import ServiceHost
+
+
+@template_function("svc_calendar_time_elapsed")
+def svc_calendar_time_elapsed(host: "ServiceHost") -> Callable[..., int]:
+    """The available seconds of a calendar from one Unix second until before another, 0 where that is not later.
+    Raises NotFound, Invalid for a range that is too long."""
+    registry = host.ctx.service.registry
+
+    def elapsed(calendar_id: Any, start: int, end: int) -> int:
+        record_type = registry.type("calendar")
+
+        def read(tx: Transaction) -> int:
+            row = tx.get(record_type.table, whole(calendar_id))
+            if row is None:
+                raise NotFound(f"there is no calendar {whole(calendar_id)}", type="calendar", id=whole(calendar_id))
+            calendar = record_type.record(row)
+            found = occurrences(tx, [calendar], start, end, times.zone(host.zone))
+            return seconds(free(found[calendar["id"]]), start, end)
+
+        return host.ctx.service.store.read(read) if end > start else 0
+
+    return elapsed
