@@ -30,12 +30,11 @@ class _Turn:
 
 @dataclass(frozen=True)
 class _Account:
-    """values: the params of account and service in one, as signing.checked answers them. params: the account's."""
+    """values: the params of account and service in one, as signing.checked answers them."""
 
     id: int
     kind: str
     values: dict[str, str]
-    params: dict[str, Any]
 
 
 def signer(ctx: Context, reference: str) -> Callable[[Request], Request]:
@@ -60,8 +59,8 @@ def _read(ctx: Context, reference: str) -> _Account:
         service = writing.record("connected_service", account["service_id"])
         if service is None:
             raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
-        kind, params = service["extension_id"], account["params"] or {}
-        return _Account(account["id"], kind, signing.checked(kind, service["params"] or {}, params), params)
+        kind = service["extension_id"]
+        return _Account(account["id"], kind, signing.checked(kind, service["params"] or {}, account["params"] or {}))
 
     return ctx.service.store.read(read)
 
@@ -75,12 +74,19 @@ def _renewed(ctx: Context, reference: str, id: int) -> _Account:
     try:
         account = _read(ctx, reference)
         if not tokens.is_fresh(account.values, ctx.now):
-            params = account.params | tokens.fetched(account.values, bounds, ctx.now)
-            ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).set(TYPE, id, {"params": params}))
+            fetched = tokens.fetched(account.values, bounds, ctx.now)
+            ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
             account = _read(ctx, reference)
         return account
     finally:
         turn.lock.release()
+
+
+def _keep(writing: RecordWriter, id: int, fetched: dict[str, Any]) -> None:
+    """Beside what the params hold by now. Not a change that anybody is told of."""
+    account = writing.record(TYPE, id)
+    if account is not None:
+        writing.set(TYPE, id, {"params": (account["params"] or {}) | fetched})
 
 
 def _turn(ctx: Context, id: int) -> _Turn:

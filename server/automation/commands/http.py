@@ -1,0 +1,206 @@
+"""The command that asks other programs: http.request."""
+
+import base64
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from server import outbound
+from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.dictionary import plain
+from server.desk import connected_accounts, contents
+from server.desk.files import OCTETS
+from server.errors import Invalid, TooLarge, nearest
+from server.mail import charsets
+from server.outbound.client import MAX_SECONDS, METHODS, Request, Response
+from server.outbound.urls import MAX_URL_CHARS
+from server.template.run import Run as Rendering
+from server.template.shared import json_text
+from server.template.shared.forms import form_text
+from server.template.shared.texts import bytes_of
+from server.template.values import pairs, printed
+
+MAX_HEADERS_CHARS = 8192  # characters
+MAX_BODY_CHARS = 16_777_216  # characters of a body as it is given, bytes of one as it is sent
+MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger answer is kept as an automation resource
+REFERENCE = "application/vnd.svc.uri"  # the type of a body that names where the bytes are
+FORM = "application/x-www-form-urlencoded"
+YAML = frozenset(("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"))
+_TEXTS = frozenset("""
+    application/ecmascript application/graphql application/javascript application/json application/sql application/toml
+    application/x-javascript application/x-ndjson application/x-www-form-urlencoded application/xml application/yaml
+    application/x-yaml
+""".split())
+
+
+@command(
+    "http.request", "Ask another program over HTTP. An answer from 400 on is a failure.",
+    Input("url", "text", "Where: http:// or https://.", required=True, max=MAX_URL_CHARS),
+    Input("method", "text", f"One of {', '.join(METHODS)}; GET when blank.", default="GET"),
+    Input("headers", "text or map", "Lines `name: value`, or a map of them.", max=MAX_HEADERS_CHARS),
+    Input(
+        "body", "text or map", "A text as it is; a map as JSON, YAML or form, as the header content-type says. With "
+        f"the content-type {REFERENCE}, a reference to a file, whose bytes are sent.", max=MAX_BODY_CHARS,
+    ),
+    Input("timeout", "number", f"Seconds, at most {MAX_SECONDS:g}; the setting outbound_seconds when 0.", default=0),
+    Input("authentication", "text", "Connected account that signs it: svc:connected_account:<id or uri>."),
+    Input("response", "map", "`resource:` keeps the body as an automation resource, until its `expires:`."),
+    needs_output=True, effects=True,
+)  # fmt: skip
+def http_request(call: Call) -> Any:
+    """{status_code, url, content_type, headers, body}, and how a body that is no text is given. Source: ours."""
+    expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
+    bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
+    headers = list(_headers(inputs["headers"]))
+    body, headers = _body(call, inputs["body"], headers)
+    asked = outbound.request(
+        inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
+    )
+    if inputs["authentication"]:
+        asked = _signed(call, asked, inputs["authentication"])
+    left = max(call.run.budget.ends_at - time.monotonic(), 0.001)
+    response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, left)), bounds)
+    told = _told(call, response, expires)
+    if response.status >= 400:
+        reason = "".join(each for each in response.reason if each.isprintable())[:100]
+        raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), told)
+    return told
+
+
+def _headers(given: Any) -> Iterator[tuple[str, str]]:
+    """(name, value) of lines or of a map, whose lists are headers that repeat."""
+    if not isinstance(given, (dict, list)):
+        for line in (given or "").splitlines():
+            name, colon, value = line.partition(":")
+            if line.strip() and not colon:
+                raise Invalid(f"headers: the line '{line[:50]}' has no colon; write name: value", field="headers")
+            if line.strip():
+                yield name, value
+        return
+    for name, value in pairs(given):
+        for each in [one for _, one in pairs(value)] if isinstance(value, list) else [value]:
+            if isinstance(each, (dict, list)):
+                raise Invalid(f"headers: '{str(name)[:50]}' takes a text or a list of texts", field="headers")
+            yield str(name), printed(each)
+
+
+def _body(call: Call, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
+    """The bytes to send, and the headers with the type that these have."""
+    full = next((value for name, value in headers if name.strip().lower() == "content-type"), "")
+    kind = full.partition(";")[0].strip().lower()
+    if kind == REFERENCE:
+        if not isinstance(given, str) or not given:
+            raise Invalid(f"a body of the type {REFERENCE} is a reference to a file", field="body")
+        file = contents.find(_service(call), given.strip())
+        _require_size(file.size)
+        return contents.content(_service(call), file), _typed(headers, file.mime_type)
+    if not given:
+        return b"", headers
+    if isinstance(given, str):
+        content = bytes_of(given)
+    else:
+        content = _encoded(call, given, kind).encode()
+        if not kind:
+            headers = _typed(headers, FORM)
+    _require_size(len(content))
+    return content, headers
+
+
+def _encoded(call: Call, given: Any, kind: str) -> str:
+    rendering = Rendering({}, call.run.budget, call.run.around)
+    if kind == "application/json" or kind.endswith("+json") or kind.startswith("application/x-amz-json-"):
+        return json_text.encoded(rendering, given, json_text.UNESCAPED_SLASHES)
+    if kind in YAML:
+        # As JSON first: it takes values of scripts and nothing else, and charges them.
+        call.run.budget.text(len(json_text.encoded(rendering, given)))
+        return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
+    return form_text(rendering, given)
+
+
+def _require_size(size: int) -> None:
+    if size > MAX_BODY_CHARS:
+        raise TooLarge(f"the body of a request has at most {MAX_BODY_CHARS:,} bytes, this one {size:,}", field="body")
+
+
+def _typed(headers: list[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
+    return [*(pair for pair in headers if pair[0].strip().lower() != "content-type"), ("content-type", kind)]
+
+
+def _signed(call: Call, asked: Request, reference: str) -> Request:
+    return replace(asked, sign=connected_accounts.signer(_service(call), reference))
+
+
+def _service(call: Call) -> Any:
+    ctx = call.run.host.ctx
+    if ctx is None:
+        raise CommandFailed("http.request: accounts and files need a running service; there is none here")
+    return ctx
+
+
+def _expires(call: Call) -> int | None:
+    """Until when the body is kept as a resource: Unix seconds, -1 for as long as usual; None: only a large one is."""
+    given = call.inputs["response"] or {}
+    if not isinstance(given, dict):
+        raise Invalid("response: it takes `resource:` below it", field="response")
+    for name in given:
+        if name != "resource":
+            raise Invalid(f"response: there is no '{str(name)[:50]}'{nearest(str(name), ['resource'])}", field=name)
+    if "resource" not in given:
+        return None
+    inside = given["resource"] or {}
+    if not isinstance(inside, dict) or set(inside) - {"expires"}:
+        raise Invalid("response: `resource:` takes nothing below it but `expires:`", field="response")
+    when = inside.get("expires")
+    if when in (None, ""):
+        return -1
+    found = when if isinstance(when, int) and not isinstance(when, bool) else call.run.read_date(printed(when))
+    if found is None or found < 0:
+        raise Invalid(f"response: 'expires' is no time: '{printed(when)[:50]}'", field="response")
+    return found
+
+
+def _told(call: Call, response: Response, expires: int | None) -> dict[str, Any]:
+    """An answer as scripts see it."""
+    full = response.headers.get("content-type", "")
+    kind = full.partition(";")[0].strip().lower()
+    found: dict[str, Any] = {
+        "status_code": response.status, "url": str(response.url), "content_type": kind,
+        "headers": dict(response.headers), "body": "",
+    }  # fmt: skip
+    if expires is not None or len(response.body) > MAX_BODY_IN_DICTIONARY:
+        return found | _kept(call, response.body, kind, None if expires in (None, -1) else expires)
+    text = _text(response.body, full, kind)
+    if text is None:
+        found["is_data_uri"] = True
+        text = f"data:{kind or OCTETS};base64,{base64.b64encode(response.body).decode()}"
+    call.run.budget.text(len(text))
+    return found | {"body": text}
+
+
+def _kept(call: Call, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:
+    if call.run.host.ctx is None:
+        raise CommandFailed(
+            f"the answer has {len(content):,} bytes; one that is asked for as a resource, or has more than "
+            f"{MAX_BODY_IN_DICTIONARY:,} bytes, needs a running service"
+        )
+    stored = contents.store(_service(call), content, kind, expires_at=expires)
+    return {
+        "content_type": REFERENCE, "content_type_original": kind, "is_svc_uri": True, "body": stored["uri"],
+        "resource_expires": stored["expires_at"],
+    }  # fmt: skip
+
+
+def _text(content: bytes, full: str, kind: str) -> str | None:
+    """A body as text, None for one that is none. Without a type, what reads as UTF-8 is one."""
+    if not kind:
+        try:
+            return None if b"\0" in content else content.decode()
+        except UnicodeDecodeError:
+            return None
+    if not (kind.startswith("text/") or kind.endswith(("+json", "+xml", "+yaml")) or kind in _TEXTS):
+        return None
+    charset = full.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
+    return charsets.decode(content, charset or None)
