@@ -64,7 +64,7 @@ def regexp(run: Run, value: Any, pattern: Any, group: Any = 0) -> str:
     """What a group of the first match is, "" where there is none. Raises TemplateFailed for a pattern that cannot be
     used. Source: Templates, regexp."""
     text, number = read_slowly(run, value), whole(group)
-    found = patterns.compiled(printed(pattern)).search(text)
+    found = patterns.search(run.budget, patterns.compiled(printed(pattern)), text)
     if found is None or not 0 <= number <= len(found.groups()):
         return ""
     return found.group(number) or ""

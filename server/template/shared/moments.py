@@ -59,6 +59,13 @@ def seen(run: Run, value: Any, zone_name: Any) -> Moment:
     return at(found.at.timestamp(), home(run) if zone_name is None else zone(printed(zone_name)))
 
 
+def moved(start: Moment, change: str) -> Moment:
+    """The instant that a text such as `+1 month` means at another one, in its zone. Raises TemplateFailed."""
+    where = start.at.tzinfo
+    assert where is not None  # every instant has a zone
+    return read(change, int(start.at.timestamp()), where)
+
+
 def at(seconds: float, where: tzinfo) -> Moment:
     """The instant of Unix seconds. Raises TemplateFailed outside of the years 1 to 9999."""
     try:

@@ -1,0 +1,43 @@
+"""Which browser on which platform a User-Agent header names. The first row that fits counts."""
+
+import re
+from typing import Any
+
+from server.template.registry import filter
+from server.template.run import Run
+from server.template.shared.texts import read_text
+
+MAX_AGENT_CHARS = 2000  # that are looked at
+
+PLATFORMS = (
+    ("Windows Phone", "Windows Phone"), ("Windows", "Windows NT|Win64|Windows"), ("iPad", "iPad"),
+    ("iPhone", "iPhone|iPod"), ("Android", "Android"), ("Chrome OS", "CrOS"), ("Macintosh", "Macintosh|Mac OS X"),
+    ("FreeBSD", "FreeBSD"), ("Linux", "Linux|X11"),
+)  # fmt: skip
+# Others name themselves Chrome and Safari as well, so those two come last.
+BROWSERS = (
+    ("Edge", "Edge|EdgA|EdgiOS|Edg"), ("Opera", "OPR|Opera Mini|Opera"), ("Samsung Browser", "SamsungBrowser"),
+    ("Vivaldi", "Vivaldi"), ("Yandex", "YaBrowser"), ("Firefox", "Firefox|FxiOS"), ("Thunderbird", "Thunderbird"),
+    ("MSIE", "MSIE|Trident/.*rv"), ("Googlebot", "Googlebot"), ("bingbot", "bingbot"),
+    ("Chrome", "HeadlessChrome|Chromium|Chrome|CriOS"), ("Safari", "Version(?=.*Safari)|Safari"),
+    ("curl", "curl"), ("Wget", "Wget"),
+)  # fmt: skip
+_PLATFORMS = tuple((name, re.compile(rf"\b(?:{words})\b")) for name, words in PLATFORMS)
+_BROWSERS = tuple((name, re.compile(rf"\b(?:{words})[/ :]v?([0-9][0-9A-Za-z.]*)")) for name, words in BROWSERS)
+_FIRST = re.compile(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
+
+
+@filter("parse_user_agent")
+def parse_user_agent(run: Run, value: Any) -> dict[str, Any]:
+    """{platform, browser, version} of a User-Agent header, null for what it does not tell.
+    Source: Templates, parse_user_agent."""
+    agent = (read_text(run, value) or "")[:MAX_AGENT_CHARS]
+    platform = next((name for name, pattern in _PLATFORMS if pattern.search(agent)), None)
+    for name, pattern in _BROWSERS:
+        found = pattern.search(agent)
+        if found is not None:
+            return {"platform": platform, "browser": name, "version": found[1]}
+    own = _FIRST.match(agent)
+    if own is None or own[1] == "Mozilla":
+        return {"platform": platform, "browser": None, "version": None}
+    return {"platform": platform, "browser": own[1], "version": own[2]}
