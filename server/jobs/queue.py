@@ -101,6 +101,11 @@ class JobQueue:
             tx.update(JOB, present[0], {**values, **FREE, "attempts": 0, "failed_at": 0})
         return int(present[0])
 
+    @staticmethod
+    def drop(tx: Transaction, id: int) -> None:
+        """Take back a job that the same transaction added."""
+        tx.delete(JOB, id=id)
+
     def claim_due(self, now: int, limit: int = BATCH) -> list[Job]:
         """Claim what is due and not claimed, the longest due first."""
         if not self._store.read(lambda tx: self._due_ids(tx, now, 1)):

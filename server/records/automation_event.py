@@ -57,6 +57,7 @@ class AutomationEvent(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
     }
+    bumps = {"automations": ("automations_kata",)}
     indexes = (Index(("name",), "an event by its name", unique=True),)
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),

@@ -1,0 +1,64 @@
+"""Runs the automations that are bound to events: told of what happened, or asked before it happens.
+
+Which events there are is records/automation_event.py; who tells of them is desk/events.py.
+Source: Events and background behavior; ours."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from server import log, times
+from server.access.actor import system
+from server.automation import bindings
+from server.automation.host import Entry
+from server.automation.service import MAX_DEPTH, ServiceHost, perform
+from server.context import Context, Service
+from server.desk import events
+from server.errors import HelpdeskError
+from server.jobs.queue import job
+from server.records.shared.triggers import PREFIX
+from server.store.transaction import Transaction
+
+LOG = log.get("automation")
+
+
+@job(events.JOB)
+def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
+    """Every automation that is bound runs, whatever becomes of those before it."""
+    zone = payload.get("zone") or "UTC"
+    ctx = Context(service, system(zone), now, times.zone(zone), depth=payload["depth"])
+    for _ in run(ctx, payload["event"], payload["values"]):
+        pass
+
+
+@events.answers
+def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What the automations bound to an event return, one after the other; those that fail return nothing.
+
+    A binding that cannot be read, and runs that caused each other too often, are told in the automation log."""
+    host = ServiceHost(ctx)
+    if ctx.depth > MAX_DEPTH:
+        return _note(host, f"{name}: not answered to, after {MAX_DEPTH} automations that set each other off")
+    text = ctx.service.store.read(lambda tx: _binding(ctx, tx, name))
+    handlers = bindings.handlers(text, PREFIX + name, values, host)
+    while True:
+        try:
+            handler = next(handlers, None)
+        except HelpdeskError as error:
+            return _note(host, f"{name}: its binding fails: {error.message}")
+        if handler is None:
+            return None
+        found = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
+        if found.state == "return" and isinstance(found.returned, Mapping):
+            yield found.returned
+
+
+def _binding(ctx: Context, tx: Transaction, name: str) -> str:
+    record_type = ctx.service.registry.type("automation_event")
+    row = tx.first(record_type.table, name=name)
+    return str(record_type.record(row)["automations_kata"]) if row is not None else ""
+
+
+def _note(host: ServiceHost, message: str) -> None:
+    LOG.warning("event.stopped", reason=message)
+    if not host.dry:
+        host.ctx.service.store.write(lambda tx: host.log(tx, "", [Entry(3, "", message)]))

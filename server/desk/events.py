@@ -1,0 +1,147 @@
+"""What happens, told to automations. Who answers is bound in the automation events' KATA; nothing is run here.
+
+What has happened is told after the commit, at least once: a job row, written by the transaction that it is about. What
+is about to happen is asked before it does, on the caller's thread and outside of any transaction."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.context import Context
+from server.desk.dictionary import Dictionaries
+from server.jobs.queue import JobQueue
+from server.records.base import Change, Record, RecordType
+from server.store.database import Store
+from server.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from server.desk.writing import RecordWriter
+
+JOB = "event"
+VERSION = "automations"
+CHANGED = "record.changed"
+# Written by the service about itself, many at a time; automations that answered to them would answer to themselves.
+SILENT = frozenset(("activity_log", "automation_log", "notification", "metric"))
+
+Values = dict[str, Any]
+Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
+_asked: list[Ask] = []
+
+
+def answers(ask: Ask) -> Ask:
+    """Register who is asked before something happens: ask(ctx, event, values) gives what automations returned, one
+    after the other as long as the caller goes on."""
+    _asked[:] = [ask]
+    return ask
+
+
+def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
+    """What the automations bound to an event return. values: their dictionary, made only when there are some."""
+    if _asked and name in ctx.service.store.read(bound):
+        yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
+
+
+def bound(tx: Transaction) -> frozenset[str]:
+    """The names of the events to which automations are bound."""
+    version = tx.version(VERSION)
+    kept = tx.store.shared.get("events bound")
+    if kept is not None and kept[0] == version:
+        return frozenset(kept[1])
+    event: Any = peewee.Table("automation_event", ("name", "automations_kata"))
+    found = frozenset(row[0] for row in tx.rows(
+        ("events bound",), lambda: event.select(event.name).where(event.automations_kata != "")
+    ))  # fmt: skip
+    if tx.can_write:  # which may yet be undone: the next reader keeps it
+        if "events bound" not in tx.memo:
+            tx.memo["events bound"] = True
+            tx.after_commit(lambda: _prime(tx.store))
+    else:
+        tx.store.shared["events bound"] = (version, found)
+    return found
+
+
+def _prime(store: Store) -> None:
+    store.read(bound)
+
+
+def tell(writing: "RecordWriter", name: str, values: Values) -> int:
+    """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
+    tx, ctx = writing.tx, writing.ctx
+    if name not in bound(tx):
+        return 0
+    wake = ctx.service.wake_scheduler
+    if wake is not None and "woken for events" not in tx.memo:
+        tx.memo["woken for events"] = True
+        tx.after_commit(wake)
+    payload = {"event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone}
+    return JobQueue.add(tx, JOB, writing.now, payload)
+
+
+def record_values(prefix: str, context: str, id: int) -> Values:
+    """A record under a prefix; its keys are loaded when a script asks for them."""
+    return {f"{prefix}__context": context, f"{prefix}_id": id}
+
+
+def actor_values(writing: "RecordWriter") -> Values:
+    """Who did it."""
+    actor = writing.actor
+    record_type = writing.registry.find(actor.context)
+    alias = record_type.uri if record_type is not None else "app"
+    return record_values("actor", actor.context, actor.id) | {"actor__type": alias}
+
+
+# -- changes of records -----------------------------------------------------------------------------------------------
+
+
+def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
+    """What `was_record_` will hold, taken before a write; None when nobody listens."""
+    if record_type.uri in SILENT or CHANGED not in bound(writing.tx):
+        return None
+    if old is None:
+        return {}
+    shown = Dictionaries(writing.as_service().ctx, writing.tx)
+    expand = ["custom_"] if "custom_fields" in record_type.features else []
+    return shown.show(record_type, [old], expand)[0]
+
+
+def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
+    """A record was created, updated or deleted. Told once for a record and transaction, with the state before it.
+
+    was: of before()."""
+    if was is None:
+        return
+    tx, key = writing.tx, ("record changed", record_type.context, id)
+    told = tx.memo.get(key)
+    if told is not None:
+        first, job_id, was = told
+        if kind != "deleted":
+            return
+        JobQueue.drop(tx, job_id)
+        if first == "created":
+            return
+    values: Values = {"change_type": kind, "is_new": kind == "created"}
+    if kind == "deleted":
+        values |= {f"record_{name}": value for name, value in was.items()}
+    values |= record_values("record", record_type.context, id) | {"record__type": record_type.uri}
+    values |= {f"was_record_{name}": value for name, value in was.items()} | actor_values(writing)
+    tx.memo[key] = (kind, tell(writing, CHANGED, values), was)
+
+
+def is_change(change: Change, differing: Mapping[str, Any], has_customs: bool) -> bool:
+    """Whether a write changed more than the times that every write sets."""
+    automatic = {name for name, field in change.type.fields.items() if field.auto_update}
+    return change.is_create or has_customs or bool(change.extras) or bool(differing.keys() - automatic)
+
+
+def moved(writing: "RecordWriter", change: Change) -> None:
+    """A ticket went to another group or bucket."""
+    if change.type.uri != "ticket" or change.is_create:
+        return
+    if not change.changes("group_id") and not change.changes("bucket_id"):
+        return
+    values = record_values("ticket", change.type.context, change.id) | actor_values(writing)
+    for uri in ("group", "bucket"):
+        values |= record_values(f"was_{uri}", writing.registry.type(uri).context, change.was(f"{uri}_id") or 0)
+    tell(writing, "mail.moved", values)
