@@ -1,0 +1,46 @@
+"""Packages in and out. Source: Endpoints, Packages; the dry run and the export are ours."""
+
+from typing import Any
+
+from server.desk.packages import exporting, importing
+from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.web import envelope
+from server.web.call import Answer, Call
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+MADE = shapes.keys(
+    {"behavior_id": shapes.ID, "parent_id": shapes.ID, "type": shapes.TEXT}, id=shapes.ID, label=shapes.TEXT
+)
+NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT)}
+
+
+@endpoint(
+    "POST", "packages/import", "Import a package: all of it or nothing. For administrators.", "write",
+    Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes.", required=True),
+    Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
+    Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
+    size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
+)  # fmt: skip
+def import_package(call: Call) -> dict[str, Any]:
+    params = call.params
+    package = params.json("package_json", required=True, most=MAX_PACKAGE_BYTES, depth=MAX_DEPTH)
+    dry_run = params.flag("dry_run")
+    found = importing.import_package(call.ctx, package, params.map("prompts"), dry_run=dry_run)
+    answer: dict[str, Any] = {"records_created": found.records}
+    if dry_run:
+        answer["dry_run"] = 1
+    return answer | ({"notes": found.notes} if found.notes else {})
+
+
+@endpoint(
+    "POST", "packages/export", "Records as a package, with what is on them. For administrators.", "write",
+    Parameter("records[]", "array", "The records, each as <type>:<id>.", required=True),
+    Parameter("name", "string", "Name of the package."),
+    answer=shapes.keys(package=shapes.OBJECT),
+)  # fmt: skip
+def export_package(call: Call) -> Answer:
+    params = call.params
+    found = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
+    # The order of keys is that in which people read a package.
+    return Answer(body=envelope.success_in_order({"package": found}), content_type="application/json; charset=utf-8")
