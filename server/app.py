@@ -20,7 +20,7 @@ import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from server import access, automation, clock, desk, jobs, log
+from server import access, automation, clock, desk, jobs, log, outbound
 from server.access import tokens
 from server.automation import saving
 from server.context import Service
@@ -115,6 +115,7 @@ def make_folder(folder: Path) -> None:
 def open_service(settings: Settings, wake: threading.Event | None = None) -> Service:
     """Store, registry and what a first start adds. Raises Damaged for a file or folder that cannot be used."""
     clock.forward(settings.clock_offset_seconds)
+    outbound.limits(settings)  # a wrong outbound_allow stops the start
     folder = Path(settings.data)
     make_folder(folder)
     registry = record_types.load()

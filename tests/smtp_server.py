@@ -66,7 +66,7 @@ class SmtpServer:
         self.options: list[list[str]] = []      # of MAIL, one list a message
         self._taken = 0
         self._arrived = threading.Condition()
-        context = _tls_context() if tls else None
+        context = tls_context() if tls else None
         self._controller = _Controller(
             _Handler(self),
             hostname=HOST,
@@ -162,7 +162,8 @@ class _Controller(Controller):
         super()._trigger_server()
 
 
-def _tls_context() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
+    """That of a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as folder:
         both = Path(folder, "localhost.pem")

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from requests import certs
-
 from server.errors import Rejected, TimedOut, Unavailable
 from server.outbound.addresses import Allowed
 from server.outbound.urls import Url
@@ -195,6 +193,8 @@ def _encrypted(sock: socket.socket, url: Url, deadline: Deadline, verify: bool) 
 def tls_context(verify: bool) -> ssl.SSLContext:
     """How connections are encrypted. Trusted are the authorities of this machine and those that come with requests:
     a packed program may run where the first are not found."""
+    from requests import certs  # here, since it takes longer to load than all of this
+
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     if verify:

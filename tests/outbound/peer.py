@@ -1,0 +1,115 @@
+"""Another program to send requests to: a real server on a socket, which answers well, badly or without end.
+
+Each path has an answer: bytes, which are sent as they are, or a function of the request, which may write by itself."""
+
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.smtp_server import tls_context
+
+HOST = "127.0.0.1"
+
+
+@dataclass
+class Asked:
+    """A request as it arrived. hung_up: set when the server is to stop, for answers that never end."""
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: bytes
+    socket: socket.socket
+    hung_up: threading.Event = field(repr=False)
+
+    def header(self, name: str) -> str | None:
+        """All values of a header, None when it did not come."""
+        found = [value for key, value in self.headers if key == name]
+        return ", ".join(found) if found else None
+
+
+Answer = bytes | Callable[[Asked], bytes | None]
+
+
+def answer(body: bytes | str = b"", status: int = 200, **headers: str) -> bytes:
+    """A whole answer; `_` in the name of a header stands for `-`."""
+    content = body.encode() if isinstance(body, str) else body
+    named = {"content_length": str(len(content))} | headers
+    lines = [f"HTTP/1.1 {status} Said So", *(f"{name.replace('_', '-')}: {value}" for name, value in named.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+def redirect(location: str, status: int = 302) -> bytes:
+    return answer(status=status, location=location)
+
+
+class Peer:
+    """Serves inside `with`. answers: by path; anything else is 404. asked: the requests, in order."""
+
+    def __init__(self, is_tls: bool = False) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.asked: list[Asked] = []
+        self.connections = 0
+        self._tls = tls_context() if is_tls else None
+        self._listener = socket.create_server((HOST, 0))
+        self.port = self._listener.getsockname()[1]
+        self._hung_up = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+
+    def url(self, path: str = "/", host: str = HOST) -> str:
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}{path}"
+
+    def take(self) -> Asked:
+        """The last request."""
+        return self.asked[-1]
+
+    def __enter__(self) -> "Peer":
+        self._accepting.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hung_up.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for each in (self._accepting, *self._threads):
+            each.join(10)
+            assert not each.is_alive()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        sock.settimeout(10)
+        try:
+            with self._tls.wrap_socket(sock, server_side=True) if self._tls else sock as line:
+                asked = self._read(line)
+                if asked is None:
+                    return
+                self.asked.append(asked)
+                found = self.answers.get(asked.target.partition("?")[0], answer("nothing here", 404))
+                content = found if isinstance(found, bytes) else found(asked)
+                line.sendall(content or b"")
+        except OSError:
+            pass  # the client is gone, as it may be
+
+    def _read(self, line: socket.socket) -> Asked | None:
+        stream = line.makefile("rb")
+        first = stream.readline().decode().split()
+        if len(first) != 3:
+            return None
+        headers = []
+        while text := stream.readline().decode().strip("\r\n"):
+            name, _, value = text.partition(":")
+            headers.append((name, value.strip()))
+        length = int(dict(headers).get("content-length", 0))
+        return Asked(first[0], first[1], headers, stream.read(length), line, self._hung_up)
