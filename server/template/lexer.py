@@ -68,10 +68,12 @@ def error(message: str, line: int) -> TemplateFailed:
 
 
 def located(failed: TemplateFailed | BudgetSpent, line: int) -> TemplateFailed | BudgetSpent:
-    """The same error with its line, where it has none."""
-    if "line" in failed.details:
+    """The same error with its line in the details and in the message; `line` where it has none."""
+    line = int(str(failed.details.get("line", line)))
+    message = f"{failed.message.removesuffix(f' (line {line})')} (line {line})"
+    if message == failed.message:
         return failed
-    return type(failed)(f"{failed.message} (line {line})", **{**failed.details, "line": line})
+    return type(failed)(message, **{**failed.details, "line": line})
 
 
 def pieces(source: str, delimiters: Delimiters = SCRIPT) -> list[Piece]:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from server import template
-from server.errors import BudgetSpent, TemplateFailed
+from server.automation.template_functions import functions_for
+from server.errors import BudgetSpent, ScriptError
 from server.template import SCRIPT, Budget, Surroundings
 from server.template.lexer import Delimiters
 
@@ -32,33 +33,40 @@ def every(*tables: Iterable[Case]) -> Callable[[Any], Any]:
     return pytest.mark.parametrize("case", cases, ids=[case[0][:60] for case in cases])
 
 
-def check(
-    case: Case, delimiters: Delimiters = SCRIPT, budget: Budget | None = None, **host: Callable[..., Any]
-) -> None:
-    """Render the template of a case and compare. host: functions of the service."""
-    source, wanted, values = (*case, {})[:3]
+def check(case: Case, delimiters: Delimiters = SCRIPT, **others: Any) -> None:
+    """Render the template of a case and compare. others: as those of `render`."""
+    source, wanted, *given = case
+    values = given[0] if given else {}
     if isinstance(wanted, Fails):
-        failed = failure(source, values, delimiters, budget, **host)
+        failed = failure(source, values, delimiters, **others)
         assert wanted.says in failed.message
-        assert failed.details.get("line") == wanted.line
+        assert failed.details["line"] == wanted.line
+        assert failed.message.endswith(f"(line {wanted.line})")
     else:
-        assert render(source, values, delimiters, budget, **host) == wanted
+        assert render(source, values, delimiters, **others) == wanted
 
 
 def render(
-    source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT,
-    budget: Budget | None = None, **host: Callable[..., Any],
-) -> str:  # fmt: skip
-    """The text of a template, at NOW in UTC."""
-    around = Surroundings(now=NOW, host=host)
+    source: str,
+    values: Mapping[str, Any] | None = None,
+    delimiters: Delimiters = SCRIPT,
+    budget: Budget | None = None,
+    host: Mapping[str, Callable[..., Any]] | None = None,
+    zone: str = "UTC",
+) -> str:
+    """The text of a template at NOW. host: functions of a service; there is none when absent."""
+    around = Surroundings(zone=zone, now=NOW, host=functions_for(_nobody) if host is None else host)
     return template.compile(source, delimiters).render(values or {}, budget, around)
 
 
 def failure(
-    source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT,
-    budget: Budget | None = None, **host: Callable[..., Any],
-) -> TemplateFailed | BudgetSpent:  # fmt: skip
+    source: str, values: Mapping[str, Any] | None = None, delimiters: Delimiters = SCRIPT, **others: Any
+) -> ScriptError:
     """The error of a template that must be refused."""
-    with pytest.raises((TemplateFailed, BudgetSpent)) as caught:
-        render(source, values, delimiters, budget, **host)
+    with pytest.raises(ScriptError) as caught:
+        render(source, values, delimiters, **others)
     return caught.value
+
+
+def _nobody() -> Any:
+    raise BudgetSpent("no service is there to be asked")

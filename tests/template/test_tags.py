@@ -1,0 +1,192 @@
+"""Tags, blanks around them, comments, and the delimiters of packages."""
+
+from server.template import PACKAGE
+from tests.template.run_cases import Case, Fails, check, every
+
+IF: list[Case] = [
+    ("{% if t %}a{% elseif e %}b{% else %}c{% endif %}", "a", {"t": True, "e": ""}),
+    ("{% if not e %}y{% endif %}", "y", {"e": ""}),
+    ('{% if "a" in ["a","b"] and not (1 > 2) %}ok{% endif %}', "ok"),
+    ("{% if tags %}some{% else %}none{% endif %}", "some", {"tags": ["b", "a", "c"]}),
+    ('{% if "0" %}t{% else %}f{% endif %}', "f"),
+    ('{% if "0.0" %}t{% else %}f{% endif %}', "t"),
+    ('{% if " " %}t{% else %}f{% endif %}', "t"),
+    ("{% if not (yes and no) %}x{% endif %}", "x", {"yes": True, "no": False}),
+]  # fmt: skip
+
+LOOPS: list[Case] = [
+    ("{% for i in 3..1 %}{{i}}{% endfor %}", "321"),
+    ("{% for i in arr|filter(v => v > 1) %}{{i}}{% endfor %}", "32", {"arr": [3, 1, 2]}),
+    ("{% for k in o %}{{k}}{% endfor %}", "12", {"o": {"a": 1, "b": 2}}),
+    ("{% for k in o|keys %}{{k}}{% endfor %}", "ab", {"o": {"a": 1, "b": 2}}),
+    ("{% for k,v in arr %}{{k}}={{v}};{% endfor %}", "0=3;1=1;2=2;", {"arr": [3, 1, 2]}),
+    ("{% for i in [] %}x{% else %}none{% endfor %}", "none"),
+    (
+        "{% for i in arr %}{% for j in arr %}{{loop.parent.loop.index}}{{loop.index}} {% endfor %}{% endfor %}",
+        "11 12 13 21 22 23 31 32 33 ",
+        {"arr": [3, 1, 2]},
+    ),
+    ('{% for i in arr %}{{loop.cycle("a","b")}}{% endfor %}', "", {"arr": [3, 1, 2]}),
+    ("{% for i in arr %}{{loop.previtem}}{% endfor %}", "", {"arr": [3, 1, 2]}),
+    ("{% for i in [] %}{% endfor %}{{ loop }}", ""),
+    ("{% for i in 1..2 %}{{ i }}{% endfor %}[{{ i }}]", "12[]"),
+    ('{% for k, v in {"x":1} %}{{ k }}:{{ v }}{% endfor %}[{{ k }}]', "x:1[]"),
+    ('{% for c in "a".."e" %}{{ c }}{% endfor %}', "abcde"),
+    ("{% for i in range(10, 0, -5) %}{{i}} {% endfor %}", "10 5 0 "),
+    (
+        '{% for k, v in row %}{{ k }}={{ v }}{{ loop.last ? "" : "&" }}{% endfor %}',
+        "sku=p1&n=2",
+        {"row": {"sku": "p1", "n": 2}},
+    ),
+    ("{% for t in tags|sort %}{{ loop.index }}{{ t }}{% endfor %}", "1a2b3c", {"tags": ["b", "a", "c"]}),
+    ("{% for t in [] %}x{% else %}empty{% endfor %}", "empty"),
+    ("{% for t in name %}x{% else %}not a list{% endfor %}", "not a list", {"name": "Ana Lund"}),
+    (
+        "{% for r in rows %}{% for t in tags %}{{ loop.parent.loop.index }}{{ t }} {% endfor %}{% endfor %}",
+        "1b 1a 1c 2b 2a 2c ",
+        {"tags": ["b", "a", "c"], "rows": [{"sku": "p1", "n": 2}, {"sku": "p2", "n": 5}]},
+    ),
+    ("{% for i in 1..3 %}{{ i }}{% endfor %}", "123"),
+    ('{% for c in "a".."d" %}{{ c }}{% endfor %}', "abcd"),
+    ("{% for x in 1..2 %}{{ x }}{% else %}e{% endfor %}", "12"),
+    ("{% for x in 5 %}{% else %}e{% endfor %}", "e"),
+    ("{% for i in arr %}{% if loop.index is odd %}o{% else %}e{% endif %}{% endfor %}", "oe", {"arr": [1, 2]}),
+    (
+        "{% for i in arr %}{% for j in arr %}{{ loop.index0 }}{% endfor %}{{ loop.index }}{% endfor %}",
+        "011012",
+        {"arr": [1, 2]},
+    ),
+]  # fmt: skip
+
+LOOP_VARIABLES: list[Case] = [
+    ("{% set acc = 0 %}{% for x in arr %}{% set acc = acc + x %}{% endfor %}{{ acc }}", "3", {"arr": [1, 2]}),
+    (
+        "{% set total = 0 %}{% for r in rows %}{% set total = total + r.n %}{% endfor %}{{ total }}",
+        "7",
+        {"rows": [{"sku": "p1", "n": 2}, {"sku": "p2", "n": 5}]},
+    ),
+    (
+        "{% for r in rows %}{% set inner = r.n %}{% endfor %}[{{ inner }}]",
+        "[]",
+        {"rows": [{"sku": "p1", "n": 2}, {"sku": "p2", "n": 5}]},
+    ),
+    (
+        "{% set x = 1 %}{% for i in arr %}{% for j in arr %}{% set x = x + 1 %}{% endfor %}{% endfor %}{{ x }}",
+        "5",
+        {"arr": [1, 2]},
+    ),
+]  # fmt: skip
+
+SET: list[Case] = [
+    ("{% set x = 1 %}{{x}}", "1"),
+    ("{% set x, y = 1, 2 %}{{x}}{{y}}", "12"),
+    ("{% set x %}a{{n5}}b{% endset %}[{{x}}]", "[a5b]", {"n5": "5"}),
+    ("{% do 1+1 %}x", "x"),
+    ("{% do o %}x", "x", {"o": {"a": 1}}),
+    ('{% set a = [1] %}{% set a = a|merge([2]) %}{{ a|join("-") }}', "1-2"),
+    ("{% set a = 1 %}{% set b %}[{{ a }}]{% endset %}{{ b }}", "[1]"),
+    ("{% if t %}{% set v = 1 %}{% endif %}{{ v }}", "1", {"t": True}),
+    ('{% set x = 1 %}{{ arr|map(v => v + x)|join(",") }}', "2,3", {"arr": [1, 2]}),
+]  # fmt: skip
+
+WITH: list[Case] = [
+    ("{% with {a:1} %}{{a}}{{n5}}{% endwith %}[{{a}}]", "15[]", {"n5": "5"}),
+    ("{% with {a:1} only %}{{a}}{{arr|length}}{% endwith %}", "13", {"arr": [3, 1, 2]}),
+    ("{% with %}{% set b=2 %}{{b}}{% endwith %}[{{b}}]", "2[]"),
+    ('{% with {s:"in"} %}{{ s }}{% set s = "z" %}{% endwith %}{{ s }}', "inHi", {"s": "Hi"}),
+    ("{% with {who: name} %}{{ who }}{% endwith %}[{{ who }}]", "Ana Lund[]", {"name": "Ana Lund"}),
+    ("{% with {x: 1} %}{% set y = 2 %}{{ x + y }}{% endwith %}{{ y }}", "3"),
+]  # fmt: skip
+
+APPLY: list[Case] = [
+    ("{% apply upper %}abc{{n5}}x{% endapply %}", "ABC5X", {"n5": "5"}),
+    ("{% apply lower|upper %}aBc{% endapply %}", "ABC"),
+    ("{% apply spaceless %}<a> <b></b> </a>{% endapply %}", "<a><b></b></a>"),
+    ("{% apply upper %}hi {{ name }}{% endapply %}", "HI ANA LUND", {"name": "Ana Lund"}),
+]  # fmt: skip
+
+
+@every(IF, LOOPS, LOOP_VARIABLES, SET, WITH, APPLY)
+def test_tags(case: Case) -> None:
+    check(case)
+
+
+BLANKS: list[Case] = [
+    ("{# c #}x", "x"),
+    ("{#- c -#}  x", "x"),
+    ("a\n{% if t %}\nb\n{% endif %}\nc", "a\nb\nc", {"t": True}),
+    ("a {%~ if t ~%} b {%~ endif ~%} c", "abc", {"t": True}),
+    ("a\n{# c #}\nb", "a\nb"),
+    ("{# note #}x", "x"),
+    ("a\n{% if yes %}\nb\n{% endif %}\nc", "a\nb\nc", {"yes": True}),
+    ("{%- if yes -%} x {%- endif %}", "x", {"yes": True}),
+    ("a\n{{ n5 }}\nb", "a\n5\nb", {"n5": "5"}),
+    ("a {{- n5 -}} b", "a5b", {"n5": "5"}),
+    ("a {{~ n5 ~}} b", "a5b", {"n5": "5"}),
+    ("x\n", "x\n"),
+    ("a {{- name -}} b", "aAna Lundb", {"name": "Ana Lund"}),
+]  # fmt: skip
+
+
+@every(BLANKS)
+def test_blanks_and_comments(case: Case) -> None:
+    check(case)
+
+
+REFUSED_TAGS: list[Case] = [
+    ("{% set o.a = 5 %}{{o.a}}", Fails("'.' stands where the end of the tag is expected"), {"o": {"a": 1, "b": 2}}),
+    (
+        "{% for i in arr if i > 1 %}{{i}}{% endfor %}",
+        Fails("'if' stands where the end of the tag is expected"),
+        {"arr": [3, 1, 2]},
+    ),
+    (
+        "{% for i in arr %}{% if i == 1 %}{% break %}{% endif %}{{i}}{% endfor %}",
+        Fails("there is no tag 'break'"),
+        {"arr": [3, 1, 2]},
+    ),
+    ("{% if e %}a{% elif t %}b{% endif %}", Fails("there is no tag 'elif'; did you mean 'if'?"), {"t": True, "e": ""}),
+    ("{% filter upper %}abc{% endfilter %}", Fails("there is no tag 'filter'")),
+    ("{% raw %}{{x}}{% endraw %}", Fails("there is no tag 'raw'")),
+    ("{% autoescape %}x{% endautoescape %}", Fails("there is no tag 'autoescape'")),
+    ("{% macro m() %}x{% endmacro %}", Fails("there is no tag 'macro'")),
+    ('{% include "x" %}', Fails("there is no tag 'include'")),
+    ('{% embed "x" %}{% endembed %}', Fails("there is no tag 'embed'")),
+    ('{% import "x" as y %}', Fails("there is no tag 'import'")),
+    ("{% flush %}", Fails("there is no tag 'flush'")),
+    ('{% deprecated "x" %}', Fails("there is no tag 'deprecated'")),
+    ('{% cache "k" %}x{% endcache %}', Fails("there is no tag 'cache'")),
+    ("{% set f = v => v %}x", Fails("'=>' stands where the end of the tag is expected")),
+]  # fmt: skip
+
+
+@every(REFUSED_TAGS)
+def test_tags_that_there_are_not(case: Case) -> None:
+    check(case)
+
+
+PACKAGES: list[Case] = [
+    ("{{{a}}} and {{b}} {% c %} {# d #}", "A and {{b}} {% c %} {# d #}", {"a": "A"}),
+    ("{{{ uid.x_1 }}}", "12", {"uid": {"x_1": 12, "y-2": 13}}),
+    ('{{{uid["y-2"]}}}', "13", {"uid": {"x_1": 12, "y-2": 13}}),
+    ("{{{uid.nope}}}", "", {"uid": {"x_1": 12, "y-2": 13}}),
+    ("{{{nope}}}", ""),
+    ("{{% if n > 3 %}}yes{{% endif %}}", "yes", {"n": 5}),
+    ("{{# hidden #}}x", "x"),
+    ("{{{arr}}}", "Array", {"arr": [1, 2]}),
+    ("{{{arr|json_encode}}}", "[1,2]", {"arr": [1, 2]}),
+    ("{{{a|upper}}}", "A", {"a": "A"}),
+    ("{{{{a}}}}", "Array", {"a": "A"}),
+    ("{{{a", Fails("a tag has no end"), {"a": "A"}),
+    ("{{{a}}", Fails("'}' closes nothing"), {"a": "A"}),
+    ("{{{a}}}\n{{{a}}}", "A\nA", {"a": "A"}),
+    ("{{% if 1 %}}\nx\n{{% endif %}}\ny", "x\ny"),
+    ("{{{nofunc()}}}", Fails("there is no function 'nofunc'")),
+    ('{"x": "{{{a}}}"}', '{"x": "A"}', {"a": "A"}),
+    ('{{{a ~ "}"}}}', "A}", {"a": "A"}),
+]  # fmt: skip
+
+
+@every(PACKAGES)
+def test_packages_have_delimiters_of_their_own(case: Case) -> None:
+    check(case, PACKAGE)
