@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from server import times
 from server.automation.command import Call, CommandFailed
 from server.automation.dictionary import plain
+from server.automation.reading import holds_bytes
 from server.context import Context
 from server.errors import Invalid
 from server.store.transaction import Transaction
@@ -25,16 +26,19 @@ class _Undone(Exception):
         self.answer = answer
 
 
-def service_of(call: Call, holds_bytes: tuple[str, ...] = ()) -> Context:
-    """The operation that a command acts in. holds_bytes: inputs whose text may stand for bytes that are no UTF-8.
+def service_of(call: Call, bytes_in: tuple[str, ...] = ()) -> Context:
+    """The operation that a command acts in. bytes_in: inputs whose text may stand for bytes that are no UTF-8.
 
     Raises CommandFailed without a service, Invalid for another input with such bytes."""
     ctx = call.run.host.ctx
     if ctx is None:
         raise CommandFailed(f"{call.node.type} needs a running service; there is none here")
     for name, value in call.inputs.items():
-        if name not in holds_bytes:
-            _require_text(call, name, value)
+        if name not in bytes_in and holds_bytes(value):
+            raise Invalid(
+                f"{call.node.type}: the input '{name}' holds bytes that are no text; encode them, as base64 for one",
+                field=name,
+            )
     return ctx
 
 
@@ -80,22 +84,3 @@ def words(value: Any) -> list[str]:
 def parameters(value: Mapping[str, Any] | None) -> dict[str, Any]:
     """A map of plain values for the `${name}` of a query."""
     return {str(key): plain(each) for key, each in (value or {}).items()}
-
-
-def _require_text(call: Call, name: str, value: Any) -> None:
-    """Texts may hold bytes as lone surrogates, which neither the database nor JSON takes."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise Invalid(
-                f"{call.node.type}: the input '{name}' holds bytes that are no text; encode them, as base64 for one",
-                field=name,
-            ) from None
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _require_text(call, name, key)
-            _require_text(call, name, each)
-    elif isinstance(value, list):
-        for each in value:
-            _require_text(call, name, each)

@@ -60,6 +60,7 @@ class Command:
     needs_output: bool = False
     effects: bool = False
     own_keys: tuple[str, ...] = ()  # keys beside `inputs` that hold inputs too, such as the uri of a function
+    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # from its inputs: what policies see beside them
 
 
 COMMANDS: dict[str, Command] = {}
@@ -73,11 +74,12 @@ def command(
     needs_output: bool = False,
     effects: bool = False,
     own_keys: tuple[str, ...] = (),
+    tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
     """Declare the decorated function as a command."""
 
     def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
-        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys)
+        COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, tells)
         return call
 
     return declare

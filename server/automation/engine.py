@@ -78,7 +78,8 @@ class _Ended(Exception):
 
 
 class Run:
-    """One run. values: the dictionary, which commands change."""
+    """One run. values: the dictionary, which commands change. at_end: what commands want done when all is over, called
+    with whether it ended well."""
 
     def __init__(
         self, automation: Automation, values: dict[str, Any], host: Host, *, traced: bool = False, calls: int = 0
@@ -90,6 +91,7 @@ class Run:
         self.values = Dictionary(values, host.load)
         self.simulates = truthy(values.get("__simulate"))
         self.log: list[Entry] = []
+        self.at_end: list[Callable[[bool], None]] = []
         self.around = Surroundings(zone=host.zone, host=host.functions())
         self.budget = Budget()
         self._frames: list[_Frame] = []
@@ -255,11 +257,8 @@ class Run:
         variables: dict[str, Any] = {
             "node": {"id": node.path, "type": command.name}, "inputs": taken, "output": output,
         }  # fmt: skip
-        if command.name == "function":
-            variables |= {"uri": taken["uri"], "inputs": taken["inputs"]}
-        if command.name == "data.query":
-            words = [word for word in str(taken.get("query") or "").split() if word.startswith("type:")]
-            variables["query"] = {"type": words[0].removeprefix("type:") if words else ""}
+        if command.tells is not None:
+            variables |= command.tells(taken)
         rule = self._policy.require(command.name, node.path, variables, self.budget, self.around)
         if self._trace:
             self._trace[-1].verdict = rule
@@ -311,6 +310,7 @@ class Run:
         found = inner.result()
         for entry in inner.log:
             self.note(entry.level, entry.node, entry.message)
+        self.at_end += inner.at_end
         return found
 
     def _given(self, path: str) -> Given:
@@ -475,5 +475,12 @@ def _kept(frame: _Frame) -> list[Any]:
 
 def run(automation: Automation, values: dict[str, Any], host: Host, *, traced: bool = False) -> Result:
     """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does."""
-    return Run(automation, values, host, traced=traced).result()
+    running = Run(automation, values, host, traced=traced)
+    found = running.result()
+    for finish in running.at_end:
+        try:
+            finish(found.state not in ("error", "failure"))
+        except HelpdeskError as error:
+            running.note(3, "", error.message)
+    return found
 

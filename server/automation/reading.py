@@ -64,3 +64,15 @@ def _number(command: str, declared: "Input", value: Any) -> int | float:
 
 def _kind(value: Any) -> str:
     return "map" if isinstance(value, dict) else "list"
+
+
+def holds_bytes(value: Any) -> bool:
+    """Whether a text in a value stands for bytes, as lone surrogates, which neither the database nor JSON takes."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return True
+    if isinstance(value, dict):
+        return any(holds_bytes(key) or holds_bytes(each) for key, each in value.items())
+    return isinstance(value, list) and any(map(holds_bytes, value))

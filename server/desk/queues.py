@@ -6,7 +6,7 @@ the process ends before, they come again."""
 import json
 import secrets
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import peewee
 from server.context import Context, Service
 from server.errors import Invalid, NotFound, TooLarge, nearest
 from server.jobs.scheduler import periodic
-from server.records.queues.messages import GIVEN_UP, MAX_DELIVERIES, QUEUE_MESSAGE, TAKEN
+from server.records.queues.messages import GIVEN_UP, MAX_DELIVERIES, QUEUE_MESSAGE
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 
@@ -85,23 +85,23 @@ def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[Taken]]:
     return consumer, ctx.service.store.write(write)
 
 
-def settle(tx: Transaction, consumers: Iterable[str], now: int, *, is_done: bool) -> None:
-    """What consumers took is done with and goes, or comes again later, as a part of a write. Source: ours."""
+def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
+    """What a consumer took is done with and goes, or comes again later. Source: ours."""
     table: Any = QUEUE_MESSAGE.sql
-    wanted = json.dumps(list(consumers))
-    if is_done:
+
+    def write(tx: Transaction) -> None:
+        if is_done:
+            tx.delete(QUEUE_MESSAGE, claimed_by=consumer)
+            return
         tx.run(
-            ("messages done",), lambda: table.delete().where(peewee.SQL(TAKEN), in_list(table.claimed_by, slot(0))),
-            (wanted,),
+            ("messages again",),
+            lambda: table.update({
+                table.claimed_by: "", table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
+            }).where(table.claimed_by == slot(1)),
+            (ctx.now, consumer),
         )  # fmt: skip
-        return
-    tx.run(
-        ("messages again",),
-        lambda: table.update({
-            table.claimed_by: "", table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
-        }).where(peewee.SQL(TAKEN), in_list(table.claimed_by, slot(1))),
-        (now, wanted),
-    )  # fmt: skip
+
+    ctx.service.store.write(write)
 
 
 @periodic("messages that nobody gets")

@@ -29,7 +29,7 @@ def put(ctx: Context, key: str, value: Any, expires_at: int) -> None:
     """Keep a value under a key, in place of the one that is there. expires_at: Unix seconds, 0 for never.
 
     Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid when there are MAX_VALUES already. Source: ours."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value)  # in ASCII: texts may hold bytes as lone surrogates
     if len(text) > MAX_VALUE_CHARS:
         raise TooLarge(
             f"the value of '{key[:80]}' has {len(text):,} characters as JSON, at most {MAX_VALUE_CHARS:,}",

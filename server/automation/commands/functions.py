@@ -13,7 +13,7 @@ MAX_CALLS_DEEP = 16  # automations that call each other
     "function", "Run another automation, and take what it returns.",
     Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
     Input("inputs", "map", "What it is given.", default={}),
-    own_keys=("uri", "inputs"),
+    own_keys=("uri", "inputs"), tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )  # fmt: skip
 def function(call: Call) -> Any:
     """Source: ours. The callee sees nothing but its inputs, has its own policy and its own time."""

@@ -2,10 +2,10 @@
 
 Accessors raise BadDataQuery with the position of the value that cannot be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.desk.dictionary import Dictionaries
@@ -14,6 +14,7 @@ from server.errors import BadDataQuery, Invalid, nearest
 from server.search.ast import Group, Query, Sort, Subquery, Text
 from server.search.compile import Scope
 from server.search.controls import query_of
+from server.search.placeholders import filled_text
 from server.search.select import Search
 from server.search.select import search as compile_search
 
@@ -139,7 +140,7 @@ class Values:
         for name in ("query", "query.required"):
             found = self.given.get(name)
             if found is not None:
-                source = source_of(self.asked.q, found.position)
+                source = self.asked.text(source_of(self.asked.q, found.position))
                 if source.strip("() \t\r\n"):
                     sources.append(source)
         joined = " ".join(sources)
@@ -164,14 +165,21 @@ class Searched:
 
 @dataclass
 class Asked:
-    """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`."""
+    """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
+
+    placeholders: the values of each `${name}` in it; None when those are no placeholders."""
 
     ctx: "Context"
     tx: "Transaction"
     q: str
     format: str
     scope: Scope
+    placeholders: Mapping[str, Any] | None = None
     values: Values = field(init=False)
+
+    def text(self, part: str) -> str:
+        """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
+        return part if self.placeholders is None else filled_text(part, self.placeholders)
 
     def dictionaries(self) -> Dictionaries:
         """Shows records to the caller."""

@@ -2,6 +2,7 @@
 
 Not for reading texts (reading.py), nor for what several types compute."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -61,10 +62,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Answer:
-    """data, and what stands in `_` beside `type` and `format`."""
+    """data, and what stands in `_` beside `type` and `format`. later: makes the answer once the snapshot is closed."""
 
-    data: Any
+    data: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
+    later: "Callable[[], Answer] | None" = None
 
 
 class QueryType:

@@ -2,6 +2,7 @@
 
 Source: Data queries, Grammar."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from server.desk.queries import types
 from server.desk.queries.asked import Asked, Values, zone_of
 from server.desk.queries.declared import TIMEOUT, TIMEZONE, Answer, Key, QueryType
 from server.desk.queries.reading import Given, given, require, terms_of
-from server.errors import BadDataQuery, Required, TimedOut, nearest
+from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
 from server.records.registry import load_all
 from server.search.ast import Term, Text
 from server.search.compile import Scope
@@ -22,14 +23,14 @@ DEFAULT_TIMEOUT_MS = 20_000
 MAX_TIMEOUT_MS = 60_000
 
 
-def answer(ctx: Context, q: str) -> dict[str, Any]:
-    """{data, _: {type, format, ...}} of a data query.
+def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """{data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}` in it.
 
     Raises Required for an empty text, BadQuery with a position for one that cannot be understood, BadDataQuery when it
     takes longer than its `timeout:`. Source: Data queries."""
     if not q.strip():
         raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
-    terms = terms_of(q)
+    terms = terms_of(q, placeholders)
     query_type = _type_of(terms)
     found = _given(terms, query_type)
     asking = Values(found)
@@ -42,7 +43,7 @@ def answer(ctx: Context, q: str) -> dict[str, Any]:
     def read(tx: Transaction) -> Answer:
         rules = Rules(ctx.service.registry, ctx.actor)
         scope = Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
-        asked = Asked(ctx, tx, q, format, scope)
+        asked = Asked(ctx, tx, q, format, scope, placeholders)
         asked.values = Values(found, asked)
         return query_type.run(asked)
 
@@ -54,7 +55,18 @@ def answer(ctx: Context, q: str) -> dict[str, Any]:
             f"(at most {MAX_TIMEOUT_MS})",
             timeout=milliseconds,
         ) from error
+    if made.later is not None:
+        made = made.later()
     return {"data": made.data, "_": {"type": query_type.name, "format": format} | made.extra}
+
+
+def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
+    """The type that a data query names, "" for none or for what is no data query."""
+    try:
+        named = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
+    except BadQuery:
+        return ""
+    return named[0].value if named and isinstance(named[0], Text) else ""
 
 
 @cache

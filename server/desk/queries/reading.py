@@ -2,14 +2,16 @@
 
 Knows no type of query and no record type; what values mean is asked.py's and the types'."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from server.desk.queries.declared import KINDS, Key
 from server.errors import BadDataQuery, nearest
 from server.search.ast import Group, Items, Subquery, Term, Text
 from server.search.lexer import Kind, tokens
 from server.search.parser import parse_group
+from server.search.placeholders import filled
 
 MAX_KEYS = 100  # keys of one data query, at all depths together
 
@@ -40,9 +42,12 @@ class Given:
         return (value,) if isinstance(value, Text) else ()
 
 
-def terms_of(q: str) -> tuple[Term, ...]:
-    """The keys of the outermost level with their values. Raises BadQuery for what is no key with a value."""
-    return tuple(_terms(parse_group(q)))
+def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
+    """The keys of the outermost level with their values. Raises BadQuery for what is no key with a value.
+
+    values: of each `${name}`; None when those are no placeholders."""
+    group = parse_group(q)
+    return tuple(_terms(group if values is None else filled(group, values)))
 
 
 def given(terms: tuple[Term, ...], keys: tuple[Key, ...], where: str) -> dict[str, Given]:

@@ -1,0 +1,27 @@
+"""The commands for PGP. They are known to scripts and policies, and tell that this program keeps no keys."""
+
+from typing import Any, NoReturn
+
+from server.automation.command import Call, CommandFailed, Input, command
+
+MAX_MESSAGE_CHARS = 16_777_216
+MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_CHARS)
+
+
+@command(
+    "encrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE,
+    Input("public_keys", "map", "Whom it is for.", required=True), needs_output=True,
+)  # fmt: skip
+def encrypt(call: Call) -> Any:
+    """Always fails. Source: ours."""
+    _refuse(call)
+
+
+@command("decrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE, needs_output=True)
+def decrypt(call: Call) -> Any:
+    """Always fails. Source: ours."""
+    _refuse(call)
+
+
+def _refuse(call: Call) -> NoReturn:
+    raise CommandFailed(f"{call.node.type} is not available on this installation: it keeps no PGP keys")

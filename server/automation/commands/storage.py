@@ -1,0 +1,47 @@
+"""Commands that keep values between runs, under keys that all automations share."""
+
+from typing import Any
+
+from server.automation.acting import changed, instant, service_of
+from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.dictionary import plain
+from server.desk import storage
+
+KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
+
+
+@command(
+    "storage.set", "Keep a value under a key.", KEY,
+    Input("value", "any", "Text, number, list or map.", required=True),
+    Input("expires", "text", "When it goes: a time, such as `+2 hours`; never when blank."),
+)  # fmt: skip
+def set_(call: Call) -> Any:
+    """{key, expires}: Unix seconds, 0 for never. Source: ours."""
+    value = call.inputs["value"]
+    if value is None or isinstance(value, bool):
+        raise CommandFailed("storage.set: the input 'value' takes a text, a number, a list or a map")
+    ctx = service_of(call, ("value",))
+    key, expires_at = call.inputs["key"], instant(call, ctx, "expires", 0)
+    changed(call, ctx, lambda ctx: storage.put(ctx, key, plain(value), expires_at))
+    return {"key": key, "expires": expires_at}
+
+
+@command(
+    "storage.get", "Read the value under a key.", KEY,
+    Input("default", "any", "What it is when there is none; without it that is an error."), needs_output=True,
+)  # fmt: skip
+def get(call: Call) -> Any:
+    """The value. Source: ours."""
+    is_there, value = storage.get(service_of(call, ("default",)), call.inputs["key"])
+    if is_there:
+        return value
+    if "default" in call.given:
+        return call.inputs["default"]
+    raise CommandFailed(f"storage.get: nothing is kept under '{call.inputs['key'][:100]}'; give a `default:`")
+
+
+@command("storage.delete", "Remove the value under a key.", KEY)
+def delete(call: Call) -> Any:
+    """True, whether there was one or not. Source: ours."""
+    changed(call, service_of(call), lambda ctx: storage.delete(ctx, call.inputs["key"]))
+    return True

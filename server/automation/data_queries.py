@@ -1,0 +1,33 @@
+"""Automations that answer data queries of the type `automation.invoke`. Source: Data queries, automation.invoke."""
+
+from dataclasses import replace
+from typing import Any
+
+from server.automation.dictionary import plain
+from server.automation.reading import holds_bytes
+from server.automation.service import MAX_DEPTH, find, perform
+from server.context import Context
+from server.desk.queries.types import automation_invoke
+from server.errors import NotFound, ScriptError
+
+
+@automation_invoke.answers
+def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict[str, Any]:
+    """{data, _} of the automation of a name. What it returns is the data, or has it under `data`.
+
+    Raises NotFound, ScriptError with what the automation failed with. Source: ours."""
+    if ctx.depth >= MAX_DEPTH:
+        raise ScriptError(f"at most {MAX_DEPTH} automations may cause each other")
+    automation = ctx.service.store.read(lambda tx: find(ctx, tx, name))
+    if automation is None:
+        raise NotFound(f"there is no automation '{name[:80]}'")
+    found = perform(replace(ctx, depth=ctx.depth + 1), automation, {"inputs": inputs, "query_format": format})
+    if found.state in ("failure", "error"):
+        raise ScriptError(found.message)
+    returned = plain(found.returned)
+    if holds_bytes(returned):
+        raise ScriptError("it returns bytes that are no text; encode them, as base64 for one")
+    if not isinstance(returned, dict) or "data" not in returned:
+        return {"data": returned, "_": {}}
+    extra = returned.get("_")
+    return {"data": returned["data"], "_": extra if isinstance(extra, dict) else {}}
