@@ -51,9 +51,9 @@ def add(text: str) -> Values:
     return {"action": "add_api_response", "value": text}
 
 
-def when(*conditions: Values, any: int = 0) -> Values:
-    """The parameters of an outcome with one group."""
-    return {"groups": [{"any": any, "conditions": list(conditions)}]}
+def when(*conditions: Values, one: bool = False) -> Values:
+    """The parameters of an outcome with one group, which needs all of its conditions, or one."""
+    return {"groups": [{"any": int(one), "conditions": list(conditions)}]}
 
 
 class Bots:
