@@ -27,3 +27,16 @@ def kata_encode(values: Any) -> str:
 def validate_email(text: str) -> bool:
     """Whether this is exactly one address that mail can be sent to."""
     return addresses.valid(text.strip())
+
+
+@plain_function("parse_emails")
+def parse_emails(text: str) -> list[dict[str, str]]:
+    """The addresses in a list of them: [{full_email, email, mailbox, host, personal}], the address in small letters."""
+    found = []
+    for name, address in addresses.parse_list(text):
+        mailbox, _, host = address.lower().rpartition("@")
+        found.append({
+            "full_email": addresses.format_address(name, address), "email": address.lower(), "mailbox": mailbox,
+            "host": host, "personal": name,
+        })  # fmt: skip
+    return found

@@ -1,7 +1,8 @@
-"""Filters that the service answers, where a template is rendered inside of one."""
+"""Filters that the service answers, where a template is rendered inside of one; what they do is told there."""
 
 from typing import Any
 
+from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
 from server.template.run import Run
 from server.template.shared.host import ask
@@ -9,12 +10,19 @@ from server.template.shared.json_text import PRETTY, encoded
 from server.template.shared.texts import read
 from server.template.values import printed
 
+NAMES = ("plural", "singular", "id", "uri")
+INTERFACE = "common."
+
 
 @filter("context_name")
 def context_name(run: Run, value: Any, type: Any = "plural") -> str:
-    """A name of a record type: plural, singular, id or uri; nothing for an unknown type.
-    Source: Templates, context_name."""
-    return str(ask(run, "context_name", read(run, value), printed(type)))
+    """A name of a record type: plural, singular, id or uri; nothing for an unknown type. Raises TemplateFailed for
+    another name. Source: Templates, context_name."""
+    name = printed(type)
+    if name not in NAMES:
+        raise TemplateFailed(f"a record type has no name '{name[:50]}'{nearest(name, NAMES)}")
+    found = ask(run, "record_type", read(run, value))
+    return str(found[name]) if found else ""
 
 
 @filter("context_alias")
@@ -25,8 +33,13 @@ def context_alias(run: Run, value: Any) -> str:
 
 @filter("svc_translate")
 def svc_translate(run: Run, value: Any) -> str:
-    """The text of the interface under a key, the key itself where there is none. Source: Templates, svc_translate."""
-    return str(ask(run, "svc_translate", read(run, value)))
+    """The interface's text under a key: 'Created by' for `common.created_by`; other keys are their own text. There is
+    one language only. Source: Templates, svc_translate."""
+    key = read(run, value)
+    if not key.startswith(INTERFACE):
+        return key
+    words = key.removeprefix(INTERFACE).replace("_", " ").replace(".", " ")
+    return words[:1].upper() + words[1:]
 
 
 @filter("kata_encode")
