@@ -54,7 +54,7 @@ def http_request(call: Call) -> Any:
     """{status_code, url, content_type, headers, body}, and how a body that is no text is given. Source: ours."""
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
     bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
-    headers = list(_headers(inputs["headers"]))
+    headers = list(headers_of(inputs["headers"]))
     body, headers = _body(call, inputs["body"], headers)
     asked = outbound.request(
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
@@ -70,7 +70,7 @@ def http_request(call: Call) -> Any:
     return told
 
 
-def _headers(given: Any) -> Iterator[tuple[str, str]]:
+def headers_of(given: Any) -> Iterator[tuple[str, str]]:
     """(name, value) of lines or of a map, whose lists are headers that repeat."""
     if not isinstance(given, (dict, list)):
         for line in (given or "").splitlines():
@@ -172,7 +172,7 @@ def _told(call: Call, response: Response, expires: int | None) -> dict[str, Any]
     }  # fmt: skip
     if expires is not None or len(response.body) > MAX_BODY_IN_DICTIONARY:
         return found | _kept(call, response.body, kind, None if expires in (None, -1) else expires)
-    text = _text(response.body, full, kind)
+    text = body_text(response.body, full, kind)
     if text is None:
         found["is_data_uri"] = True
         text = f"data:{kind or OCTETS};base64,{base64.b64encode(response.body).decode()}"
@@ -193,7 +193,7 @@ def _kept(call: Call, content: bytes, kind: str, expires: int | None) -> dict[st
     }  # fmt: skip
 
 
-def _text(content: bytes, full: str, kind: str) -> str | None:
+def body_text(content: bytes, full: str, kind: str) -> str | None:
     """A body as text, None for one that is none. Without a type, what reads as UTF-8 is one."""
     if not kind:
         try:

@@ -1,0 +1,76 @@
+"""The action that asks another program over HTTP. It goes the way of every request of the service."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from server import outbound
+from server.automation.behaviors.action import Call, action
+from server.automation.commands.http import MAX_BODY_IN_DICTIONARY, body_text, headers_of
+from server.desk import connected_accounts
+from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
+from server.outbound.client import Request, Response
+
+ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account comes from that signs
+NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
+
+
+@action("core.va.action.http_request", "Ask another program over HTTP.", placeholder="response_placeholder",
+        default="_http_response", effects=True)
+def http_request(call: Call) -> Any:
+    """{content_type, headers, body, info, error}: any answer is one, also from the status 400 on; `error` says why there
+    is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""
+    try:
+        asked = _asked(call)
+        bounds = outbound.limits(call.run.ctx.service.settings)
+        left = max(call.run.spent.budget.ends_at - time.monotonic(), 0.001)
+        response = outbound.send(replace(asked, seconds=min(bounds.seconds, left)), bounds)
+        return _told(call, response) | {"error": ""}
+    except BudgetSpent:
+        raise
+    except HelpdeskError as error:
+        return NO_ANSWER | {"error": error.message}
+
+
+def _asked(call: Call) -> Request:
+    asked = outbound.request(
+        call.text("http_url").strip(), call.raw("http_verb") or "GET", tuple(headers_of(call.text("http_headers"))),
+        call.text("http_body").encode(), verify=not _option(call, "ignore_ssl_validation"),
+    )  # fmt: skip
+    account = _account(call)
+    return replace(asked, sign=connected_accounts.signer(call.run.ctx, account)) if account else asked
+
+
+def _account(call: Call) -> str:
+    """The id or uri of the connected account that signs the request, "" for none. Raises Invalid."""
+    kind = call.raw("auth")
+    if kind not in ("", ACCOUNT, PLACEHOLDER):
+        raise Invalid(f"auth: '{kind[:50]}' is none of {ACCOUNT} and {PLACEHOLDER}; leave it out to send nothing")
+    if not kind:
+        return ""
+    name = "auth_connected_account_id" if kind == ACCOUNT else "auth_placeholder"
+    found = call.text(name).strip()
+    if not found:
+        raise Invalid(f"{name}: names no connected account", field=name)
+    return found
+
+
+def _option(call: Call, name: str) -> bool:
+    options = call.params.get("options")
+    return isinstance(options, dict) and Call(call.run, options).flag(name)
+
+
+def _told(call: Call, response: Response) -> dict[str, Any]:
+    full = response.headers.get("content-type", "")
+    kind = full.partition(";")[0].strip().lower()
+    if len(response.body) > MAX_BODY_IN_DICTIONARY:
+        raise TooLarge(f"the answer has {len(response.body):,} bytes, at most {MAX_BODY_IN_DICTIONARY:,}")
+    text = body_text(response.body, full, kind)
+    if text is None:
+        raise Invalid(f"the answer is no text but {kind or 'bytes'}")
+    call.run.spent.budget.text(len(text))
+    body: Any = text
+    if (kind == "application/json" or kind.endswith("+json")) and not _option(call, "raw_response_body"):
+        body = call.run.decoded(text)
+    info = {"url": str(response.url), "http_code": response.status, "content_type": full}
+    return {"content_type": kind, "headers": dict(response.headers), "body": body, "info": info}
