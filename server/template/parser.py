@@ -63,9 +63,11 @@ class _Reader:
         return act
 
     def _tag(self, name: str, reader: Expressions, line: int) -> Act:
+        if name in PARTS:
+            raise error(f"'{name}' stands here without the tag that it belongs to", line)
         handler = TAGS.get(name)
         if handler is None:
-            raise error(f"there is no tag '{name[:50]}'{nearest(name, TAGS)}", line)
+            raise error(f"there is no tag '{name[:50]}'{nearest(name, (*TAGS, *PARTS, 'verbatim'))}", line)
         return handler(self, reader, line)
 
     # -- tags -------------------------------------------------------------------------------------------------------
@@ -175,6 +177,7 @@ TAGS: dict[str, Callable[[_Reader, Expressions, int], Act]] = {
     "do": _Reader.do,
     "sandbox": _Reader.sandbox,
 }
+PARTS = ("elseif", "else", *(f"end{name}" for name in (*TAGS, "verbatim")))
 _APPLIED = " applied"  # no variable can be called so
 
 

@@ -145,7 +145,17 @@ REFUSED_TAGS: list[Case] = [
         Fails("there is no tag 'break'"),
         {"arr": [3, 1, 2]},
     ),
-    ("{% if e %}a{% elif t %}b{% endif %}", Fails("there is no tag 'elif'; did you mean 'if'?"), {"t": True, "e": ""}),
+    ("{% if e %}a{% elif t %}b{% endif %}", Fails("there is no tag 'elif'; did you mean 'elseif'?")),
+    ("{% endif %}", Fails("'endif' stands here without the tag that it belongs to")),
+    ("{% if e %}a{% else if t %}b{% endif %}", Fails("'if' stands where the end of the tag is expected")),
+    ("{% for x in 1..2 %}{% else %}{% else %}{% endfor %}", Fails("'else' stands here without the tag")),
+    ("{% spaceless %}x{% endspaceless %}", Fails("there is no tag 'spaceless'")),
+    ('{% from "x" import y %}', Fails("there is no tag 'from'")),
+    ("{% block x %}{% endblock %}", Fails("there is no tag 'block'")),
+    ('{% extends "x" %}', Fails("there is no tag 'extends'")),
+    ('{% use "x" %}', Fails("there is no tag 'use'")),
+    ("{% for x in 1..3 recursive %}{% endfor %}", Fails("stands where the end of the tag is expected")),
+    ("{% for x in 1..3 %}{% continue %}{% endfor %}", Fails("there is no tag 'continue'")),
     ("{% filter upper %}abc{% endfilter %}", Fails("there is no tag 'filter'")),
     ("{% raw %}{{x}}{% endraw %}", Fails("there is no tag 'raw'")),
     ("{% autoescape %}x{% endautoescape %}", Fails("there is no tag 'autoescape'")),
@@ -158,6 +168,50 @@ REFUSED_TAGS: list[Case] = [
     ('{% cache "k" %}x{% endcache %}', Fails("there is no tag 'cache'")),
     ("{% set f = v => v %}x", Fails("'=>' stands where the end of the tag is expected")),
 ]  # fmt: skip
+
+
+LINES: list[Case] = [
+    ("a\nb\n{{ 1/0 }}", Fails("a division by zero", line=3)),
+    ("a\r\nb\r\n{{ 1/0 }}", Fails("a division by zero", line=3)),
+    ("{{ 1 }}\n{{ nosuch() }}", Fails("there is no function", line=2)),
+    ("{{ [\n1,\n2|nosuch] }}", Fails("there is no filter", line=3)),
+    ("{% if a %}\n\n{% foo %}\n{% endif %}", Fails("there is no tag", line=3)),
+    ("x\n{% if a %}\n", Fails("'if' has no 'endif'", line=2)),
+    ("x\n{% for a in b %}\n{% else %}", Fails("'for' has no 'endfor'", line=2)),
+    ("x\n\n{{ a", Fails("a tag has no end", line=3)),
+    ("x\n{{ \"a\n }}", Fails("a text has no closing quote", line=2)),
+    ("x\n{# a", Fails("a comment has no end", line=2)),
+    ("x\n{% verbatim %}\na", Fails("verbatim has no endverbatim", line=2)),
+    ("{# a\nb #}\n{% set a = 1 %}\n{{ a(1) }}", Fails("there is no function 'a'", line=4)),
+    ("{% for i in 1..3 %}\n{{ i / (i - 2) }}\n{% endfor %}", Fails("a division by zero", line=2)),
+    ("{% set a %}\n{{ 2 * \"x\" }}{% endset %}", Fails("'x' is not a number", line=2)),
+    ("x\n{{ date() }}", Fails("a date cannot be printed", line=2)),
+    ("{% with 5 %}{% endwith %}", Fails("with takes a map")),
+    ("\n{{ \"a#{1 +}\" }}", Fails("stands where an expression is expected", line=2)),
+    ("\n{{ a|default(b=1) }}", Fails("'default' takes no argument 'b'", line=2)),
+    ("\n{{ range(1, 2, 3, 4) }}", Fails("'range' takes at most 3 arguments", line=2)),
+    ("\n{{ range(low=1, low=2) }}", Fails("stands here twice", line=2)),
+    ("\n{{ range(low=1, 2) }}", Fails("an argument without a name", line=2)),
+    ("\n{{ 5 is divisible by }}", Fails("stands where an expression is expected", line=2)),
+    ("\n{{ a ? : 2 }}", Fails("stands where an expression is expected", line=2)),
+    ("\n{{ a has some 3 }}", Fails("'has some' takes x => expression", line=2)),
+    ("\n{{ }}", Fails("stands where an expression is expected", line=2)),
+    ("\n{% set a, b = 1 %}", Fails("as many values as names", line=2)),
+    ("\n{% set a, b %}{% endset %}", Fails("takes one name", line=2)),
+    ("\n{% 5 %}", Fails("stands where a name is expected", line=2)),
+    ("\n{{ a.(b) }}", Fails("stands where the name of an entry is expected", line=2)),
+    ("\n{{ {5 6} }}", Fails("stands where ':' is expected", line=2)),
+    ("\n{{ 2 ** 1024 }}", Fails("an exponent must be below 1024", line=2)),
+    ("\n{{ 0 ** -1 }}", Fails("a division by zero", line=2)),
+    ("\n{{ \"a\" matches \"b\" }}", Fails("needs delimiters", line=2)),
+    ("\n{{ \"a\" matches \"/b/q\" }}", Fails("has the flag q", line=2)),
+    ("\n{{ \"a\" matches \"/(?<=a)b/\" }}", Fails("cannot be used", line=2)),
+]  # fmt: skip
+
+
+@every(LINES)
+def test_a_mistake_is_told_with_its_line(case: Case) -> None:
+    check(case)
 
 
 @every(REFUSED_TAGS)
