@@ -62,7 +62,7 @@ class Tally:
 
     def add(self, hits: int, numbers: int = 0, total: float = 0, low: Any = None, high: Any = None) -> None:
         """Put in what the database has added up for some records."""
-        self.hits += hits
+        self.hits += hits or 0  # the sum of no counts is null
         self.numbers += numbers
         self.total += total or 0
         if low is not None and (self.low is None or low < self.low):
