@@ -4,6 +4,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from server.errors import BudgetSpent
+
+MAX_KEY_CHARS = 512  # of a key that may belong to a record
+MAX_VALUES = 1_000_000  # of a dictionary that is kept or handed on: each counts as often as it stands somewhere
+MAX_VALUES_CHARS = 64 * 1024 * 1024  # of all their texts, counted so too
+MAX_NESTED = 128  # lists and maps inside each other
+
 Load = Callable[[str, int, str], Mapping[str, Any]]
 
 
@@ -32,7 +39,7 @@ class Dictionary(dict[str, Any]):
 
     def expand(self, key: str) -> bool:
         """Load the record that a key belongs to; whether the key is there then."""
-        if key.startswith("__") or key in self._asked:
+        if key.startswith("__") or len(key) > MAX_KEY_CHARS or key in self._asked:
             return key in self
         self._asked.add(key)
         for prefix in self._prefixes(key):
@@ -77,3 +84,29 @@ def plain(value: Any) -> Any:
     if isinstance(value, list):
         return [plain(each) for each in value]
     return value
+
+
+def require_bounded(value: Any) -> None:
+    """Refuse what grows beyond all measure when it is written out: a list may hold another one many times, which holds
+    a third one many times. Raises BudgetSpent."""
+    values, chars = MAX_VALUES, MAX_VALUES_CHARS
+    level, depth = [value], 0
+    while level:
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, str):
+                chars -= len(each)
+            elif isinstance(each, dict):
+                below += each.values()
+                chars -= sum(map(len, each))
+            elif isinstance(each, list):
+                below += each
+            if len(below) > values or chars < 0:
+                raise BudgetSpent(
+                    f"the values of the automation are too large: at most {MAX_VALUES:,} of them and "
+                    f"{MAX_VALUES_CHARS:,} characters"
+                )
+        values -= len(below)
+        level, depth = below, depth + 1
+        if depth > MAX_NESTED:
+            raise BudgetSpent(f"the values of the automation are nested more than {MAX_NESTED} deep")

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from server import clock, template, times
+from server import clock, log, template, times
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS, Call, Command, CommandFailed, checked
-from server.automation.dictionary import Dictionary, lazy, plain
+from server.automation.dictionary import Dictionary, lazy, plain, require_bounded
 from server.automation.host import Automation, Entry, Host
 from server.automation.program import Block, Node, Program, compiled
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, ScriptError
 from server.kata import Given, Parameters
-from server.kata.annotations import as_bool
-from server.kata.parser import Tree
+from server.kata.annotations import as_bool, parts_of
+from server.kata.parser import Tree, annotations
 from server.kata.parser import plain as plain_key
 from server.template import Budget, Surroundings
 from server.template.values import pairs, printed, truthy
@@ -24,8 +24,10 @@ from server.template.values import pairs, printed, truthy
 MAX_NODES = 1_000_000  # commands that one run may take
 MAX_MESSAGE = 1024  # characters of an entry of the log
 MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
+MAX_TRACED = 10_000  # commands of one trace; one more says that the rest is left out
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 LIMIT_REACHED = "the automation takes longer than its time limit"
+LOG = log.get("automation")
 
 
 @dataclass
@@ -82,8 +84,16 @@ class Run:
     with whether it ended well."""
 
     def __init__(
-        self, automation: Automation, values: dict[str, Any], host: Host, *, traced: bool = False, calls: int = 0
+        self,
+        automation: Automation,
+        values: dict[str, Any],
+        host: Host,
+        *,
+        traced: bool = False,
+        calls: int = 0,
+        latest: float | None = None,
     ) -> None:
+        """calls: the runs that this one is inside of. latest: when those must be over, on the monotonic clock."""
         self.automation = automation
         self.host = host
         self.calls = calls
@@ -97,7 +107,9 @@ class Run:
         self._frames: list[_Frame] = []
         self._trace: list[Step] | None = [] if traced else None
         self._nodes = 0
+        self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self._ends_at = 0.0
+        self._node: Node | None = None
 
     # -- the whole --------------------------------------------------------------------------------------------------
 
@@ -106,7 +118,7 @@ class Run:
         try:
             program = compiled(self.automation.script, commands.load())
             self._policy = policy.read(self.automation.policy)
-            self._ends_at = time.monotonic() + self._policy.seconds
+            self._ends_at = min(time.monotonic() + self._policy.seconds, self._latest)
             self.budget = Budget(steps=MAX_NODES * 10, ends_at=self._ends_at)
             if not self._resume(program):
                 self._take_inputs(program)
@@ -115,13 +127,25 @@ class Run:
         except _Ended as ended:
             return self._ended(ended.state, ended.returned)
         except BudgetSpent as error:
-            return self._timed_out() if time.monotonic() > self._ends_at > 0 else self._failed(error.message)
+            return self._timed_out() if time.monotonic() > self._ends_at > 0 else self._failed(self._placed(error))
         except HelpdeskError as error:
             return self._failed(error.message)
         except RecursionError:
-            return self._failed("the values of the automation are nested too deeply")
+            return self._failed(self._placed(BudgetSpent("the values of the automation are nested too deeply")))
+        except Exception:
+            LOG.exception("automation.failed", name=self.automation.name, node=self._node and self._node.path)
+            return self._failed(self._placed(ScriptError("a command failed in a way that it should not; see the log")))
+
+    def _placed(self, error: ScriptError) -> str:
+        """The message of an error with the command that was run."""
+        node = self._node
+        return f"{node.path}: {error.message} (line {node.line})" if node is not None else error.message
 
     def _ended(self, state: str, returned: Any) -> Result:
+        try:
+            require_bounded([self.values, returned, *(frame.memory for frame in self._frames)])
+        except BudgetSpent as error:
+            return self._failed(self._placed(error))
         self.values["__exit"] = state
         if state in ("return", "await"):
             self.values["__return"] = returned
@@ -129,15 +153,24 @@ class Run:
             self.values["__state"] = {"frames": [_kept(frame) for frame in self._frames]}
         return Result(state, returned, self.values, self.log, "", self._trace or [])
 
+    def _left_behind(self) -> dict[str, Any]:
+        """The dictionary of a run that did not end well; none that is too large to be kept."""
+        try:
+            require_bounded(self.values)
+        except BudgetSpent:
+            self.values.clear()
+        return self.values
+
     def _timed_out(self) -> Result:
-        self.values["__exit"], self.values["__error"] = "error", LIMIT_REACHED
+        values = self._left_behind()
+        values["__exit"], values["__error"] = "error", LIMIT_REACHED
         self.note(3, LIMIT_REACHED, LIMIT_REACHED)
-        return Result("error", None, self.values, self.log, LIMIT_REACHED, self._trace or [])
+        return Result("error", None, values, self.log, LIMIT_REACHED, self._trace or [])
 
     def _failed(self, message: str) -> Result:
         if not self.simulates:
             self.note(3, "", message)
-        return Result("failure", None, self.values, self.log, message, self._trace or [])
+        return Result("failure", None, self._left_behind(), self.log, message, self._trace or [])
 
     def _take_inputs(self, program: Program) -> None:
         given = self.values.get("inputs")
@@ -153,10 +186,9 @@ class Run:
             return False
         for key in ("__exit", "__return"):
             self.values.pop(key, None)
-        for path, place, kind, memory in state.get("frames", ()):
-            if path not in program.blocks:
-                raise KataSyntax(f"the automation was changed while it waited; {path} is gone", code="GONE", line=1)
-            self._frames.append(_Frame(program.blocks[path], place, kind, memory))
+        frames = state.get("frames", [])
+        for kept in frames if isinstance(frames, list) else [None]:
+            self._frames.append(_restored(program, kept))
         return True
 
     def _go(self) -> bool:
@@ -165,6 +197,8 @@ class Run:
             frame = self._frames[-1]
             if frame.kind == "while" and not self._still(frame):
                 self._frames.pop()
+                if time.monotonic() > self._ends_at:
+                    return False
                 continue
             if frame.place >= len(frame.block.nodes):
                 self._block_done(frame)
@@ -172,6 +206,7 @@ class Run:
             node = frame.block.nodes[frame.place]
             frame.place += 1
             self._nodes += 1
+            self._node = node
             if self._nodes > MAX_NODES:
                 raise BudgetSpent(f"the automation takes more than {MAX_NODES:,} commands")
             self._run(node)
@@ -182,7 +217,11 @@ class Run:
     # -- one command ------------------------------------------------------------------------------------------------
 
     def _run(self, node: Node) -> None:
-        if self._trace is None:
+        if self._trace is None or len(self._trace) > MAX_TRACED:
+            self._do(node)
+            return
+        if len(self._trace) == MAX_TRACED:
+            self._trace.append(Step("", error=f"the run takes more than {MAX_TRACED:,} commands; the rest is left out"))
             self._do(node)
             return
         step, began = Step(node.path), time.perf_counter()
@@ -245,6 +284,7 @@ class Run:
             elif plain_key(key) == "inputs":
                 found = self.evaluated(key, value, node.path)
                 given |= found if isinstance(found, dict) else {}
+        require_bounded(given)
         taken = checked(command, given)
         if command.governed:
             self.ask_policy(node, command, taken, output)
@@ -296,6 +336,7 @@ class Run:
         """A template, filled with the dictionary. Raises TemplateFailed."""
         if "{" not in text:
             return text
+        self.budget.step()
         return template.compile(text).render(self.values, self.budget, self.around)
 
     def evaluated(self, key: str, value: "str | Tree", path: str) -> Any:
@@ -306,7 +347,7 @@ class Run:
     def called(self, automation: Automation, values: dict[str, Any]) -> Result:
         """Run another automation inside this run; its entries come into this log."""
         values = values | ({"__simulate": True} if self.simulates else {})
-        inner = Run(automation, values, self.host, calls=self.calls + 1)
+        inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
         found = inner.result()
         for entry in inner.log:
             self.note(entry.level, entry.node, entry.message)
@@ -314,13 +355,23 @@ class Run:
         return found
 
     def _given(self, path: str) -> Given:
-        return Given(self.values, self.render, self.read_date, lambda _, message: self.note(3, path, message))
+        return Given(
+            self.values, self.render, self.read_date, lambda _, message: self.note(3, path, message), self._charge
+        )
+
+    def _charge(self, annotation: str, text: str) -> None:
+        """Before a text becomes many values. Raises BudgetSpent."""
+        parts = parts_of(annotation, text)
+        if annotation in ("csv", "list"):
+            self.budget.elements(parts)
+        else:
+            self.budget.step(parts)
 
     def _parameter(self, key: str, value: "str | Tree", path: str) -> tuple[str, Any] | None:
         evaluator = Parameters(self._given(path))
         if isinstance(value, str):
             return evaluator.leaf(key, value, path)
-        return plain_key(key), (value if "@raw" in key else evaluator.map(value, path))
+        return plain_key(key), (value if "raw" in annotations(key) else evaluator.map(value, path))
 
     # -- the flow ---------------------------------------------------------------------------------------------------
 
@@ -392,8 +443,7 @@ class Run:
         if frame.place >= len(frame.block.nodes):
             frame.place = 0
         key, value, path = frame.memory
-        self._nodes += 1
-        return as_bool(self.evaluated(key, value, path)) and time.monotonic() <= self._ends_at
+        return time.monotonic() <= self._ends_at and as_bool(self.evaluated(key, value, path))
 
     def _block_done(self, frame: _Frame) -> None:
         if frame.kind == "repeat" and self._next(frame):
@@ -437,10 +487,11 @@ class Run:
         """simulate.success and simulate.error: the answer of the command whose on_simulate this is."""
         while self._frames and self._frames[-1].kind != "simulate":
             self._frames.pop()
-        if not self._frames:
+        frame = self._frames.pop() if self._frames else None
+        above = self._frames[-1].block.nodes if self._frames else ()
+        owner = next((each for each in above if frame is not None and each.path == frame.memory), None)
+        if owner is None:
             raise ScriptError(f"{node.path}: {node.type} belongs in on_simulate (line {node.line})")
-        frame = self._frames.pop()
-        owner = next(each for each in self._frames[-1].block.nodes if each.path == frame.memory)
         output = self._output(owner, owner.body if isinstance(owner.body, dict) else {})
         if output:
             self.values[output] = self._listed(node)
@@ -471,6 +522,42 @@ _CONTROL: dict[str, Callable[[Run, Node], Any]] = {
 def _kept(frame: _Frame) -> list[Any]:
     """A frame as plain values."""
     return [frame.block.path, frame.place, frame.kind, plain(frame.memory)]
+
+
+def _restored(program: Program, kept: Any) -> _Frame:
+    """A frame of plain values. Raises ScriptError for what no run left behind."""
+    match kept:
+        case [str(path), int(place), str(kind), memory] if kind in _REMEMBERED and _REMEMBERED[kind](memory):
+            block = program.blocks.get(path)
+            if block is None or not 0 <= place <= len(block.nodes):
+                raise ScriptError(f"the automation was changed while it waited; {path[:200]} is not as it was")
+            return _Frame(block, place, kind, memory)
+    raise ScriptError("the automation cannot go on: its `__state` is not what an await left behind")
+
+
+def _is_loop(memory: Any) -> bool:
+    match memory:
+        case {"names": list(names), "left": list(left)}:
+            return all(isinstance(each, str) for each in names) and all(
+                isinstance(each, list) and len(each) == 2 for each in left
+            )
+    return False
+
+
+def _is_condition(memory: Any) -> bool:
+    match memory:
+        case [str(_), str() | dict(), str(_)]:
+            return True
+    return False
+
+
+# What the frames of each kind remember.
+_REMEMBERED: dict[str, Callable[[Any], bool]] = {
+    "plain": lambda memory: memory is None,
+    "repeat": _is_loop,
+    "while": _is_condition,
+    "simulate": lambda memory: isinstance(memory, str),
+}
 
 
 def run(automation: Automation, values: dict[str, Any], host: Host, *, traced: bool = False) -> Result:

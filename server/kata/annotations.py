@@ -134,4 +134,12 @@ SIMPLE: dict[str, Callable[[Any], Any]] = {
     "json": as_json,
     "base64": as_bytes,
 }
+_SEPARATORS = {"csv": ",", "list": "\n", "json": ",[{", "kata": "\n"}
+
+
+def parts_of(annotation: str, text: str) -> int:
+    """How many values a text may become at most, for one who limits them."""
+    return 1 + sum(text.count(mark) for mark in _SEPARATORS.get(annotation, ""))
+
+
 KNOWN = frozenset((*SIMPLE, "date", "kata", "key", "ref", "raw", "optional"))

@@ -28,12 +28,14 @@ class Given:
     """What a tree is evaluated with.
 
     values: the dictionary that `key` looks in, None for none. render: turns a template into text, may raise
-    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and a message."""
+    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and a message.
+    charge: is told of each annotation and its text before that becomes values; may raise BudgetSpent."""
 
     values: dict[str, Any] | None = None
     render: Callable[[str], str] | None = None
     read_date: Callable[[str], int | None] = _read_date
     log: Log = lambda path, message: None
+    charge: Callable[[str, str], None] = lambda annotation, text: None
 
 
 class Generic:
@@ -84,6 +86,8 @@ class Generic:
 
     def applied(self, annotation: str, value: Any, path: str) -> Any:
         """The value after one annotation."""
+        if isinstance(value, str):
+            self.given.charge(annotation, value)
         simple = notes.SIMPLE.get(annotation)
         if simple is not None:
             return simple(value)
