@@ -92,6 +92,32 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
     return grant
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is kept of a token, whether it is good or not. Times in Unix seconds, revoked_at 0 for never."""
+
+    id: int
+    kind: str
+    app_id: int
+    worker_id: int
+    scopes: tuple[str, ...]
+    created_at: int
+    expires_at: int
+    revoked_at: int
+
+
+def known(tx: Transaction, token: str) -> Known | None:
+    """What is kept of the token with this text, None for an unknown one."""
+    row = tx.first(TOKEN, hash=_hash(token)) if len(token) <= MAX_TOKEN_CHARS else None
+    if row is None:
+        return None
+    at = TOKEN.position
+    return Known(
+        row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),
+        row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]],
+    )  # fmt: skip
+
+
 def revoke(tx: Transaction, token_id: int, now: int) -> None:
     """From the next request on the token is refused."""
     tx.update(TOKEN, token_id, {"revoked_at": now})

@@ -35,14 +35,14 @@ def entries(size: int, read: Read, tz: tzinfo) -> list[Entry]:
     tz: where its clock times are from, for entries without Unix seconds. Raises Invalid for what is no ZIP file,
     TooLarge for a directory above MAX_DIRECTORY_BYTES."""
     try:
-        with zipfile.ZipFile(_Ranges(size, read)) as archive:
+        with zipfile.ZipFile(Ranges(size, read)) as archive:
             found = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError, EOFError, struct.error):
         raise Invalid("it is no ZIP archive, or a damaged one") from None
     return [Entry(each.filename, index, each.file_size, _mtime(each, tz)) for index, each in enumerate(found)]
 
 
-class _Ranges(io.RawIOBase):
+class Ranges(io.RawIOBase):
     """A file that is read in ranges."""
 
     def __init__(self, size: int, read: Read) -> None:

@@ -1,0 +1,123 @@
+"""The command that does what has no command of its own, by a name: api.command."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from server.access import tokens
+from server.automation.acting import service_of, words
+from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.dictionary import Dictionary
+from server.context import Context
+from server.desk import contents
+from server.errors import Invalid, Required, nearest
+from server.template.values import is_numeric, items, number, printed
+
+PREFIX = "svc.commands."
+NAME_CHARS = 255
+MAX_MATCHES, DEFAULT_MATCHES = 500, 10
+MAX_DIMENSIONS = 8192  # numbers of a vector
+STEPS_A_LINE = 8  # of the budget, beside one for each number
+Answer = Callable[[Call, Context, dict[str, Any]], Any]
+
+
+@command(
+    "api.command", "Do something by its name.",
+    Input("name", "text", "Such as svc.commands.oauth2.token.validate.", required=True, max=NAME_CHARS),
+    Input("params", "map", "What it takes.", default={}),
+    needs_output=True,
+)  # fmt: skip
+def api_command(call: Call) -> Any:
+    """What the named command answers. Source: ours."""
+    ctx, name = service_of(call), call.inputs["name"]
+    if name not in _ANSWERS:
+        raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _ANSWERS)}", field="name")
+    answer, known = _ANSWERS[name]
+    params = call.inputs["params"] or {}
+    for each in params:
+        if each not in known:
+            raise Invalid(f"{name} takes no '{each[:80]}'{nearest(each, known)}", field=each)
+    return answer(call, ctx, params)
+
+
+def _validated(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+    """token_*, app_* and worker_* of a token, {} for an unknown one. One that is over or revoked is an error."""
+    text = printed(params.get("token"))
+    if not text:
+        raise Required("svc.commands.oauth2.token.validate needs 'token'", field="token")
+    token = ctx.service.store.read(lambda tx: tokens.known(tx, text))
+    if token is None:
+        return {}
+    if token.revoked_at or token.expires_at <= ctx.now:
+        raise CommandFailed(f"the token {'was revoked' if token.revoked_at else 'has expired'}")
+    registry = ctx.service.registry
+    values = {
+        "token_id": token.id, "token_type": token.kind, "token_created_at": token.created_at,
+        "token_expires_at": token.expires_at, "token_scopes": list(token.scopes),
+        "app__context": registry.type("oauth_app").context, "app_id": token.app_id,
+        "worker__context": registry.type("worker").context, "worker_id": token.worker_id,
+    }  # fmt: skip
+    return Dictionary(values, call.run.load)
+
+
+def _similar(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+    """{matches: [{score, data}]}: the lines of a data set whose vectors point most nearly the same way, best first.
+
+    score: the cosine of the angle, 1 for the same direction."""
+    for name in ("uri", "vector", "embeddings_key"):
+        if not params.get(name):
+            raise Required(f"svc.commands.dataset.vector_similarity needs '{name}'", field=name)
+    wanted = _vector(params["vector"])
+    if wanted is None:
+        raise Invalid(f"vector: takes a list of 1 to {MAX_DIMENSIONS:,} numbers that are not all 0", field="vector")
+    limit = params.get("limit", DEFAULT_MATCHES)
+    if not is_numeric(limit) or not 1 <= number(limit) <= MAX_MATCHES:
+        raise Invalid(f"limit: takes a whole number from 1 to {MAX_MATCHES}", field="limit")
+    keys = words(params.get("return_keys") or "id")
+    scored = []
+    for line in _lines(call, ctx, printed(params["uri"])):
+        vector = _vector(line.get(printed(params["embeddings_key"])))
+        if vector is not None and len(vector) == len(wanted):
+            call.run.budget.step(STEPS_A_LINE + len(vector))
+            score = sum(map(float.__mul__, wanted, vector))
+            scored.append((score, {key: line[key] for key in keys if key in line}))
+    scored.sort(key=lambda each: -each[0])
+    return {"matches": [{"score": score, "data": data} for score, data in scored[: int(number(limit))]]}
+
+
+def _lines(call: Call, ctx: Context, uri: str) -> Iterator[dict[str, Any]]:
+    """The maps of a data set, one JSON text on each line. Raises CommandFailed for a line that is none."""
+    for place, line in enumerate(contents.content(ctx, contents.find(ctx, uri)).splitlines(), start=1):
+        call.run.budget.step(STEPS_A_LINE)
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise CommandFailed(f"'{uri[:100]}' has no JSON map on line {place}")
+        yield found
+
+
+def _vector(value: Any) -> list[float] | None:
+    """A list of numbers as a vector of length 1, None for what has no direction."""
+    listed = items(value)
+    if not 1 <= len(listed) <= MAX_DIMENSIONS or not all(map(is_numeric, listed)):
+        return None
+    found = [float(number(each)) for each in listed]
+    length = math.hypot(*found)
+    return [each / length for each in found] if 0 < length < math.inf else None
+
+
+def _has_no_screen(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+    raise CommandFailed(f"{call.inputs['name']} is not available on this installation: it needs worklists on screen")
+
+
+_ANSWERS: dict[str, tuple[Answer, tuple[str, ...]]] = {
+    f"{PREFIX}dataset.vector_similarity": (_similar, ("uri", "vector", "embeddings_key", "return_keys", "limit")),
+    f"{PREFIX}oauth2.token.validate": (_validated, ("token",)),
+    f"{PREFIX}worklist.explorer.create": (_has_no_screen, ("interaction", "interaction_inputs", "title")),
+    f"{PREFIX}worklist.search": (_has_no_screen, ("worklist_id", "worker_id", "worklist_query")),
+}
