@@ -13,6 +13,7 @@ from server.template import Budget, Surroundings
 
 MAX_SECONDS, DEFAULT_SECONDS = 120.0, 25.0
 MAX_KEPT = 512
+MAX_KEPT_CHARS = 64 * 1024  # of a text whose policy is kept
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,17 @@ class Policy:
         return self.callers is None or self.callers.get(caller, False)
 
 
-@functools.lru_cache(maxsize=MAX_KEPT)
 def read(text: str) -> Policy:
     """The policy of a text. Raises KataSyntax."""
+    return _kept(text) if len(text) <= MAX_KEPT_CHARS else _read(text)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _kept(text: str) -> Policy:
+    return _read(text)
+
+
+def _read(text: str) -> Policy:
     tree = parse(text).tree
     commands = _map(tree, "commands")
     settings = _map(tree, "settings")

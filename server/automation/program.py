@@ -18,6 +18,7 @@ PARTS = {
     "decision": (), "outcome": ("if", "then"), "repeat": ("each", "as", "do"), "while": ("if", "do"),
 }  # fmt: skip
 MAX_KEPT = 512
+MAX_KEPT_CHARS = 128 * 1024  # of a script that is kept as a program; longer ones are rare, and large then
 
 
 @dataclass
@@ -52,9 +53,13 @@ class Program:
     blocks: dict[str, Block]
 
 
-@functools.lru_cache(maxsize=MAX_KEPT)
 def compiled(script: str, known: frozenset[str]) -> Program:
     """The program of a script. known: the names of commands. Raises KataSyntax with a `line`."""
+    return _kept(script, known) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), known).program()
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _kept(script: str, known: frozenset[str]) -> Program:
     return _Builder(parse(script), known).program()
 
 

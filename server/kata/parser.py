@@ -12,6 +12,7 @@ from server.kata import references
 
 MAX_CHARS = 4 * 1024 * 1024  # of one document
 MAX_DEPTH = 100  # maps inside maps
+MAX_PATH_CHARS = 32 * 1024 * 1024  # of the paths of all keys together: long keys above many others make them long
 
 Tree = dict[str, Union[str, "Tree"]]
 
@@ -74,6 +75,7 @@ class _Parser:
         self._document = Document()
         self._levels: list[_Level] = []
         self._opened: _Level | None = None  # the map that the latest key opened, with no indent yet
+        self._path_chars = 0
 
     def run(self) -> Document:
         at = 0
@@ -99,8 +101,11 @@ class _Parser:
         level = self._level(indent)
         self._check_name(key, at)
         if key in level.seen:
-            raise _error("DUP_KEY", at, f"'{key}' stands here twice; keys of one map differ before the @")
+            raise _error("DUP_KEY", at, f"'{key[:80]}' stands here twice; keys of one map differ before the @")
         level.seen.add(key)
+        self._path_chars += len(level.path) + len(key)
+        if self._path_chars > MAX_PATH_CHARS:
+            raise _error("TOO_LARGE", at, "too many keys stand below long ones")
         path = f"{level.path}:{key}" if level.path else key
         self._document.lines[path] = at
         given = listed.split(",") if listed else []

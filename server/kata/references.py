@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 MAX_EXPANDED = 100_000  # keys that uses may add to a document: definitions of definitions grow fast
 MAX_NESTED = 100  # uses inside uses, and the maps around them
+MAX_PATH_CHARS = 32 * 1024 * 1024  # of the paths that uses add to a document
 
 
 def resolve(document: "Document") -> None:
@@ -27,6 +28,8 @@ class _Resolver:
         self._definitions = {key[1:].partition("@")[0]: (key, value) for key, value in definitions.items()}
         self._lines = lines
         self._expanded = 0
+        self._path_chars = 0
+        self._children: dict[int, dict[str, str]] = {}  # by the identity of a map, which the document keeps alive
 
     def map(self, tree: "Tree", source: str, path: str, lines: dict[str, int], using: tuple[str, ...]) -> "Tree":
         """The map without uses. source: where its keys stand in the document; path: where they are now.
@@ -38,7 +41,7 @@ class _Resolver:
             here = f"{path}:{name}" if path else name
             lines[here] = self._lines[own]
             if using:
-                self._count(own)
+                self._count(own, here)
             given = listed.split(",") if listed else []
             if isinstance(value, str) and "ref" in given:
                 key, value = self._used(name, given, value, own, here, lines, using)
@@ -80,17 +83,27 @@ class _Resolver:
         for part in rest:
             if isinstance(value, str):
                 return None
-            key = next((each for each in value if each.partition("@")[0] == part), "")
+            key = self._named(value).get(part, "")
             if not key:
                 return None
             value, path = value[key], f"{path}:{part}"
         listed = key.partition("@")[2]
         return path, listed.split(",") if listed else [], value
 
-    def _count(self, own: str) -> None:
+    def _named(self, tree: "Tree") -> dict[str, str]:
+        """The keys of a map by their names."""
+        found = self._children.get(id(tree))
+        if found is None:
+            found = self._children[id(tree)] = {key.partition("@")[0]: key for key in tree}
+        return found
+
+    def _count(self, own: str, path: str) -> None:
         self._expanded += 1
+        self._path_chars += len(path)
         if self._expanded > MAX_EXPANDED:
             raise self._error("TOO_LARGE", own, f"the definitions make more than {MAX_EXPANDED:,} keys")
+        if self._path_chars > MAX_PATH_CHARS:
+            raise self._error("TOO_LARGE", own, "the definitions make too many keys below long ones")
 
     def _error(self, code: str, own: str, reason: str) -> KataSyntax:
         line = self._lines[own] + 1

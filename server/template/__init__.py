@@ -23,6 +23,7 @@ from server.template.run import Run, Surroundings
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 
 MAX_KEPT = 1024  # compiled templates
+MAX_KEPT_CHARS = 16 * 1024  # of one of them: compiled, a template takes a hundred times its size
 
 
 class Template:
@@ -47,7 +48,11 @@ class Template:
         return "".join(run.out)
 
 
-@functools.lru_cache(maxsize=MAX_KEPT)
 def compile(source: str, delimiters: Delimiters = SCRIPT) -> Template:  # noqa: A001 - as in `re`
-    """The template of a text; the same one for the same text. Raises TemplateFailed with a `line`."""
+    """The template of a text; the same one for the same short text. Raises TemplateFailed with a `line`."""
+    return _kept(source, delimiters) if len(source) <= MAX_KEPT_CHARS else Template(source, delimiters)
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _kept(source: str, delimiters: Delimiters) -> Template:
     return Template(source, delimiters)
