@@ -176,7 +176,7 @@ def _write(connection: http.client.HTTPConnection, asked: Request) -> None:
 def _redirected(asked: Request, status: int, url: Url) -> Request:
     """The request that a redirect asks for. Source: RFC 9110, Redirection; ours: what another place is told."""
     here = replace(asked, url=url)
-    if (status == 303 and asked.method != "HEAD") or (status in (301, 302) and asked.method == "POST"):
+    if (status == 303 and asked.method not in ("GET", "HEAD")) or (status in (301, 302) and asked.method == "POST"):
         kept = tuple(pair for pair in asked.headers if not pair[0].startswith("content-"))
         here = replace(here, method="GET", body=b"", headers=kept)
     if url.origin != asked.url.origin:

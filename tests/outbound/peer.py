@@ -4,7 +4,8 @@ Each path has an answer: bytes, which are sent as they are, or a function of the
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.smtp_server import tls_context
@@ -104,7 +105,7 @@ class Peer:
 
     def _read(self, line: socket.socket) -> Asked | None:
         stream = line.makefile("rb")
-        first = stream.readline().decode().split()
+        first = stream.readline().decode("latin-1").split()
         if len(first) != 3:
             return None
         headers = []
@@ -113,3 +114,20 @@ class Peer:
             headers.append((name, value.strip()))
         length = int(dict(headers).get("content-length", 0))
         return Asked(first[0], first[1], headers, stream.read(length), line, self._hung_up)
+
+
+@contextmanager
+def once(serve: Callable[[socket.socket], object]) -> Iterator[int]:
+    """A port whose first connection is served by a function, from the moment it is there."""
+    with socket.create_server((HOST, 0)) as listener:
+
+        def accept() -> None:
+            with listener.accept()[0] as sock:
+                sock.settimeout(10)
+                serve(sock)
+
+        thread = threading.Thread(target=accept, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(10)
+        assert not thread.is_alive()
