@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 MANY = 500  # ids fetched at once to save a second look for the count
+MAX_VALUES = 8_000  # that one search compares with, after its terms were made conditions on what may be read
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,12 @@ def search(record_type: "RecordType", query: Query, scope: Scope) -> Search:
 
     Raises BadQuery with a position."""
     condition = all_of([scope.readable(record_type), compile_group(record_type, query.root, scope)])
+    if len(condition.values) > MAX_VALUES:  # few terms suffice: what links to all types asks for the rules of all
+        raise BadQuery(
+            "the search looks at too many other records; use fewer filters of links, comments, files and activity, or "
+            "one list in place of several terms",
+            position=0, limit=MAX_VALUES,
+        )  # fmt: skip
     order = tuple((_sort_name(record_type, each, scope), each.descending) for each in query.sort)
     return Search(record_type, condition, order, scope)
 

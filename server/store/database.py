@@ -13,7 +13,7 @@ import apsw
 
 from server.errors import Damaged, Unavailable
 from server.store.dialect import add_functions
-from server.store.faults import as_helpdesk_error
+from server.store.faults import as_helpdesk_error, timed_out
 from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.store.writer import Pending, Write, Writer
@@ -132,6 +132,12 @@ class Store:
         the read is started again on a thread."""
         if getattr(self._local, "steps_left", None) is not None:
             raise OutOfSteps
+
+    def require_time(self) -> None:
+        """Called inside a read between two pieces of work. Raises TimedOut when its time is over."""
+        deadline = getattr(self._local, "deadline", None)
+        if deadline is not None and time.monotonic() > deadline:
+            raise timed_out()
 
     def start_clock(self) -> None:
         """From here on statements of this thread are interrupted after `read_seconds`."""

@@ -7,6 +7,11 @@ from server.errors import Damaged, Full, HelpdeskError, TimedOut, Unavailable
 RETRY_AFTER_SECONDS = 5
 
 
+def timed_out() -> TimedOut:
+    """What is told when a read takes longer than it may."""
+    return TimedOut("the query ran past its time limit; narrow it down")
+
+
 def as_helpdesk_error(error: BaseException) -> BaseException:
     """The error to show for one of APSW's; anything that is not expected stays as it is, a bug."""
     if isinstance(error, HelpdeskError):
@@ -17,7 +22,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
             retry_after=RETRY_AFTER_SECONDS,
         )
     if isinstance(error, apsw.InterruptError):
-        return TimedOut("the query ran past its time limit; narrow it down")
+        return timed_out()
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Unavailable("the database is busy with another program; try again", retry_after=RETRY_AFTER_SECONDS)
     if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):

@@ -9,7 +9,9 @@ from typing import Any
 
 import peewee
 
-MAX_STATEMENTS = 4096  # shapes kept; a full cache is emptied, since a shape costs half a millisecond to build again
+# Kept; a full cache is emptied, since a statement costs half a millisecond to build again.
+MAX_STATEMENTS = 4096  # shapes
+MAX_CHARS = 16 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
 _DIALECT = peewee.SqliteDatabase(None)
 
@@ -76,17 +78,20 @@ class StatementCache:
     def __init__(self, limit: int = MAX_STATEMENTS) -> None:
         self._statements: dict[Hashable, Statement] = {}
         self._limit = limit
+        self._chars = 0
 
     def get(self, key: Hashable, build: Callable[[], Any]) -> Statement:
         """The statement of shape `key`; `build()` answers its peewee query when the shape is new."""
         statement = self._statements.get(key)
         if statement is None:
             statement = compile_statement(build())
-            if len(self._statements) >= self._limit:
-                self._statements.clear()
+            if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
+                self.forget()
             self._statements[key] = statement
+            self._chars += len(statement.sql)
         return statement
 
     def forget(self) -> None:
         """Drop everything; after a table got new columns."""
         self._statements.clear()
+        self._chars = 0

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import peewee
 
-from server.store.statements import StatementCache, in_list, slot
+from server.store.statements import Statement, StatementCache, in_list, slot
 from server.store.tables import Table
 
 if TYPE_CHECKING:
     from server.store.database import Store
+
+MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
@@ -43,15 +45,23 @@ class Transaction:
 
     def rows(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> list[Row]:
         """All rows of the statement of shape `key`."""
-        statement = self._cache.get(key, build)
-        self.statements += 1
+        statement = self._asked(key, build, values)
         return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
 
     def row(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Row | None:
         """The first row, or None."""
-        statement = self._cache.get(key, build)
-        self.statements += 1
+        statement = self._asked(key, build, values)
         return self.connection.execute(statement.sql, statement.bind(values)).fetchone()
+
+    def _asked(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any]) -> Statement:
+        """The statement, counted. A read may be over its time here, too: making and compiling statements takes some, in
+        which SQLite looks at no clock."""
+        if not self.can_write:
+            self.store.require_time()
+            if len(values) > MAX_QUICK_VALUES:
+                self.store.require_thread()
+        self.statements += 1
+        return self._cache.get(key, build)
 
     def value(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Any:
         """The first column of the first row, or None."""

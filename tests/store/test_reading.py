@@ -7,7 +7,8 @@ import pytest
 
 from server.errors import Damaged, TimedOut
 from server.store.database import OutOfSteps, Store
-from server.store.transaction import Transaction
+from server.store.statements import slot
+from server.store.transaction import MAX_QUICK_VALUES, Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names
 
 
@@ -91,6 +92,34 @@ def test_steps_of_one_read_do_not_count_for_the_next(store: Store) -> None:
     store.write(lambda tx: [tx.insert(PUMP, {"name": f"pump {n}"}) for n in range(500)])
     for _ in range(20):
         assert store.read(lambda tx: len(tx.find(PUMP)), steps=20_000) == 500
+
+
+def test_a_statement_with_many_values_is_not_for_the_event_loop(store: Store) -> None:
+    """Making and compiling it takes time in which SQLite counts no steps."""
+
+    def work(tx: Transaction) -> int:
+        values = list(range(MAX_QUICK_VALUES + 1))
+        return len(tx.rows(
+            ("many",), lambda: PUMP.sql.select().where(PUMP.sql.id.in_([slot(place) for place in values])), values
+        ))  # fmt: skip
+
+    with pytest.raises(OutOfSteps):
+        store.read(work, steps=1_000_000)
+    assert store.read(work) == 0
+
+
+def test_a_read_over_its_time_begins_no_other_statement(opened: Callable[..., Store]) -> None:
+    store = opened()
+    done: list[int] = []
+
+    def work(tx: Transaction) -> None:
+        done.append(len(tx.find(PUMP)))
+        store._local.deadline = 0  # as if whatever stands between two statements had taken long
+        done.append(len(tx.find(PUMP)))
+
+    with pytest.raises(TimedOut):
+        store.read(work)
+    assert done == [0] and names(store) == []
 
 
 def test_an_error_inside_a_read_leaves_the_connection_usable(store: Store) -> None:

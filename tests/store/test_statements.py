@@ -1,7 +1,9 @@
 """Statements are compiled once per shape, and the memory of shapes is bounded."""
 
 import peewee
+import pytest
 
+from server.store import statements
 from server.store.database import Store
 from server.store.statements import MAX_STATEMENTS, StatementCache, compile_statement, in_list, slot
 from tests.store.conftest import PUMP, add_pump
@@ -16,8 +18,8 @@ def test_a_shape_is_built_once() -> None:
         built.append(1)
         return TABLE.select(TABLE.id).where(TABLE.litres == slot(0))
 
-    statements = {id(cache.get(("by litres",), build)) for _ in range(5)}
-    assert len(statements) == 1 and len(built) == 1
+    found = {id(cache.get(("by litres",), build)) for _ in range(5)}
+    assert len(found) == 1 and len(built) == 1
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
@@ -26,6 +28,15 @@ def test_the_memory_of_shapes_is_bounded() -> None:
         cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
         assert len(cache._statements) <= 10
     assert MAX_STATEMENTS <= 10_000
+
+
+def test_the_memory_of_long_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "MAX_CHARS", 1000)
+    cache = StatementCache()
+    for number in range(200):
+        cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
+        kept = cache._statements.values()
+        assert sum(len(each.sql) for each in kept) <= 1000 + len(next(iter(kept)).sql)
 
 
 def test_values_go_where_their_slots_stand() -> None:

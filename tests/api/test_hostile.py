@@ -1,0 +1,170 @@
+"""Searches and data queries made to hold the server up: each ends with its error, and others are served meanwhile."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from server import app
+from server.desk.first_start import own_context
+from server.desk.subtotals import MAX_VALUES
+from server.desk.writing import RecordWriter
+from server.settings import load
+from server.store.transaction import Transaction
+from tests.service import Api, Reply, Server, people
+
+TICKETS = 30_000
+QUERY = "/rest/data/query.json"
+SUBJECT_CHARS = 200
+MILO = "milo"  # may not read everything
+
+
+def _fill(tx: Transaction) -> None:
+    """Tickets with long subjects, one text of its own for each, and links from each to the next."""
+    ids = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ?) "
+    group, bucket = tx.connection.execute('SELECT group_id, id FROM "bucket" LIMIT 1').fetchone()
+    (field,) = tx.connection.execute("SELECT id FROM custom_field").fetchone()
+    tx.connection.execute(
+        f"{ids} INSERT INTO ticket (id, subject, mask, group_id, bucket_id, created, updated) "
+        "SELECT id, substr(hex(zeroblob(?)) || id, -?), 'KLN-' || id, ?, ?, 1500000000 + 6000 * id, 0 FROM n",
+        (TICKETS, SUBJECT_CHARS, SUBJECT_CHARS, group, bucket),
+    )
+    tx.connection.execute(
+        f"{ids} INSERT INTO custom_value (field_id, record_id, place, value) SELECT ?, id, 0, 'A-' || id FROM n",
+        (TICKETS, field),
+    )
+    tx.connection.execute(
+        f"{ids} INSERT INTO link (from_context, from_id, to_context, to_id) "
+        "SELECT 'svc.contexts.ticket', id, 'svc.contexts.ticket', id % ? + 1 FROM n", (TICKETS, TICKETS)
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """nora's client of a server with many tickets, whose searches may take a second."""
+    folder = tmp_path_factory.mktemp("hostile") / "data"
+    service = app.open_service(load({"data": str(folder)}, {}))
+    values = {"context": "svc.contexts.ticket", "name": "Order", "uri": "order", "type": "S", "params": {}}
+    service.store.write(lambda tx: RecordWriter(own_context(service), tx).create("custom_field", values))
+    service.store.write(_fill)
+    service.store.close()
+    server = Server(folder, env={"HELPDESK_READ_SECONDS": "1"})
+    nora = server.set_up()
+    people(nora)
+    nora.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no").ok()
+    yield nora
+    assert server.stop() == 0
+
+
+def slow(term: str, times: int = 150) -> str:
+    """A search of so many terms, each of which looks at every character of every record."""
+    return " OR ".join(term.replace("#", f"*{number}x*") for number in range(times))
+
+
+SLOW = slow("subject:#")
+Ask = Callable[[Api], Reply]
+
+
+def searching(q: str, **params: object) -> Ask:
+    return lambda api: api.search("ticket", q, **params)
+
+
+def asking(q: str) -> Ask:
+    return lambda api: api.call("POST", QUERY, data=q.encode(), headers={"Content-Type": "text/plain"})
+
+
+# What is asked, the status that it ends with, and a part of its message.
+ENDLESS: dict[str, tuple[Ask, int, str]] = {
+    "leading wildcards": (searching(SLOW), 504, "time limit"),
+    "what no index helps with": (searching("!(" * 7 + SLOW + ")" * 7), 504, "time limit"),
+    "custom texts": (searching(slow("order:#")), 504, "time limit"),
+    "links of links": (searching(slow("links.ticket:all(subject:#)", 90)), 504, "time limit"),
+    "order by a custom field": (searching(f"{SLOW} sort:-order", limit=500, page=2000), 504, "time limit"),
+    "counts by custom fields": (searching(SLOW, subtotals=["order", "links", "watchers"]), 504, "time limit"),
+    "an upsert": (lambda api: api.upsert("ticket", SLOW, subject="Kiln"), 504, "time limit"),
+    "a data query": (asking(f"type:worklist.subtotals timeout:700 of:ticket by:[order,subject] query:({SLOW})"),
+                     422, "longer than 700 ms"),
+    "many series": (asking("type:worklist.series timeout:700 " + " ".join(
+        f"series.s{number}:(of:ticket x:created@minute query:({slow('subject:#', 15)}))" for number in range(10))),
+        422, "longer than 700 ms"),
+}  # fmt: skip
+
+
+def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
+    """All of them at once, more than there are threads: whoever asks for little is answered by the event loop."""
+    clients = [Api(crowded.url, crowded.token) for _ in ENDLESS]
+    with ThreadPoolExecutor(len(ENDLESS)) as threads:
+        begun: dict[str, Future[Reply]] = {
+            name: threads.submit(ask, client)
+            for client, (name, (ask, _, _)) in zip(clients, ENDLESS.items(), strict=True)
+        }
+        answered = 0
+        while not any(each.done() for each in begun.values()):
+            crowded.as_(MILO).get("/rest/workers/me.json").ok()
+            crowded.search("ticket", "id:7").ok()
+            answered += not any(each.done() for each in begun.values())
+        ends = {name: each.result() for name, each in begun.items()}
+    assert answered > 0
+    found = {name: (reply.status, ENDLESS[name][2] in reply["message"]) for name, reply in ends.items()}
+    assert found == {name: (status, True) for name, (_, status, _) in ENDLESS.items()}
+    assert crowded.search("ticket", "").ok()["total"] == TICKETS, "an upsert that ran out of time changed nothing"
+    crowded.create("task", title="Written afterwards").ok()
+
+
+def test_the_most_frequent_of_many_values_are_counted(crowded: Api) -> None:
+    for id in (5, 500, 25_000):
+        crowded.update("ticket", id, order="Rare").ok()
+    crowded.update("ticket", 7, order="rare").ok()
+    counted = crowded.search("ticket", "", subtotals="order", limit=1).ok()["subtotals"]["order"]
+    assert counted[0] == {"label": "Rare", "hits": 4} and len(counted) == MAX_VALUES
+
+
+# For who may not read everything each of these asks, in every term, for the rules of all types.
+REFUSED = [
+    ("ticket", "links:any", 60),
+    ("ticket", "links.attachment:!(id:1)", 60),
+    ("comment", "on.comment:(id:1)", 60),
+    ("attachment", "on.comment:(on.ticket:(links.task:(links.org:(id:1))))", 40),
+    ("activity_log", "target.attachment:(on.comment:(on.attachment:(id:1)))", 40),
+]
+
+
+@pytest.mark.parametrize(("uri", "term", "times"), REFUSED)
+def test_what_looks_at_too_much_is_refused_before_it_is_tried(crowded: Api, uri: str, term: str, times: int) -> None:
+    milo = crowded.as_(MILO)
+    assert milo.search(uri, term).status == 200
+    refused = milo.search(uri, " OR ".join([term] * times))
+    assert refused.status == 422 and "too many other records" in refused["message"]
+    assert crowded.search(uri, " OR ".join([term] * times)).status == 200, "who reads everything needs no rules"
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        ("(" * 9 + "id:1" + ")" * 9, "8"),
+        (" ".join(["id:1"] * 201), "200 terms"),
+        ("subject:" + "x" * 8192, "8192"),
+        ("subject:[" + ",".join(f"{number}*" for number in range(201)) + "]", "200"),
+        ("id:1" + " sort:-nothing", "cannot be sorted"),
+    ],
+)
+def test_what_is_too_long_or_too_deep_is_refused(crowded: Api, q: str, message: str) -> None:
+    answer = crowded.search("ticket", q)
+    assert answer.status == 422 and message in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        ("type:worklist.series series.s:(of:ticket x:created@minute)", "20000"),
+        ('type:metrics.timeseries range:"1925-01-01 to 2025-01-01" period:minute series.s:(metric:svc.record.search)',
+         "1000 ticks"),
+        ("type:calendar.events from:1925-01-01 to:2025-01-01", "190 days"),
+        ("type:worklist.subtotals of:ticket by:[id~100000]", "~100000"),
+        ("type:worklist.subtotals timeout:1 of:ticket by:[order,subject]", "longer than 1 ms"),
+        ("type:sample.timeseries " + " ".join(f"series.s{number}:(samples:1)" for number in range(120)), "200 terms"),
+    ],
+)  # fmt: skip
+def test_data_queries_of_no_end_are_refused(crowded: Api, q: str, message: str) -> None:
+    answer = crowded.get(QUERY, q=q)
+    assert answer.status == 422 and message in answer.response.text, answer
