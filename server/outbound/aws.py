@@ -26,11 +26,12 @@ def sign(asked: "Request", values: Mapping[str, str], now: int) -> "Request":
     region, service = _place(asked.url, values)
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     digest = hashlib.sha256(asked.body).hexdigest()
-    asked = asked.with_headers(x_amz_date=moment)
+    added = {"x-amz-date": moment}
     if values.get("session_token"):
-        asked = asked.with_headers(x_amz_security_token=values["session_token"])
+        added["x-amz-security-token"] = values["session_token"]
     if service == "s3":
-        asked = asked.with_headers(x_amz_content_sha256=digest)
+        added["x-amz-content-sha256"] = digest
+    asked = asked.with_headers(added)
     headers = _signed(asked)
     names = ";".join(headers)
     lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
@@ -40,10 +41,8 @@ def sign(asked: "Request", values: Mapping[str, str], now: int) -> "Request":
     key = f"AWS4{values['secret_access_key']}".encode()
     for part in scope.split("/"):
         key = _mac(key, part)
-    return asked.with_headers(
-        authorization=f"{ALGORITHM} Credential={values['access_key_id']}/{scope}, SignedHeaders={names}, "
-        f"Signature={_mac(key, text).hex()}"
-    )
+    proof = f"Credential={values['access_key_id']}/{scope}, SignedHeaders={names}, Signature={_mac(key, text).hex()}"
+    return asked.with_headers({"authorization": f"{ALGORITHM} {proof}"})
 
 
 def _place(url: Url, values: Mapping[str, str]) -> tuple[str, str]:

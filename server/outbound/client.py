@@ -54,11 +54,11 @@ class Request:
         """The first value of a header, "" when there is none. name: in lower case."""
         return next((value for key, value in self.headers if key == name), "")
 
-    def with_headers(self, **values: str) -> "Request":
-        """The same with headers set; `_` in a name stands for `-`."""
-        new = {name.replace("_", "-"): value for name, value in values.items()}
-        kept = (pair for pair in self.headers if pair[0] not in new)
-        return replace(self, headers=(*kept, *new.items()))
+    def with_headers(self, values: Mapping[str, str]) -> "Request":
+        """The same with headers set, whatever they were. Raises Invalid for what cannot be sent."""
+        new = tuple(_checked(tuple(values.items())))
+        kept = (pair for pair in self.headers if pair[0] not in dict(new))
+        return replace(self, headers=(*kept, *new))
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,15 @@ class Kind:
 
 
 def _bearer(asked: Request, values: Values, now: int) -> Request:
-    return asked.with_headers(authorization=f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}")
+    return asked.with_headers({
+        "authorization": f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}",
+    })  # fmt: skip
 
 
 def _basic(asked: Request, values: Values, now: int) -> Request:
     if ":" in values["username"]:
         raise Invalid("the username of the account must have no colon", field="params")
-    return asked.with_headers(authorization=basic(values["username"], values.get("password", "")))
+    return asked.with_headers({"authorization": basic(values["username"], values.get("password", ""))})
 
 
 def _api_key(asked: Request, values: Values, now: int) -> Request:
@@ -50,13 +52,13 @@ def _api_key(asked: Request, values: Values, now: int) -> Request:
         return replace(asked, url=asked.url.with_query(f"{quote(name)}={quote(values['api_key'], '')}"))
     if where != "header":
         raise Invalid(f"the location of the service is '{where[:30]}'; it must be header or query", field="params")
-    return asked.with_headers(**{name.lower(): _word(values, "api_key")})
+    return asked.with_headers({name: _word(values, "api_key")})
 
 
 def _oauth2(asked: Request, values: Values, now: int) -> Request:
     scheme = _word(values, "token_type", "Bearer")
     scheme = "Bearer" if scheme.lower() == "bearer" else scheme  # some servers compare it letter by letter
-    return asked.with_headers(authorization=f"{scheme} {_word(values, 'access_token')}")
+    return asked.with_headers({"authorization": f"{scheme} {_word(values, 'access_token')}"})
 
 
 KINDS: dict[str, Kind] = {

@@ -236,7 +236,7 @@ def test_what_only_looks_like_a_redirect_is_an_answer(raw, peer, bounds):
 
 def test_secrets_do_not_go_along_to_another_place(peer, bounds):
     def proved(asked):
-        return asked.with_headers(x_proof="yes")
+        return asked.with_headers({"X-Proof": "yes"})
 
     with Peer() as other:
         other.answers["/"] = answer()
