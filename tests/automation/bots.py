@@ -1,6 +1,7 @@
 """A desk with a bot, for tests of behaviors: they are kept as packages keep them, and run as requests run them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,9 @@ def when(*conditions: Values, one: bool = False) -> Values:
 class Bots:
     """One desk, one bot of the service's own. What is not said otherwise is run by nora, who administers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         self.desk = Desk(folder, load())
+        self.desk.service = replace(self.desk.service, settings=self.desk.service.settings.replace(**settings))
         self.desk.store.write(lambda tx: schema.add_tables(tx, [JOB, STORED]))
         self.ids = self.desk.people()
         self.bot = self.bot_of("app", 0)

@@ -10,6 +10,7 @@ from server.automation.commands.http import MAX_BODY_IN_DICTIONARY, body_text, h
 from server.desk import connected_accounts
 from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
 from server.outbound.client import Request, Response
+from server.template.shared.texts import bytes_of
 
 ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account comes from that signs
 NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
@@ -18,8 +19,8 @@ NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
 @action("core.va.action.http_request", "Ask another program over HTTP.", placeholder="response_placeholder",
         default="_http_response", effects=True)
 def http_request(call: Call) -> Any:
-    """{content_type, headers, body, info, error}: any answer is one, also from the status 400 on; `error` says why there
-    is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""
+    """{content_type, headers, body, info, error}: every answer is one, also from the status 400 on; `error` says why
+    there is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""
     try:
         asked = _asked(call)
         bounds = outbound.limits(call.run.ctx.service.settings)
@@ -35,7 +36,7 @@ def http_request(call: Call) -> Any:
 def _asked(call: Call) -> Request:
     asked = outbound.request(
         call.text("http_url").strip(), call.raw("http_verb") or "GET", tuple(headers_of(call.text("http_headers"))),
-        call.text("http_body").encode(), verify=not _option(call, "ignore_ssl_validation"),
+        bytes_of(call.text("http_body")), verify=not _option(call, "ignore_ssl_validation"),
     )  # fmt: skip
     account = _account(call)
     return replace(asked, sign=connected_accounts.signer(call.run.ctx, account)) if account else asked
