@@ -14,7 +14,7 @@ from typing import Any
 
 from console import site
 from server import app, log
-from server.cli import automation, kata, script
+from server.cli import automation, kata, packages, script
 from server.cli.arguments import command
 from server.desk import app_tokens, first_start, mail_import, records
 from server.errors import HelpdeskError, Invalid
@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     kata.declare(commands)
     script.declare(commands)
     automation.declare(commands)
+    packages.declare(commands, _with_service)
     _simple_commands(commands)
     return top
 

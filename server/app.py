@@ -143,6 +143,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         first_start.prepare(first_start.own_context(service))
         builtin_records.add_missing(first_start.own_context(service))
         builtin_metrics.prepare(first_start.own_context(service))
+        first_start.furnish(first_start.own_context(service))
     except BaseException:
         store.close()
         raise

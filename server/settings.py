@@ -55,6 +55,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text"),
     Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
+    Setting("starter_package", True, "Put snippets, searches, a workspace and the like into a new database.",
+            type="yes/no"),
     Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
     Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
     # Log

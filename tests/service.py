@@ -18,6 +18,7 @@ from tests import conformance
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
+BARE = {"HELPDESK_STARTER_PACKAGE": "no"}  # tests count what they make themselves
 
 
 def command(
@@ -26,7 +27,7 @@ def command(
     """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
     return subprocess.run(
         [sys.executable, "-m", "server", *arguments, "--data", str(data)],
-        input=stdin, capture_output=True, cwd=ROOT, env={**os.environ, **(env or {})}, timeout=120, **options,
+        input=stdin, capture_output=True, cwd=ROOT, env={**os.environ, **BARE, **(env or {})}, timeout=120, **options,
     )  # fmt: skip
 
 
@@ -43,7 +44,7 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
             stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT,
-            env={**os.environ, **moved, **(env or {})},
+            env={**os.environ, **BARE, **moved, **(env or {})},
         )  # fmt: skip
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()

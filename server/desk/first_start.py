@@ -9,6 +9,7 @@ import peewee
 from server import clock, times
 from server.access import actor
 from server.context import Context, Service
+from server.desk.packages import importing, shipped
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import NotFound
@@ -16,6 +17,8 @@ from server.records.shared.scopes import DEFAULT
 from server.store.transaction import Transaction
 
 APP_NAME = "Token generator"
+STARTER = "starter"  # the package that a new database begins with
+STARTER_KEY = "starter_package"
 SETUP_KEY = "setup_link_sha256"
 
 
@@ -31,11 +34,29 @@ def prepare(ctx: Context) -> None:
     ctx.service.store.write(lambda tx: _prepare(ctx, tx))
 
 
+def furnish(ctx: Context) -> None:
+    """Import the starter package into a new database, once its built-in records are there. Source: ours."""
+    if ctx.service.store.read(_is_bare):
+        starter = shipped.package(STARTER)
+
+        def write(tx: Transaction) -> None:
+            if _is_bare(tx):
+                importing.import_package(ctx, starter, {})
+                put(tx, STARTER_KEY, "imported")
+
+        ctx.service.store.write(write)
+
+
+def _is_bare(tx: Transaction) -> bool:
+    return bool(get(tx, STARTER_KEY) == "due")
+
+
 def _prepare(ctx: Context, tx: Transaction) -> None:
     if get(tx, "installation") is not None:
         return
     writing = RecordWriter(ctx, tx)
     put(tx, "installation", ctx.service.installation)
+    put(tx, STARTER_KEY, "due" if ctx.service.settings.starter_package else "none")
     sender = writing.create("address", {"email": _sender(ctx)})
     put(tx, "default_sender_id", sender)
     writing.create("group", {"name": "Support", "is_default": 1})

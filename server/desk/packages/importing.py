@@ -14,7 +14,7 @@ from server.desk import records, service_settings
 from server.desk.packages import document as documents
 from server.desk.packages import placeholders, prompts, requirements
 from server.desk.packages.document import Document, Tree, at, bad
-from server.desk.packages.sections import CUSTOM_TYPE, Addition, Part, Plan, check_nodes, plan
+from server.desk.packages.sections import CUSTOM_TYPE, Addition, Part, Plan, plan
 from server.desk.packages.substitution import Substitution, Values, uids_in
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Forbidden, NotFound, TooLarge, nearest
@@ -200,7 +200,8 @@ class _Transaction:
             self.writing.create_sent(record_type, fields, id)
         if part.stored:
             stored = self.substitution.tree(part.stored, part.where)
-            self.writing.set(record_type.uri, id, stored)
+            with at(part.where):
+                self.writing.update(record_type.uri, id, stored)
 
     def _fields(self, part: Part, record_type: RecordType) -> Tree:
         early = self.importing.early.get(part)
@@ -272,9 +273,8 @@ class _Transaction:
         if parent_id not in ("", "0"):
             raise bad("parent_id: must be 0: nodes are put at the end of a behavior, not below another node")
         uid = entry.pop("uid")
-        check_nodes([entry], "entry")
         nodes = [*behavior["nodes"], entry]
-        self.writing.set("behavior", behavior["id"], {"nodes": nodes})
+        self.writing.update("behavior", behavior["id"], {"nodes": nodes})
         self.imported.records.setdefault(NODE_CONTEXT, {})[uid] = {
             "id": len(nodes), "label": entry["title"], "behavior_id": behavior["id"], "parent_id": 0,
             "type": entry["type"],

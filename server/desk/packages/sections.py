@@ -11,7 +11,6 @@ from server.desk.packages.substitution import Substitution
 from server.errors import TooLarge, nearest
 from server.records.shared.behavior_events import EVENTS
 
-NODE_TYPES = ("switch", "outcome", "action", "loop", "subroutine")
 CUSTOM_TYPE = "custom_record"
 OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
 
@@ -165,26 +164,9 @@ def _behaviors_of(
             point = str(entry["event_point"])[:80]
             raise bad(f"{here}: '{point}' is not an event of behaviors{nearest(point, EVENTS)}")
         nodes, variables = entry.pop("nodes"), entry.pop("variables", None) or {}
-        check_nodes(nodes, here)
-        if not isinstance(variables, dict):
-            raise bad(f"{here}: variables takes a map")
         part = Part(here, entry.pop("uid"), "behavior", entry, {"nodes": nodes, "variables": variables})
         part.parent, part.parent_field = bot, "bot_id"
         yield part
-
-
-def check_nodes(nodes: Any, where: str) -> None:
-    """Raises Invalid for nodes of a behavior that are incomplete or of no known type."""
-    if not isinstance(nodes, list):
-        raise bad(f"{where}: nodes takes a list")
-    for place, node in enumerate(nodes, 1):
-        here = f"{where}: node {place}"
-        if not isinstance(node, dict) or not isinstance(node.get("title"), str):
-            raise bad(f"{here}: must be a map with a title")
-        kind = str(node.get("type"))
-        if kind not in NODE_TYPES:
-            raise bad(f"{here}: '{kind[:50]}' is not a type of node{nearest(kind, NODE_TYPES)}")
-        check_nodes(node.get("nodes") or [], here)
 
 
 def _workspaces(reader: _Reader, listed: Any) -> Iterator[Part]:

@@ -1,0 +1,77 @@
+"""`helpdesk package import` and `helpdesk package export`: packages in and out of the database of a data folder."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from server.cli import texts
+from server.cli.arguments import command
+from server.context import Context
+from server.desk.packages import exporting, importing, shipped
+from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.errors import Invalid, TooLarge
+from server.web import json_text
+
+WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
+
+
+def declare(commands: Any, with_service: WithService) -> None:
+    """Declare the commands. with_service: runs something on the database of a data folder."""
+    package = commands.add_parser("package", help="Packages.", description="Packages: records as one JSON document.")
+    group = package.add_subparsers(metavar="ACTION", required=True)
+    bring = command(
+        group, "import", "Import a package: all of it or nothing.", lambda options: _import(options, with_service),
+        "Import a package: all of it or nothing. Prints what was made, as JSON.",
+    )  # fmt: skip
+    bring.add_argument(
+        "file", metavar="FILE", help=f"a package, - for standard input, or a shipped one: {', '.join(shipped.names())}"
+    )
+    bring.add_argument(
+        "--answer", action="append", default=[], metavar="KEY=VALUE",
+        help="answer to a prompt of the package; once for each, or several times where a prompt takes a list",
+    )  # fmt: skip
+    bring.add_argument("--dry-run", action="store_true", help="make nothing, and print what would be made")
+    out = command(
+        group, "export", "Print records as a package, with what is on them.",
+        lambda options: _export(options, with_service),
+    )  # fmt: skip
+    out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
+    out.add_argument("--name", default="", metavar="N", help="name of the package")
+
+
+def _import(options: argparse.Namespace, with_service: WithService) -> None:
+    package, answers, dry_run = _package(options.file), _answers(options.answer), options.dry_run
+    found = with_service(options, lambda ctx: importing.import_package(ctx, package, answers, dry_run=dry_run))
+    for note in found.notes:
+        print(f"helpdesk: {note}", file=sys.stderr)
+    _put({"records_created": found.records})
+
+
+def _export(options: argparse.Namespace, with_service: WithService) -> None:
+    _put(with_service(options, lambda ctx: exporting.export_package(ctx, options.records, options.name)))
+
+
+def _package(file: str) -> Any:
+    if file != "-" and not Path(file).exists():
+        return shipped.package(file)
+    text = texts.read(file)
+    if len(text.encode()) > MAX_PACKAGE_BYTES:
+        raise TooLarge(f"the package {file} is larger than {MAX_PACKAGE_BYTES} bytes", limit=MAX_PACKAGE_BYTES)
+    return json_text.loads(text, f"the package {file}", depth=MAX_DEPTH)
+
+
+def _answers(listed: list[str]) -> dict[str, Any]:
+    """{key: value}, a list where a key was given several times."""
+    found: dict[str, list[str]] = {}
+    for text in listed:
+        key, mark, value = text.partition("=")
+        if not mark:
+            raise Invalid(f"--answer takes KEY=VALUE, not '{text[:80]}'")
+        found.setdefault(key, []).append(value)
+    return {key: values if len(values) > 1 else values[0] for key, values in found.items()}
+
+
+def _put(value: Any) -> None:
+    texts.put(texts.as_json(value, indent=1) + "\n")
