@@ -42,7 +42,7 @@ def moment(run: Run, value: Any) -> Moment:
     home, and an instant stays in the zone of its text. Raises TemplateFailed. Source: Templates, date."""
     if isinstance(value, Moment):
         return value
-    if value in (None, False, ""):
+    if value is None or value is False or value == "":  # 0 is an instant
         return at(now(run), home(run))
     if isinstance(value, (list, dict)):
         raise TemplateFailed(f"a {kind(value)} is not a date")
