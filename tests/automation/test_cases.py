@@ -1,0 +1,79 @@
+"""Scripts and how they end, by the tables in cases/."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from server.automation import engine
+from server.automation.dictionary import plain
+from server.automation.engine import Result
+from server.automation.host import Alone, Automation, Host
+from server.automation.service import ServiceHost
+from server.desk.storage import STORED
+from tests.automation.cases import commands, flow, guarded, setting, values
+from tests.automation.cases.case import FAILS, MISSING, Case, Whole, same
+from tests.records.desk import Desk
+
+ALONE = (
+    flow.SHAPE, flow.ENDINGS, flow.LOGGING, flow.DECISIONS, flow.LOOPS, setting.SET, setting.WHOLE, commands.VARIABLES,
+    commands.KATA_TEXTS, guarded.CALLS, guarded.REQUESTS,
+)  # fmt: skip
+IN_A_SERVICE = (commands.BRANCHES, guarded.STORAGE, guarded.POLICIES, guarded.SIMULATIONS)
+DECLARATION = "inputs:\n  {}\nstart:\n  return:\n    v@key: inputs:v\n"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    opened = Desk(tmp_path_factory.mktemp("cases"))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("case", [*chain(*ALONE)], ids=lambda case: case.name)
+def test_scripts_without_a_service(case: Case) -> None:
+    require(case, Alone(case.functions))
+
+
+@pytest.mark.parametrize("case", [*chain(*IN_A_SERVICE)], ids=lambda case: case.name)
+def test_scripts_in_a_service(case: Case, desk: Desk) -> None:
+    desk.store.write(lambda tx: tx.delete(STORED))
+    require(case, ServiceHost(desk.context()))
+
+
+def require(case: Case, host: Host) -> None:
+    """Run a case, and compare all that is told of its end."""
+    found = engine.run(Automation(case.script, case.policy), case.given, host)
+    logged = [(each.level, each.node, each.message) for each in found.log]
+    assert found.state == case.state, (found.message, logged)
+    if case.state == "failure":
+        assert case.message in ("", found.message) and found.message
+        if not case.given.get("__simulate"):
+            assert logged.pop() == (3, "", found.message)
+    else:
+        assert same(case.returned, plain(found.returned)), found.returned
+        assert same(case.values, found.variables), found.variables
+    assert same(case.log, logged), logged
+
+
+@pytest.mark.parametrize(("key", "text", "expected"), values.VALUES)
+def test_annotations_of_parameters(key: str, text: str, expected: Any) -> None:
+    script = f"start:\n  return:\n    {key}: {text}"
+    require_value(engine.run(Automation(script), values.GIVEN, Alone()), expected)
+
+
+@pytest.mark.parametrize(("declaration", "given", "expected"), values.DECLARED)
+def test_declared_inputs(declaration: str, given: Any, expected: Any) -> None:
+    script = DECLARATION.format(declaration.replace("\n", "\n  "))
+    inputs = given.value if isinstance(given, Whole) else {"v": given}
+    require_value(engine.run(Automation(script), {} if given is MISSING else {"inputs": inputs}, Alone()), expected)
+
+
+def require_value(found: Result, expected: Any) -> None:
+    if expected is FAILS:
+        assert found.state == "failure" and [each.level for each in found.log] == [3], found
+        return
+    assert found.state == "return" and not found.log, (found.message, found.log)
+    returned = expected.value if isinstance(expected, Whole) else {"v": expected}
+    assert same(returned, plain(found.returned)), found.returned
