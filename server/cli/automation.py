@@ -39,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
     only_for_files(options, "vars", "policy", "simulate")
     with workspace(options.data) as store:
         if options.json_lines:
-            lines.serve(SHAPE, lambda request: answer(request, store), _refused)
+            lines.serve(SHAPE, lambda request: answer(request, store), _refused, store)
             return DONE
         return _run_file(options, store)
 

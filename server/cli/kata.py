@@ -26,7 +26,7 @@ def declare(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     with workspace(options.data) as store:
         if options.json_lines:
-            lines.serve(SHAPE, lambda request: answer(request, store), _refused)
+            lines.serve(SHAPE, lambda request: answer(request, store), _refused, store)
             return DONE
         try:
             document = kata.parse(texts.read(options.file))

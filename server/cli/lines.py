@@ -9,6 +9,7 @@ from typing import Any
 
 from server import log
 from server.cli import texts
+from server.cli.workspace import Workspace
 from server.errors import HelpdeskError, Invalid, Malformed, nearest
 from server.web import json_text
 
@@ -26,8 +27,11 @@ class Shape:
     maps: frozenset[str] = field(default_factory=frozenset)
 
 
-def serve(shape: Shape, answer: Callable[[Request], Request], refused: Callable[[HelpdeskError], Request]) -> None:
-    """Answer every line of standard input. refused: the answer in place of one that there is not."""
+def serve(
+    shape: Shape, answer: Callable[[Request], Request], refused: Callable[[HelpdeskError], Request], store: Workspace
+) -> None:
+    """Answer every line of standard input. refused: the answer in place of one that there is not. No line finds what
+    another one wrote, but in a data folder that was named."""
     for raw in _lines():
         try:
             found = texts.as_json(answer(_request(raw, shape)))
@@ -39,6 +43,7 @@ def serve(shape: Shape, answer: Callable[[Request], Request], refused: Callable[
             LOG.exception("line.failed")
             found = texts.as_json(refused(HelpdeskError("this could not be done; the log tells why")))
         texts.put(found + "\n")
+        store.renew()
 
 
 def _lines() -> Iterator[bytes]:

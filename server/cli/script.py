@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> int:
     only_for_files(options, "vars")
     with workspace(options.data) as store:
         if options.json_lines:
-            lines.serve(SHAPE, lambda request: answer(request, store), _refused)
+            lines.serve(SHAPE, lambda request: answer(request, store), _refused, store)
             return DONE
         source, values = texts.read(options.file), texts.variables(options)
         try:

@@ -18,16 +18,18 @@ from server.context import Context, Service
 from server.desk import first_start
 from server.settings import load
 from server.store import lock
+from server.store.database import Store
 
 TERMINATED = 128 + signal.SIGTERM
 
 
 class Workspace:
-    """Opens the store at most once. is_open: whether there is one yet."""
+    """Opens the store when it is asked for. is_open: whether it is."""
 
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
         self._service: Service | None = None
+        self._made: _Made | None = None  # the throw-away folder
 
     @property
     def is_open(self) -> bool:
@@ -37,22 +39,70 @@ class Workspace:
         """The service's own operation of this moment, on the store that is open, or on a throw-away one."""
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
-            self.open(Path(self._opened.enter_context(folder)))
+            self._made = _Made(Path(self._opened.enter_context(folder)))
+            self._opened.callback(self._close)  # before the folder goes
+            self._open(self._made.folder).close()
+            self._made.keep()
+            self._open(self._made.folder)
+            self._made.look()
         assert self._service is not None
         return first_start.own_context(self._service)
 
-    def open(self, folder: Path) -> None:
-        """Use the database of a folder."""
-        self._service = app.open_service(load({}, os.environ, data_folder=folder))
-        self._opened.callback(self._service.store.close)
-
     def open_existing(self, folder: Path) -> None:
-        """As open, alone: a server may not run there. Raises Damaged when one does, or there is no database."""
+        """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""
         app.require_database(folder)
         held = lock.FolderLock(folder)
         held.take()
         self._opened.callback(held.release)
-        self.open(folder)
+        self._opened.callback(self._close)  # before others may have it
+        self._open(folder)
+
+    def renew(self) -> None:
+        """Between two requests: what the first one wrote into a throw-away store is gone again."""
+        if self._made is not None and self._made.is_changed():
+            self._close()
+            self._made.restore()
+            self._open(self._made.folder)
+            self._made.look()
+
+    def _open(self, folder: Path) -> Store:
+        self._service = app.open_service(load({}, os.environ, data_folder=folder))
+        return self._service.store
+
+    def _close(self) -> None:
+        if self._service is not None:
+            self._service.store.close()
+
+
+class _Made:
+    """A throw-away folder, and its database as it was at first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = folder / app.DATABASE
+        self._first = b""
+        self._seen: list[tuple[int, int]] = []
+
+    def keep(self) -> None:
+        """Remember the database as it is; it must be closed."""
+        self._first = self._path.read_bytes()
+
+    def look(self) -> None:
+        """Remember how its files look, to tell whether anything is written from now on."""
+        self._seen = self._looks()
+
+    def is_changed(self) -> bool:
+        return self._seen != self._looks()
+
+    def restore(self) -> None:
+        """Make the database what was kept; it must be closed."""
+        for path in self.folder.glob(f"{app.DATABASE}*"):
+            path.unlink()
+        self._path.write_bytes(self._first)
+
+    def _looks(self) -> list[tuple[int, int]]:
+        found = [path.stat() for path in sorted(self.folder.glob(f"{app.DATABASE}*")) if not path.name.endswith("-shm")]
+        return [(each.st_size, each.st_mtime_ns) for each in found]
 
 
 @contextmanager
