@@ -9,7 +9,7 @@ from server.automation.engine import Result, run
 from server.automation.host import Automation, Entry
 from server.automation.template_functions import functions_for
 from server.context import Context
-from server.desk import records
+from server.desk import automation_log, records
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
 from server.store.transaction import Transaction
@@ -49,10 +49,7 @@ class ServiceHost:
         """Write entries into the automation log, as a part of a write. name: the automation's, "" for none."""
         writing = RecordWriter(self.ctx, tx)
         for entry in entries:
-            writing.create("automation_log", {
-                "automation_name": name, "automation_node": entry.node, "created_at": self.ctx.now,
-                "level": entry.level, "message": entry.message,
-            })  # fmt: skip
+            automation_log.note(writing, entry.level, entry.message, name, entry.node)
 
 
 def as_service(ctx: Context) -> Context:

@@ -10,6 +10,7 @@ import peewee
 from server.context import Context, Service
 from server.desk.dictionary import Dictionaries
 from server.desk.records import reading, search_scope
+from server.desk.writing import RecordWriter
 from server.errors import AdminOnly
 from server.jobs.scheduler import periodic
 from server.records.base import RecordType
@@ -43,6 +44,14 @@ def _page(
     entries = Dictionaries(ctx, tx).show(record_type, [record_type.record(row) for row in rows])
     results = [{key: entry[key] for key in KEYS} for entry in entries]
     return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+
+
+def note(writing: RecordWriter, level: int, message: str, name: str = "", node: str = "") -> None:
+    """Write an entry. level: 1 alert, 3 error, 4 warning, 7 debug. name, node: the automation and the place in it, ""
+    for none."""
+    writing.create("automation_log", {
+        "automation_name": name, "automation_node": node, "created_at": writing.now, "level": level, "message": message,
+    })  # fmt: skip
 
 
 @periodic("old automation log entries")

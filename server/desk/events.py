@@ -39,24 +39,33 @@ def answers(ask: Ask) -> Ask:
 
 def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
     """What the automations bound to an event return. values: their dictionary, made only when there are some."""
-    if _asked and name in ctx.service.store.read(bound):
+    if _asked and is_bound(ctx, name):
         yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
 
 
+def is_bound(ctx: Context, name: str) -> bool:
+    """Whether an automation answers to an event."""
+    return name in ctx.service.store.read(bound)
+
+
 def bound(tx: Transaction) -> frozenset[str]:
-    """The names of the events to which automations are bound."""
+    """The names of the events to which automations are bound. Asked for at every write, so kept as long as it holds."""
+    found: frozenset[str] | None = tx.memo.get("events bound")
+    if found is None:
+        found = tx.memo["events bound"] = _bound(tx)
+    return found
+
+
+def _bound(tx: Transaction) -> frozenset[str]:
     version = tx.version(VERSION)
-    kept = tx.store.shared.get("events bound")
+    kept: tuple[int, frozenset[str]] | None = tx.store.shared.get("events bound")
     if kept is not None and kept[0] == version:
-        return frozenset(kept[1])
+        return kept[1]
     event: Any = peewee.Table("automation_event", ("name", "automations_kata"))
-    found = frozenset(row[0] for row in tx.rows(
-        ("events bound",), lambda: event.select(event.name).where(event.automations_kata != "")
-    ))  # fmt: skip
+    rows = tx.rows(("events bound",), lambda: event.select(event.name).where(event.automations_kata != ""))
+    found = frozenset(row[0] for row in rows)
     if tx.can_write:  # which may yet be undone: the next reader keeps it
-        if "events bound" not in tx.memo:
-            tx.memo["events bound"] = True
-            tx.after_commit(lambda: _prime(tx.store))
+        tx.after_commit(lambda: _prime(tx.store))
     else:
         tx.store.shared["events bound"] = (version, found)
     return found
@@ -69,7 +78,7 @@ def _prime(store: Store) -> None:
 def tell(writing: "RecordWriter", name: str, values: Values) -> int:
     """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
     tx, ctx = writing.tx, writing.ctx
-    if name not in bound(tx):
+    if ctx.is_quiet or name not in bound(tx):
         return 0
     wake = ctx.service.wake_scheduler
     if wake is not None and "woken for events" not in tx.memo:
@@ -97,7 +106,7 @@ def actor_values(writing: "RecordWriter") -> Values:
 
 def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
     """What `was_record_` will hold, taken before a write; None when nobody listens."""
-    if record_type.uri in SILENT or CHANGED not in bound(writing.tx):
+    if writing.ctx.is_quiet or record_type.uri in SILENT or CHANGED not in bound(writing.tx):
         return None
     if old is None:
         return {}

@@ -7,7 +7,7 @@ from typing import Any
 import peewee
 
 from server.context import Context, Service
-from server.desk import activity
+from server.desk import activity, events
 from server.desk.outbox.deliver import service_context
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
@@ -37,6 +37,7 @@ def _remind(ctx: Context, tx: Transaction) -> None:
     writing = RecordWriter(ctx, tx)
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
+        events.tell(writing, "reminder.remind", events.record_values("reminder", CONTEXT, id))
         params = points.body(POINT, {"message": name}, {"message": f"ctx://{CONTEXT}:{id}"})
         activity.notify(writing, worker_id, POINT, CONTEXT, id, params)
 

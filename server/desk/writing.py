@@ -10,7 +10,7 @@ from server.access import tokens
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, custom_values, linking, service_settings
+from server.desk import activity, custom_values, events, linking, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -276,6 +276,8 @@ class RecordWriter:
     def _write(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> int:
         record_type, tx = change.type, self.tx
         is_create = change.is_create
+        was = events.before(self, record_type, change.old)
+        differing: dict[str, Any] = {}
         if is_create:
             change.id = tx.insert(record_type.table, record_type.row_values(change.new))
         else:
@@ -285,6 +287,9 @@ class RecordWriter:
             custom_values.write(self, record_type, change.id, customs)
         if change.extras:
             self._write_extras(change)
+        if was is not None and events.is_change(change, differing, bool(customs)):
+            events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
+        events.moved(self, change)
         record_type.after_write(change, self)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             tokens.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
@@ -325,6 +330,7 @@ class RecordWriter:
         """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
+        was = events.before(self, record_type, record)
         for field in custom.definitions(tx).of(record_type.context):
             tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
         tx.delete(FIELDSET_USE, context=context, record_id=id)
@@ -341,6 +347,7 @@ class RecordWriter:
             fulltext.remove(tx, record_type.text, id)
         tx.delete(record_type.table, id=id)
         record_type.after_delete(record, self)
+        events.changed(self, "deleted", record_type, id, was)
 
     def _detach(self, context: str, id: int) -> None:
         """A file that hung on nothing else goes with its record."""

@@ -8,7 +8,7 @@ HTML cleaning are decided elsewhere.
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from server.errors import Required, TooLarge
 from server.mail import addresses, bounce, charsets, headers
@@ -91,6 +91,19 @@ class Mail:
     auto_submitted: bool
     loop_token: str | None
     bounce: Bounce | None
+
+    def with_header(self, name: str, value: str) -> "Mail":
+        """The same mail with one header in place of all of its name; "" only takes them away."""
+        known = name.lower()
+        kept = [line for line in self.header_text.split("\n") if line.partition(":")[0].strip().lower() != known]
+        fields = [each for each in self.headers if each[0].lower() != known]
+        if value:
+            kept.append(f"{name}: {value}")
+            fields.append((name, value))
+        mail = replace(self, header_text="\n".join(kept), headers=tuple(fields))
+        if known == "in-reply-to":
+            return replace(mail, in_reply_to=next(iter(headers.ids_in(value)), ""))
+        return replace(mail, references=tuple(headers.ids_in(value))) if known == "references" else mail
 
 
 def parse(raw: bytes, now: int, limits: Limits = Limits(), host: str = "localhost") -> Mail:

@@ -5,9 +5,10 @@ import json
 import random
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import unescape
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from server.context import Service
@@ -60,23 +61,35 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
     settings = service.settings
     limits = Limits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
-    subject, text = charsets.fit(mail.subject), charsets.fit(mail.text)
     return Incoming(
         raw=raw,
-        mail=mail,
-        subject=subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
-        text=text,
-        header_text=charsets.fit(mail.header_text),
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
-        references=tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
-        masks=tuple(mask.masks_in(subject)),
-        words=tuple(sorted(spam.words(f"{subject}\n{text}"))),
-        html=_pieces(mail),
         mask=_mask(settings.mail_mask_pattern, now),
         token=secrets.token_hex(TOKEN_BYTES),
         notes=json.dumps(list(map(charsets.fit, mail.notes)), ensure_ascii=False),
+        **_what_follows(mail),
     )
+
+
+def again(incoming: Incoming, mail: Mail) -> Incoming:
+    """The same with a mail that was changed meanwhile; its bytes stay as they came."""
+    return replace(incoming, **_what_follows(mail))
+
+
+def _what_follows(mail: Mail) -> dict[str, Any]:
+    """What is worked out from the parts of a mail that may be changed before it is filed."""
+    subject, text = charsets.fit(mail.subject), charsets.fit(mail.text)
+    return {
+        "mail": mail,
+        "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
+        "text": text,
+        "header_text": charsets.fit(mail.header_text),
+        "references": tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
+        "masks": tuple(mask.masks_in(subject)),
+        "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
+        "html": _pieces(mail),
+    }
 
 
 def _mask(pattern: str, now: int) -> str:

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.context import Context
-from server.desk import requesters
-from server.desk.mailroom import bounces, routing, storing, threading
+from server.desk import events, requesters
+from server.desk.mailroom import asking, bounces, routing, storing, threading
 from server.desk.mailroom import incoming as reading
 from server.desk.mailroom import sender as senders
+from server.desk.mailroom.asking import Asked
 from server.desk.mailroom.incoming import Incoming
 from server.desk.mailroom.sender import Addresses
 from server.desk.mailroom.threading import Known, Thread
@@ -16,7 +17,7 @@ from server.errors import Rejected
 from server.records.base import Record
 from server.store.transaction import Transaction
 
-TICKET = "svc.contexts.ticket"
+TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,12 @@ def receive(ctx: Context, raw: bytes) -> Received:
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
-    return ctx.service.store.write(lambda tx: _take(ctx, tx, incoming, incoming.mail.sender or ""))
+    found = asking.asked(ctx, incoming)
+    return ctx.service.store.write(lambda tx: _take(ctx, tx, found, incoming.mail.sender or ""))
 
 
-def _take(ctx: Context, tx: Transaction, incoming: Incoming, email: str) -> Received:
-    writing = RecordWriter(ctx, tx)
+def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
+    writing, incoming = RecordWriter(ctx, tx), asked.incoming
     thread = threading.find(writing, incoming)
     known = senders.known_addresses(writing, incoming.mail)
     if _is_own_mail(ctx, incoming, thread, known):
@@ -55,25 +57,33 @@ def _take(ctx: Context, tx: Transaction, incoming: Incoming, email: str) -> Rece
     if copy and ticket:
         return Received(ticket["id"], ticket["mask"], copy.id, False, "duplicate")
     sender = senders.address_of_sender(writing, known, email)
-    return _store(senders.as_author(writing, sender), incoming, thread, sender, known)
+    if asked.org_id is not None:
+        asking.write_organization(writing, asked.org_id, sender)
+        sender = {**sender, "org_id": asked.org_id}
+    return _store(senders.as_author(writing, sender), asked, thread, sender, known)
 
 
-def _store(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> Received:
-    is_stranger = False
+def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, known: Addresses) -> Received:
+    is_stranger, incoming = False, asked.incoming
     ticket = thread.ticket
     if ticket is None:
-        ticket = _new_ticket(writing, incoming, sender, known)
+        ticket = _new_ticket(writing, asked, sender, known)
     else:
         is_stranger = _reply(writing, incoming, thread, sender, known)
     message_id = storing.message(writing, incoming, ticket["id"], sender, is_stranger=is_stranger)
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
+    asking.write_customs(writing, asked.customs, ticket["id"], message_id)
+    events.tell(writing, "mail.received", {
+        "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
+    })  # fmt: skip
     return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 
-def _new_ticket(writing: RecordWriter, incoming: Incoming, sender: Record, known: Addresses) -> Record:
+def _new_ticket(writing: RecordWriter, asked: Asked, sender: Record, known: Addresses) -> Record:
+    incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
-    place = routing.place_of(writing, recipient_ids)
+    place = asking.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
     ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)

@@ -10,6 +10,7 @@ from typing import Any
 from server import clock, log, times
 from server.access.actor import Actor, system
 from server.context import Context, Service
+from server.desk import events
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
@@ -192,6 +193,8 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) 
                 "author__context": APP, "author_id": 0, "target__context": target[0], "target_id": target[1],
                 "comment": f"Not delivered to {named}",
             })  # fmt: skip
+    if row["message_id"]:
+        events.tell(writing, "mail.sent", events.record_values("message", "svc.contexts.message", row["message_id"]))
     writing.delete("draft", draft_id)
 
 

@@ -15,7 +15,7 @@ from server.desk.outbox import rows
 from server.desk.outbox.deliver import Failure, deliver, failed, service_context
 from server.desk.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.desk.outbox.sender import way_of
-from server.desk.tickets import drafts, letter, transactional
+from server.desk.tickets import asking, drafts, letter, transactional
 from server.desk.tickets.compose import prepare as prepare_compose
 from server.desk.tickets.compose import save as save_compose
 from server.desk.tickets.reply import prepare as prepare_reply
@@ -88,6 +88,8 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
         return True
     is_checked = row["checked"] == rows.digest(draft["params"])
     by = _context_of_worker(ctx, draft, is_checked)
+    if draft["type"] != drafts.TRANSACTIONAL:
+        draft = asking.changed(by, draft) or draft
     save = _prepared(by, draft, is_checked)
 
     def write(tx: Transaction) -> bool:

@@ -10,7 +10,7 @@ from server.desk import requesters, spam
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail, deliver
-from server.desk.tickets import drafts, letter
+from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.letter import TICKET, Facts, Recipients
 from server.desk.tickets.parameters import ComposeRequest, compose_request
 from server.desk.writing import RecordWriter
@@ -49,6 +49,12 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     ticket. values: form values by name. Raises Required, Invalid, Forbidden, TooLarge. Source: Tickets, Compose."""
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
+    if not request.dont_send:
+        draft = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
+        asking.require_assent(ctx, draft)
+        changed = None if request.send_at else asking.changed(ctx, draft)
+        if changed is not None:
+            prepared = prepare(ctx, drafts.compose_of(ctx, changed), ctx.actor.worker_id)
     if request.send_at:
         return _schedule(ctx, prepared)
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))

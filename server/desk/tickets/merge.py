@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from server.access.actor import WORKER
 from server.context import Context
-from server.desk import requesters
+from server.desk import events, requesters
 from server.desk.writing import RecordWriter
-from server.errors import Invalid, NotFound
+from server.errors import Forbidden, Invalid, NotFound
 from server.records.base import Record
 from server.records.messages import counters
 from server.records.shared.references import redirect
@@ -27,6 +28,7 @@ def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
     ids = sorted(dict.fromkeys(ticket_ids))
     if not 2 <= len(ids) <= MAX_MERGED:
         raise Invalid(f"ticket_ids: name 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
+    _require_assent(ctx, ids)
     return ctx.service.store.write(lambda tx: _merge(ctx, tx, ids))
 
 
@@ -45,7 +47,25 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
         writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": kept["id"]})
         counters.recount(writing, other["id"])
     counters.recount(writing, kept["id"])
+    events.tell(writing, "record.merged", _values(ctx, ids))
     return int(kept["id"])
+
+
+def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
+    """What automations are told of a merge, before and after it. ids: sorted, the one that is kept first."""
+    return {
+        "record_type": "ticket", "source_ids": ids[1:], "target_id": ids[0],
+        "records": {str(id): {"_context": TICKET, "id": id} for id in ids},
+        **events.record_values("worker", WORKER, ctx.actor.worker_id),
+    }  # fmt: skip
+
+
+def _require_assent(ctx: Context, ids: list[int]) -> None:
+    """Raises Forbidden when an automation of record.merge denies it."""
+    for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, ids)):
+        if answer.get("deny"):
+            raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
+        return  # the first automation that returns decides
 
 
 def _writable(writing: RecordWriter, id: int) -> Record:

@@ -13,7 +13,7 @@ from server.desk import requesters, spam
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail, deliver
-from server.desk.tickets import drafts, letter
+from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.compose import Answer
 from server.desk.tickets.letter import Facts, Recipients
 from server.desk.tickets.parameters import ReplyRequest, reply_request
@@ -63,6 +63,12 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     values: form values by name. Raises Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
+    if prepared.is_mailed:
+        draft = _draft_values(prepared)
+        asking.require_assent(ctx, draft)
+        changed = None if request.send_at else asking.changed(ctx, draft)
+        if changed is not None:
+            prepared = prepare(ctx, replace(drafts.reply_of(ctx, changed), worker_id=request.worker_id))
     if request.send_at and prepared.is_mailed:
         return _schedule(ctx, prepared)
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import comments, records, tickets
+from server.desk import comments, events, records, tickets
 from server.desk.tickets import requester
 from server.web.call import Call
 from server.web.openapi import shapes
@@ -94,7 +94,8 @@ def write_comment(call: Call) -> dict[str, Any]:
 
 
 @endpoint("POST", "tickets/merge", "Make one ticket of several; the oldest one stays.", "small write",
-          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, answer=TICKET)
+          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, answer=TICKET,
+          is_small=lambda call: not events.is_bound(call.ctx, "record.merge"))
 def merge(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))
 

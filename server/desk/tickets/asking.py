@@ -1,0 +1,119 @@
+"""Automations that are asked about a mail of ours before it leaves: may it go, and as it is.
+
+Source: Events and background behavior; what may be changed is ours."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from server import log
+from server.context import Context
+from server.desk import events
+from server.errors import Forbidden
+from server.records.base import Record
+from server.template import Budget
+from server.template.patterns import compiled, matches
+from server.template.values import items, printed
+
+SEND = "mail.send"
+VALIDATE = {True: "mail.reply.validate", False: "mail.draft.validate"}
+DRAFT = "svc.contexts.mail.draft"
+# What an automation may set; anything else in `params` stays as it was written.
+PARAMS = frozenset(("to", "cc", "bcc", "subject", "content", "format", "group_id", "bucket_id", "owner_id", "status_id",
+                    "status", "ticket_reopen", "file_ids", "html_template_id", "custom_fields"))  # fmt: skip
+STATUSES = {"open": 0, "waiting": 1, "closed": 2, "deleted": 3}
+MAX_CHANGES = 50  # of the content, by one automation
+LOG = log.get("mail")
+
+
+def require_assent(ctx: Context, draft: Record) -> None:
+    """Raises Forbidden when an automation refuses a mail that a worker wrote. draft: its values, as of a record."""
+    is_reply = bool(draft.get("ticket_id"))
+
+    def values() -> dict[str, Any]:
+        caller: dict[str, Any] = {"caller_name": "svc.reply" if is_reply else "svc.compose", "caller_params": {}}
+        worker = events.record_values("worker", "svc.contexts.worker", draft.get("worker_id") or 0)
+        return _values(draft) | caller | worker
+
+    for answer in events.ask(ctx, VALIDATE[is_reply], values):
+        if answer.get("reject") not in (None, False, "", 0, "0"):
+            why = printed(answer.get("message") or answer.get("reject_message") or "").strip()
+            raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
+
+
+def changed(ctx: Context, draft: Record) -> Record | None:
+    """The draft as the automations of mail.send want it sent; None when none of them changes it."""
+    values: dict[str, Any] = {}
+
+    def begin() -> dict[str, Any]:
+        values.update(_values(draft))
+        return values
+
+    params: dict[str, Any] = dict(draft["params"])
+    for answer in events.ask(ctx, SEND, begin):
+        wanted = answer.get("draft") if isinstance(answer.get("draft"), Mapping) else {}
+        sent = wanted.get("params") if isinstance(wanted, Mapping) else None
+        for name, value in (sent or {}).items() if isinstance(sent, Mapping) else ():
+            if name in PARAMS:
+                params[name] = value
+        for content in (wanted.get("content"), answer.get("content")):  # type: ignore[union-attr]
+            if isinstance(content, Mapping):
+                params["content"] = edited(str(params.get("content") or ""), content)
+        values["draft_params"] = params
+    if params == draft["params"]:
+        return None
+    if "status" in params:
+        word = printed(params.pop("status")).strip().lower()
+        params["status_id"] = STATUSES.get(word, word)
+    LOG.info("mail.changed", by=SEND)
+    return {**draft, "params": params, "to": params.get("to"), "name": params.get("subject") or draft["name"]}
+
+
+def edited(text: str, changes: Mapping[str, Any]) -> str:
+    """A content after `append`, `prepend` and `replace` entries, in their order: `text` is put behind or before it; a
+    `replace` puts `with` where `text` stands, or, with `regex` true, where the pattern in `text` matches.
+
+    Raises TemplateFailed for a pattern that cannot be used, BudgetSpent for too much work. `on` says where a change
+    shows in some services; here what is kept is what is sent, so that a change always shows in both."""
+    for key, change in list(changes.items())[:MAX_CHANGES]:
+        for each in [change] if isinstance(change, (str, Mapping)) else items(change):
+            text = _edited(text, key.partition("/")[0], {"text": each} if isinstance(each, str) else each)
+    return text
+
+
+def _edited(text: str, kind: str, change: Any) -> str:
+    if not isinstance(change, Mapping):
+        return text
+    given = printed(change.get("text") or "")
+    if kind == "append":
+        return f"{text}\n{given}" if text and not text.endswith("\n") else text + given
+    if kind == "prepend":
+        return f"{given}\n{text}" if given and not given.endswith("\n") else given + text
+    if kind != "replace" or not given:
+        return text
+    new = printed(change.get("with") or "")
+    if change.get("regex") in (None, False, "", 0, "0"):
+        return text.replace(given, new)
+    pieces: list[str] = []
+    end = 0
+    for match in matches(Budget(), compiled(given), text):
+        pieces += (text[end : match.start()], _filled(new, match))
+        end = match.end()
+    return "".join((*pieces, text[end:]))
+
+
+def _filled(new: str, match: Any) -> str:
+    r"""A replacement with its groups: `$1` or `\1`."""
+    groups = (match.group(0), *match.groups())
+
+    def group(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return (groups[place] or "") if place < len(groups) else ""
+
+    return re.sub(r"[$\\]([0-9])", group, new)
+
+
+def _values(draft: Record) -> dict[str, Any]:
+    """A draft as `draft_`: one that is not kept has the id 0."""
+    shown = {f"draft_{name}": draft.get(name) for name in ("name", "type", "to", "params", "ticket_id", "worker_id")}
+    return {**events.record_values("draft", DRAFT, draft.get("id") or 0), **shown, "draft_id": draft.get("id") or 0}
