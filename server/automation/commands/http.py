@@ -9,8 +9,10 @@ from typing import Any
 import yaml
 
 from server import outbound
+from server.automation.acting import service_of
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import plain
+from server.context import Context
 from server.desk import connected_accounts, contents
 from server.desk.files import OCTETS
 from server.errors import Invalid, TooLarge, nearest
@@ -55,6 +57,8 @@ def http_request(call: Call) -> Any:
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
     bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
     headers = list(headers_of(inputs["headers"]))
+    if sum(len(name) + len(value) for name, value in headers) > MAX_HEADERS_CHARS:
+        raise TooLarge(f"headers: they have more than {MAX_HEADERS_CHARS:,} characters", field="headers")
     body, headers = _body(call, inputs["body"], headers)
     asked = outbound.request(
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
@@ -94,9 +98,9 @@ def _body(call: Call, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes
     if kind == REFERENCE:
         if not isinstance(given, str) or not given:
             raise Invalid(f"a body of the type {REFERENCE} is a reference to a file", field="body")
-        file = contents.find(_service(call), given.strip())
+        file = contents.find(_service_of(call), given.strip())
         _require_size(file.size)
-        return contents.content(_service(call), file), _typed(headers, file.mime_type)
+        return contents.content(_service_of(call), file), _typed(headers, file.mime_type)
     if not given:
         return b"", headers
     if isinstance(given, str):
@@ -130,14 +134,11 @@ def _typed(headers: list[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
 
 
 def _signed(call: Call, asked: Request, reference: str) -> Request:
-    return replace(asked, sign=connected_accounts.signer(_service(call), reference))
+    return replace(asked, sign=connected_accounts.signer(_service_of(call), reference))
 
 
-def _service(call: Call) -> Any:
-    ctx = call.run.host.ctx
-    if ctx is None:
-        raise CommandFailed("http.request: accounts and files need a running service; there is none here")
-    return ctx
+def _service_of(call: Call) -> Context:
+    return service_of(call, ("headers", "body"))
 
 
 def _expires(call: Call) -> int | None:
@@ -154,7 +155,7 @@ def _expires(call: Call) -> int | None:
     if not isinstance(inside, dict) or set(inside) - {"expires"}:
         raise Invalid("response: `resource:` takes nothing below it but `expires:`", field="response")
     when = inside.get("expires")
-    if when in (None, ""):
+    if when in (None, "", {}, []):
         return -1
     found = when if isinstance(when, int) and not isinstance(when, bool) else call.run.read_date(printed(when))
     if found is None or found < 0:
@@ -186,7 +187,7 @@ def _kept(call: Call, content: bytes, kind: str, expires: int | None) -> dict[st
             f"the answer has {len(content):,} bytes; one that is asked for as a resource, or has more than "
             f"{MAX_BODY_IN_DICTIONARY:,} bytes, needs a running service"
         )
-    stored = contents.store(_service(call), content, kind, expires_at=expires)
+    stored = contents.store(_service_of(call), content, kind, expires_at=expires)
     return {
         "content_type": REFERENCE, "content_type_original": kind, "is_svc_uri": True, "body": stored["uri"],
         "resource_expires": stored["expires_at"],
