@@ -90,6 +90,11 @@ def test_what_a_loop_leaves_behind(bots: Bots):
     assert (found["last"], found["item__counter"]) == ("8", 2) and not {"item", "item__key", "item__stack"} & set(found)
 
 
+def test_long_lists_are_no_matter(bots: Bots):
+    found = bots.run(loop("{{ range(1, 5000)|json_encode }}", actions(put("last", "{{item}}"))))
+    assert (found["last"], found["item__counter"]) == ("5000", 5000)
+
+
 def test_records_in_loops_load_their_keys(bots: Bots):
     org = bots.desk.create("org", name="Acme")["id"]
     contact = bots.desk.create("contact", first_name="Ann", org_id=org)["id"]

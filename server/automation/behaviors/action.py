@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from server.errors import Invalid
+from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
 from server.template.values import printed
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MAX_KEY_CHARS = 255  # of the name of a placeholder
 MAX_ID_DIGITS = 18
 OFF = ("", "0", "False", "false", "no")
+RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cannot do it now: no matter of an action
 
 
 @dataclass(frozen=True)

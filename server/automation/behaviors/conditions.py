@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from server import times
-from server.errors import BudgetSpent, HelpdeskError, Invalid
+from server.automation.behaviors.action import RISING
+from server.errors import HelpdeskError, Invalid
 from server.records.calendars.availability import covers, free
 from server.records.calendars.stored import occurrences
 from server.records.shared.behavior_tree import LIST_PREFIX
@@ -175,7 +176,7 @@ BY_PARAMETER: dict[str, Test] = {"worker_id": _worker, "values": _picklist, "boo
 def _script(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     try:
         text = run.render(printed(condition.get("tpl"))).strip()
-    except BudgetSpent:
+    except RISING:
         raise
     except HelpdeskError:
         raise NoAnswer from None

@@ -10,18 +10,18 @@ from typing import Any
 
 from server import log, template
 from server.automation.behaviors import actions, conditions
-from server.automation.behaviors.action import ACTIONS, Action, Call
+from server.automation.behaviors.action import ACTIONS, RISING, Action, Call
 from server.automation.behaviors.actions.setting import set_variable
 from server.automation.behaviors.stored import Behavior
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
 from server.context import Context
-from server.errors import BudgetSpent, HelpdeskError, TemplateFailed, TimedOut, Unavailable
+from server.errors import BudgetSpent, HelpdeskError
 from server.records.shared.behavior_tree import Node
 from server.template import Budget, Surroundings
 from server.template.run import Run as Rendering
 from server.template.shared import json_text
-from server.template.values import pairs, printed
+from server.template.values import pairs, printed, whole
 
 MAX_STEPS = 100_000  # nodes, actions, conditions and rounds of loops of one run, with the behaviors that it runs
 MAX_NESTED = 64  # nodes inside each other as they run, subroutines and behaviors among them
@@ -150,26 +150,24 @@ class Run:
         if not name or not listed:
             return
         self.spent.budget.step(len(listed))
-        values, place = self.values, 0
-        values[f"{name}__counter"] = 0
+        values, stack = self.values, [value for _, value in listed]
+        values[f"{name}__counter"], values[f"{name}__stack"] = 0, stack
+        place = 0
         while place < len(listed):
             self.step()
             key, value = listed[place]
-            place += value != FOR_EVER
+            if value != FOR_EVER:
+                place += 1
+                del stack[0]
             values[name], values[f"{name}__key"] = lazy(value, values.load), key
-            values[f"{name}__stack"] = [each for _, each in listed[place:]]
-            self.spent.budget.step(len(listed) - place)
-            values[f"{name}__counter"] = int(values[f"{name}__counter"] or 0) + 1
+            values[f"{name}__counter"] = whole(values[f"{name}__counter"]) + 1
             self.nodes(node.nodes)
         for each in (name, f"{name}__key", f"{name}__stack"):
             values.pop(each, None)
 
     def _listed(self, source: str) -> list[tuple[Any, Any]]:
-        try:
-            return pairs(self.decoded(self.render(source)))
-        except TemplateFailed as error:
-            self._note("loop", error)
-            return []
+        found, _ = self._try("loop", lambda: pairs(self.decoded(self.render(source))))
+        return found or []
 
     def _actions(self, node: Node) -> None:
         try:
@@ -201,11 +199,10 @@ class Run:
             self.values[place] = lazy(found if is_done else action.otherwise(), self.values.load)
 
     def _try(self, name: str, act: Callable[[], Any]) -> tuple[Any, bool]:
-        """What an action answers, and whether it could do it. A service that is not there is no matter of the action:
-        what it raises goes on."""
+        """What an action answers, and whether it could do it."""
         try:
             return act(), True
-        except (BudgetSpent, Unavailable, TimedOut):
+        except RISING:
             raise
         except HelpdeskError as error:
             self._note(name, error)
@@ -222,7 +219,7 @@ class Run:
         self.spent.step()
 
     def render(self, source: str) -> str:
-        """A template, filled with the dictionary. Raises TemplateFailed, BudgetSpent."""
+        """A template, filled with the dictionary. Raises BudgetSpent, TemplateFailed and what its functions raise."""
         if "{" not in source:
             return source
         return template.compile(source).render(self.values, self.spent.budget, self._around)
