@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from server import template
 from server.errors import KataSyntax
 from server.kata import Generic, Given, Parameters, check, encode, parse
 from server.kata.parser import MAX_CHARS, MAX_DEPTH
@@ -37,6 +38,21 @@ def outcome(text: str) -> Any:
 def test_documents_without_templates(case: Case) -> None:
     _, text, value = case
     assert outcome(text) == value
+
+
+def filled(text: str, values: dict[str, Any]) -> Any:
+    """The values of a document whose templates are filled from a dictionary."""
+    given = Given(values=values, render=lambda source: template.compile(source).render(values))
+    try:
+        return plain(Generic(given).value(parse(text).tree))
+    except KataSyntax as error:
+        return Fails(error.details["code"], error.details.get("path", error.details.get("line")))
+
+
+@pytest.mark.parametrize("case", [*cases.TEMPLATES, *cases.REFERENCES], ids=lambda case: case[0])
+def test_documents_with_templates(case: Case) -> None:
+    _, text, value = case
+    assert filled(text, cases.VALUES) == value
 
 
 LINES = [
