@@ -1,5 +1,6 @@
 """Searches and data queries made to hold the server up: each ends with its error, and others are served meanwhile."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -15,7 +16,8 @@ from tests.service import Api, Reply, Server, people
 
 TICKETS = 30_000
 QUERY = "/rest/data/query.json"
-SUBJECT_CHARS = 200
+TEXT_CHARS = 200  # of each subject and custom text, nearly all of them zeros
+SECONDS = 3  # that a search may take here
 MILO = "milo"  # may not read everything
 
 
@@ -23,15 +25,17 @@ def _fill(tx: Transaction) -> None:
     """Tickets with long subjects, one text of its own for each, and links from each to the next."""
     ids = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ?) "
     group, bucket = tx.connection.execute('SELECT group_id, id FROM "bucket" LIMIT 1').fetchone()
-    (field,) = tx.connection.execute("SELECT id FROM custom_field").fetchone()
+    (field,) = tx.connection.execute("SELECT id FROM custom_field WHERE uri = 'kiln_mark'").fetchone()
+    zeros = "0" * TEXT_CHARS
     tx.connection.execute(
         f"{ids} INSERT INTO ticket (id, subject, mask, group_id, bucket_id, created, updated) "
-        "SELECT id, substr(hex(zeroblob(?)) || id, -?), 'KLN-' || id, ?, ?, 1500000000 + 6000 * id, 0 FROM n",
-        (TICKETS, SUBJECT_CHARS, SUBJECT_CHARS, group, bucket),
+        "SELECT id, substr(? || id, -?), 'KLN-' || id, ?, ?, 1500000000 + 6000 * id, 0 FROM n",
+        (TICKETS, zeros, TEXT_CHARS, group, bucket),
     )
     tx.connection.execute(
-        f"{ids} INSERT INTO custom_value (field_id, record_id, place, value) SELECT ?, id, 0, 'A-' || id FROM n",
-        (TICKETS, field),
+        f"{ids} INSERT INTO custom_value (field_id, record_id, place, value) "
+        "SELECT ?, id, 0, substr(? || id, -?) FROM n",
+        (TICKETS, field, zeros, TEXT_CHARS),
     )
     tx.connection.execute(
         f"{ids} INSERT INTO link (from_context, from_id, to_context, to_id) "
@@ -41,14 +45,14 @@ def _fill(tx: Transaction) -> None:
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """nora's client of a server with many tickets, whose searches may take a second."""
+    """nora's client of a server with many tickets, whose searches may take a few seconds."""
     folder = tmp_path_factory.mktemp("hostile") / "data"
     service = app.open_service(load({"data": str(folder)}, {}))
-    values = {"context": "svc.contexts.ticket", "name": "Order", "uri": "order", "type": "S", "params": {}}
+    values = {"context": "svc.contexts.ticket", "name": "Kiln mark", "uri": "kiln_mark", "type": "S", "params": {}}
     service.store.write(lambda tx: RecordWriter(own_context(service), tx).create("custom_field", values))
     service.store.write(_fill)
     service.store.close()
-    server = Server(folder, env={"HELPDESK_READ_SECONDS": "1"})
+    server = Server(folder, env={"HELPDESK_READ_SECONDS": str(SECONDS)})
     nora = server.set_up()
     people(nora)
     nora.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no").ok()
@@ -58,7 +62,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 def slow(term: str, times: int = 150) -> str:
     """A search of so many terms, each of which looks at every character of every record."""
-    return " OR ".join(term.replace("#", f"*{number}x*") for number in range(times))
+    return " OR ".join(term.replace("#", f"*0{number}x*") for number in range(times))
 
 
 SLOW = slow("subject:#")
@@ -77,16 +81,16 @@ def asking(q: str) -> Ask:
 ENDLESS: dict[str, tuple[Ask, int, str]] = {
     "leading wildcards": (searching(SLOW), 504, "time limit"),
     "what no index helps with": (searching("!(" * 7 + SLOW + ")" * 7), 504, "time limit"),
-    "custom texts": (searching(slow("order:#")), 504, "time limit"),
+    "custom texts": (searching(slow("kiln_mark:#")), 504, "time limit"),
     "links of links": (searching(slow("links.ticket:all(subject:#)", 90)), 504, "time limit"),
-    "order by a custom field": (searching(f"{SLOW} sort:-order", limit=500, page=2000), 504, "time limit"),
-    "counts by custom fields": (searching(SLOW, subtotals=["order", "links", "watchers"]), 504, "time limit"),
+    "order by a custom field": (searching(f"{SLOW} sort:-kiln_mark", limit=500, page=2000), 504, "time limit"),
+    "counts by custom fields": (searching(SLOW, subtotals=["kiln_mark", "links", "watchers"]), 504, "time limit"),
     "an upsert": (lambda api: api.upsert("ticket", SLOW, subject="Kiln"), 504, "time limit"),
-    "a data query": (asking(f"type:worklist.subtotals timeout:700 of:ticket by:[order,subject] query:({SLOW})"),
-                     422, "longer than 700 ms"),
-    "many series": (asking("type:worklist.series timeout:700 " + " ".join(
+    "a data query": (asking(f"type:worklist.subtotals timeout:2500 of:ticket by:[kiln_mark,subject] query:({SLOW})"),
+                     422, "longer than 2500 ms"),
+    "many series": (asking("type:worklist.series timeout:2500 " + " ".join(
         f"series.s{number}:(of:ticket x:created@minute query:({slow('subject:#', 15)}))" for number in range(10))),
-        422, "longer than 700 ms"),
+        422, "longer than 2500 ms"),
 }  # fmt: skip
 
 
@@ -99,9 +103,9 @@ def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
             for client, (name, (ask, _, _)) in zip(clients, ENDLESS.items(), strict=True)
         }
         answered = 0
+        milo, little = crowded.as_(MILO), itertools.cycle(("/rest/workers/me.json", "/rest/records/ticket/7.json"))
         while not any(each.done() for each in begun.values()):
-            crowded.as_(MILO).get("/rest/workers/me.json").ok()
-            crowded.search("ticket", "id:7").ok()
+            milo.get(next(little)).ok()
             answered += not any(each.done() for each in begun.values())
         ends = {name: each.result() for name, each in begun.items()}
     assert answered > 0
@@ -113,9 +117,9 @@ def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
 
 def test_the_most_frequent_of_many_values_are_counted(crowded: Api) -> None:
     for id in (5, 500, 25_000):
-        crowded.update("ticket", id, order="Rare").ok()
-    crowded.update("ticket", 7, order="rare").ok()
-    counted = crowded.search("ticket", "", subtotals="order", limit=1).ok()["subtotals"]["order"]
+        crowded.update("ticket", id, kiln_mark="Rare").ok()
+    crowded.update("ticket", 7, kiln_mark="rare").ok()
+    counted = crowded.search("ticket", "", subtotals="kiln_mark", limit=1).ok()["subtotals"]["kiln_mark"]
     assert counted[0] == {"label": "Rare", "hits": 4} and len(counted) == MAX_VALUES
 
 
@@ -135,7 +139,7 @@ def test_what_looks_at_too_much_is_refused_before_it_is_tried(crowded: Api, uri:
     assert milo.search(uri, term).status == 200
     refused = milo.search(uri, " OR ".join([term] * times))
     assert refused.status == 422 and "too many other records" in refused["message"]
-    assert crowded.search(uri, " OR ".join([term] * times)).status == 200, "who reads everything needs no rules"
+    assert crowded.search(uri, " OR ".join([term] * times)).status != 422, "who reads everything needs no rules"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +165,7 @@ def test_what_is_too_long_or_too_deep_is_refused(crowded: Api, q: str, message: 
          "1000 ticks"),
         ("type:calendar.events from:1925-01-01 to:2025-01-01", "190 days"),
         ("type:worklist.subtotals of:ticket by:[id~100000]", "~100000"),
-        ("type:worklist.subtotals timeout:1 of:ticket by:[order,subject]", "longer than 1 ms"),
+        ("type:worklist.subtotals timeout:1 of:ticket by:[kiln_mark,subject]", "longer than 1 ms"),
         ("type:sample.timeseries " + " ".join(f"series.s{number}:(samples:1)" for number in range(120)), "200 terms"),
     ],
 )  # fmt: skip
