@@ -41,6 +41,7 @@ INTERNAL = frozenset("""
     markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS markup.links.MAX_LINKED_CHARACTERS
     markup.links.MAX_WORD_CHARACTERS markup.text.MAX_INDENT markup.tokens.MAX_ATTRIBUTES
     markup.tokens.MAX_REFERENCE_DIGITS
+    outbound.connection.MAX_ADDRESSES outbound.tokens.MAX_TOKEN_BYTES outbound.urls.MAX_HOST_CHARS
     records.comment.MAX_LABEL_CHARS records.message.MAX_MERGES records.shared.entries.MAX_MESSAGE_CHARS
     records.shared.mentions.MAX_CHARS records.shared.resolve.MAX_REINDEXED records.shared.scopes.MAX_LABEL_CHARS
     records.ticket.MAX_DRAWS

@@ -5,7 +5,7 @@ Who may use an account is who may read it; its credentials go nowhere but into r
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from server import outbound
@@ -37,14 +37,14 @@ class _Account:
     values: dict[str, str]
 
 
-def signer(ctx: Context, reference: str) -> Callable[[Request], Request]:
+def signer(ctx: Context, reference: str, seconds: float = 0) -> Callable[[Request], Request]:
     """What signs requests as an account: `svc:connected_account:<id or uri>`, or id or uri alone.
 
-    Blocks while a new token is fetched. Raises NotFound, Invalid for one that signs no requests, and what
-    outbound.send raises. Source: ours."""
+    seconds: what a new token may take, 0 for as long as any request; it blocks meanwhile. Raises NotFound, Invalid for
+    an account that signs no requests, and what outbound.send raises. Source: ours."""
     account = _read(ctx, reference)
     if account.kind == signing.OAUTH2 and not tokens.is_fresh(account.values, ctx.now):
-        account = _renewed(ctx, reference, account.id)
+        account = _renewed(ctx, reference, account.id, seconds)
     return signing.signer(account.kind, account.values, ctx.now)
 
 
@@ -65,9 +65,10 @@ def _read(ctx: Context, reference: str) -> _Account:
     return ctx.service.store.read(read)
 
 
-def _renewed(ctx: Context, reference: str, id: int) -> _Account:
+def _renewed(ctx: Context, reference: str, id: int, seconds: float) -> _Account:
     """The account with a token that can be used; fetched once, however many ask for it at the same time."""
     bounds = outbound.limits(ctx.service.settings)
+    bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))
     turn = _turn(ctx, id)
     if not turn.lock.acquire(timeout=bounds.seconds):
         raise TimedOut(f"the token of the connected account {id} is being renewed, which takes too long")

@@ -18,7 +18,7 @@ from server.outbound.urls import Url
 from server.settings import VERSION, Settings, defaults_by_name
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-MAX_SECONDS = 60.0  # that a request may ask for
+MAX_SECONDS = 60  # that a request may ask for
 MAX_REDIRECTS = 3
 MAX_HEADERS = 100  # of a request
 MAX_HEADER_BYTES = 16 * 1024  # of a request, together
@@ -116,7 +116,7 @@ def send(asked: Request, bounds: Limits, resolve: Resolver = socket.getaddrinfo)
     here = asked
     for _ in range(MAX_REDIRECTS + 1):
         signed = here.sign(here) if here.sign is not None else here
-        response = _exchange(signed, bounds, deadline, resolve)
+        response = replace(_exchange(signed, bounds, deadline, resolve), url=here.url)  # without what signs it
         location = response.headers.get("location")
         if not asked.follow or response.status not in REDIRECTS or location is None:
             return response

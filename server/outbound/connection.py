@@ -18,7 +18,7 @@ from server.errors import Rejected, TimedOut, Unavailable
 from server.outbound.addresses import Allowed
 from server.outbound.urls import Url
 
-MAX_CONNECT_SECONDS = 5.0  # for each address of a host
+MAX_CONNECT_SECONDS = 5  # for each address of a host
 MAX_ADDRESSES = 4  # of a host that are tried
 MAX_HEAD_BYTES = 64 * 1024  # of an answer: its status line and headers
 SEND_BYTES = 64 * 1024  # handed over at once

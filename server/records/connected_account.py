@@ -34,7 +34,10 @@ class ConnectedAccount(RecordType):
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "params": Structure(
-            "Credentials; replaces them all. Never returned.", 16777215, default={}, is_map=True, shown=False
+            "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
+            "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "
+            "`refresh_token`, `expires_at`, `token_type`, kept by the service; the first may be blank. Bearer token: "
+            "`token`.", 16777215, default={}, is_map=True, shown=False,
         ),
         "service_id": Id(
             "Service that it is an account of; 0 for none.", "connected_service", zero_ok=True, shown=False

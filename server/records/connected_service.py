@@ -40,8 +40,10 @@ class ConnectedService(RecordType):
         "extension_id": Text("How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension"),
         "name": Text("Name; also the label.", required=True),
         "params": Structure(
-            "Settings of the way to log in; replaces them all. Never returned.", 16777215, default={}, is_map=True,
-            shown=False,
+            "Settings of the way to log in; replaces them all. Never returned. `base_url`: where its accounts may be "
+            "used, all below it; anywhere when blank. API key: `location` (header, query), `name`. Amazon: `region`, "
+            "`service`. OAuth 2: `token_url`, `client_id`, `client_secret`, `client_authentication` (basic, body), "
+            "`scope`. Bearer token: `token_type`.", 16777215, default={}, is_map=True, shown=False,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"

@@ -303,6 +303,13 @@ def test_a_request_ends_with_the_time_of_the_automation(desk, peer):
     assert found.state == "error" and "time limit" in found.message
 
 
+def test_a_token_is_fetched_within_the_time_of_the_automation(desk, peer):
+    peer.answers["/token"] = silent
+    id = oauth2(desk, peer)
+    found = ask(desk, peer, f"authentication: {id}", policy=ALLOW + "settings:\n  time_limit_ms: 100\n")
+    assert found.state == "error" and [each.target for each in peer.asked] == ["/token"]
+
+
 def test_in_a_simulation_nothing_is_sent(desk, peer):
     found = perform(desk.context(), Automation(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
     assert "on_simulate" in failed(found)["error"] and peer.asked == []

@@ -10,6 +10,7 @@ import pytest
 from server import outbound
 from server.errors import HelpdeskError, Invalid, Rejected, Required, TooLarge, Unavailable
 from server.outbound import signing, tokens
+from server.records.registry import load
 from tests.outbound.peer import answer, redirect
 
 NOW = 1_440_938_160  # 2015-08-30 12:36:00 UTC, the moment of Amazon's examples
@@ -48,6 +49,21 @@ def test_an_api_key_may_stand_in_the_query():
     assert str(asked.url) == "https://shop.example/api/x?a=1&k%20y=a%26b%3Dc"
     asked = signed("api_key", {"location": "query", "name": "key"}, {"api_key": "1"}, "https://shop.example/")
     assert str(asked.url) == "https://shop.example/?key=1"
+
+
+def test_a_key_in_the_query_is_not_told_to_who_asked(peer, bounds):
+    values = signing.checked(signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"})
+    peer.answers |= {"/a": redirect("b?c=1"), "/b": answer("hi")}
+    asked = replace(outbound.request(peer.url("/a")), sign=signing.signer(signing.API_KEY, values, NOW))
+    assert str(outbound.send(asked, bounds).url) == peer.url("/b?c=1")
+    assert [each.target for each in peer.asked] == ["/a?key=s3cret", "/b?c=1&key=s3cret"]
+
+
+def test_every_key_of_params_is_told_where_they_are_written():
+    service, account = (load().type(uri).fields["params"].note for uri in ("connected_service", "connected_account"))
+    for kind in signing.KINDS.values():
+        assert all(f"`{name}`" in service for name in ("base_url", *kind.service))
+        assert all(f"`{name}`" in account for name in kind.account)
 
 
 @pytest.mark.parametrize(

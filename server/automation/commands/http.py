@@ -17,7 +17,7 @@ from server.desk import connected_accounts, contents
 from server.desk.files import OCTETS
 from server.errors import Invalid, TooLarge, nearest
 from server.mail import charsets
-from server.outbound.client import MAX_SECONDS, METHODS, Request, Response
+from server.outbound.client import MAX_SECONDS, METHODS, Response
 from server.outbound.urls import MAX_URL_CHARS
 from server.template.run import Run as Rendering
 from server.template.shared import json_text
@@ -64,9 +64,9 @@ def http_request(call: Call) -> Any:
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
     )
     if inputs["authentication"]:
-        asked = _signed(call, asked, inputs["authentication"])
-    left = max(call.run.budget.ends_at - time.monotonic(), 0.001)
-    response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, left)), bounds)
+        sign = connected_accounts.signer(_service_of(call), inputs["authentication"], _left(call))
+        asked = replace(asked, sign=sign)
+    response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, _left(call))), bounds)
     told = _told(call, response, expires)
     if response.status >= 400:
         reason = "".join(each for each in response.reason if each.isprintable())[:100]
@@ -133,8 +133,9 @@ def _typed(headers: list[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
     return [*(pair for pair in headers if pair[0].strip().lower() != "content-type"), ("content-type", kind)]
 
 
-def _signed(call: Call, asked: Request, reference: str) -> Request:
-    return replace(asked, sign=connected_accounts.signer(_service_of(call), reference))
+def _left(call: Call) -> float:
+    """Seconds that the automation may still take, more than 0."""
+    return max(call.run.budget.ends_at - time.monotonic(), 0.001)
 
 
 def _service_of(call: Call) -> Context:
