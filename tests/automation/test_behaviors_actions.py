@@ -37,7 +37,9 @@ def test_every_action_of_the_reference_is_there(bots: Bots):
         "core.bot.action.record.update", "core.bot.action.record.upsert", "core.bot.action.record.delete",
         "core.bot.action.record.retrieve", "core.bot.action.record.search", "core.bot.action.data_query",
         "core.va.action.http_request", "core.bot.action.automation", "core.bot.action.package.import",
-    } <= set(ACTIONS)  # fmt: skip
+        "core.bot.action.email_parser", "core.bot.action.calculate_time_elapsed", "core.bot.action.create_reminder",
+        "core.va.action.create_attachment", "_get_links", "set_links", "add_watchers", "send_email",
+    } == set(ACTIONS)  # fmt: skip
     assert all(each.note for each in ACTIONS.values())
 
 
@@ -364,6 +366,65 @@ def test_requests_go_nowhere_inside(bots: Bots, peer: Peer):
     before = len(peer.asked)
     action = {"action": "core.va.action.http_request", "http_url": peer.url("/text"), "response_placeholder": "it"}
     assert HOST in bots.run(actions(action))["it"]["error"] and len(peer.asked) == before
+
+
+# -- links, files, reminders, time ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on", ["task:{{it.id}}", "it", "it_id", "var_list"])
+def test_links_and_watchers(bots: Bots, on: str):
+    org, task = bots.desk.create("org", name="Acme")["id"], bots.desk.create("task", title="Linked")["id"]
+    known = actions(
+        record("retrieve", "it", context="task", id=str(task)), put("it_id", str(task)),
+        put("it__context", "svc.contexts.task"),
+    )  # fmt: skip
+    variables, context = {"var_list": public("ctx_task")}, {"action": "_get_links", "on": on}
+
+    def run(*listed):
+        return bots.run(known, actions(*listed, context), variables=variables, var_list=f"[{task}]")["_links"]
+
+    link = {"action": "set_links", "on": on, "links": [f"org:{org}"]}
+    assert run(link) == {"svc.contexts.org": [org]}
+    assert run(link | {"links": f"svc.contexts.org:{org}", "is_remove": "1"}) == {}
+    watch = {"action": "add_watchers", "on": on, "worker_id": [str(bots.ids["milo"]), str(bots.ids["olga"])]}
+    assert run(watch) == {"svc.contexts.worker": [bots.ids["milo"], bots.ids["olga"]]}
+
+
+@pytest.mark.parametrize("on", ["", "nothing", "nothing_id", "var_list", "task:x", "task:99", "nothing:5", "va_name"])
+def test_links_of_nothing(bots: Bots, on: str):
+    get, link = {"action": "_get_links", "on": on}, {"action": "set_links", "on": on, "links": ["task:99"]}
+    found = bots.run(actions(link, get, add("on")), variables={"var_list": public("ctx_task")}, var_list="[]")
+    assert found["_links"] == {} and found["_response"] == "on\n"
+
+
+def test_files_and_reminders(bots: Bots):
+    store = {"action": "core.va.action.create_attachment", "object_placeholder": "file", "file_name": "{{'a'}}.txt"}
+    found = bots.run(actions(store | {"file_type": "text/plain", "content": "{{va_name}}"}))["file"]
+    assert (found["name"], found["mime_type"], found["size"]) == ("a.txt", "text/plain", 8)
+    assert bots.run(actions(store | {"content": "aGk=", "content_encoding": "base64"}))["file"]["size"] == 2
+    assert bots.run(actions(store | {"content": "?", "content_encoding": "base64"}))["file"] is None
+    remind = {"action": "core.bot.action.create_reminder", "name": "Call {{va_name}}", "remind_at": "+1 hour",
+              "worker_id": str(bots.ids["milo"]), "object_placeholder": "it"}  # fmt: skip
+    found = bots.run(actions(remind))["it"]
+    assert (found["name"], found["remind_at"], found["worker_id"]) == ("Call Shop bot", NOW + 3600, bots.ids["milo"])
+    assert bots.run(actions(remind | {"worker_id": "99"}))["it"] is None
+
+
+def test_elapsed_time(bots: Bots):
+    calendar = bots.desk.create("calendar", name="Open", owner__context="app", owner_id=0)["id"]
+    bots.desk.create(
+        "calendar_event", name="Open", calendar_id=calendar, is_available=1,
+        date_start="2026-11-18 09:00", date_end="2026-11-18 17:00",
+    )  # fmt: skip
+    count = {"action": "core.bot.action.calculate_time_elapsed", "placeholder": "it"}
+
+    def elapsed(start, end, **more):
+        return bots.run(actions(count | {"date_from": start, "date_to": end} | more))["it"]
+
+    assert elapsed("now", "+2 hours") == 7200 and elapsed("+2 hours", "now") == 0
+    assert elapsed("2026-11-18 08:00", "2026-11-18 10:00", calendar_id=str(calendar)) == 3600
+    assert elapsed("2026-11-18 08:00", "2026-11-18 10:00", calendar_id="99") is None
+    assert elapsed("no day", "now") is None
 
 
 # -- keys and other behaviors -----------------------------------------------------------------------------------------

@@ -45,6 +45,12 @@ WRITES = behavior("writes", actions({
     "action": "core.bot.action.record.create", "context": "task", "changeset_json": '{"title": "From a bot"}',
     "object_placeholder": "made",
 }, put("bad", "{{1 / 0}}")))  # fmt: skip
+MAIL = "From: ann@shop.example\r\nTo: support@desk.example\r\nSubject: Where is it\r\n\r\nHello?\r\n"
+MAILS = behavior("mails", actions(
+    {"action": "core.bot.action.email_parser", "message_source": "{{var_mail}}", "object_placeholder": "ticket"},
+    {"action": "send_email", "to": "{{ticket.initial_message_sender_email}}", "subject": "We look", "content": "Soon.",
+     "object_placeholder": "draft"},
+), variables={"var_mail": public("S", widget="multiple")})  # fmt: skip
 ENDLESS = behavior("endless", node("loop", foreach_json='["*"]', as_placeholder="item"))
 HOOK = behavior("hook", event={"key": "event.webhook.received", "label": "Webhook received", "params": []})
 OFF = behavior("switched_off", is_disabled=True)
@@ -66,7 +72,7 @@ def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
         "package": {"name": "Shop", "revision": 1, "requires": {"svc_version": "0.1", "plugins": []},
                     "configure": {"prompts": [], "placeholders": []}},
         "bots": [
-            bot("bot_shop", "Shop bot", STATUS, LISTS, WRITES, ENDLESS, HOOK, OFF),
+            bot("bot_shop", "Shop bot", STATUS, LISTS, WRITES, MAILS, ENDLESS, HOOK, OFF),
             bot("bot_own", "Own bot", behavior("own"),
                 owner={"context": "svc.contexts.worker", "id": client.ids["nora"]}),
             bot("bot_off", "Old bot", behavior("of_old_bot"), is_disabled=True),
@@ -156,6 +162,16 @@ def test_who_may_read_a_bot_may_run_its_behaviors(api: Api):
     made = run(api.as_("olga"), "writes").ok()
     assert made["made"]["title"] == "From a bot" and made["bad"] is False
     assert api.record("task", made["made"]["id"]).ok()["title"] == "From a bot"
+
+
+def test_mail_comes_in_and_goes_out(api: Api):
+    found = run(api, "mails", var_mail=MAIL).ok()
+    assert found["ticket"]["subject"] == "Where is it"
+    assert api.record("ticket", found["ticket"]["id"], "requesters").ok()["requesters"]
+    draft = found["draft"]
+    assert (draft["type"], draft["to"], draft["name"]) == ("mail.transactional", "ann@shop.example", "We look")
+    assert draft["params"] == {"to": "ann@shop.example", "subject": "We look", "content": "Soon."}
+    assert run(api, "mails", var_mail="").ok()["ticket"] is None
 
 
 def test_other_methods_and_paths_are_not_offered(api: Api):

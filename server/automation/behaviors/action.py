@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
+from server.fields.structure import MAX_ID_DIGITS
 from server.template.values import printed
 
 if TYPE_CHECKING:
     from server.automation.behaviors.run import Run
 
 MAX_KEY_CHARS = 255  # of the name of a placeholder
-MAX_ID_DIGITS = 18
 OFF = ("", "0", "False", "false", "no")
 RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cannot do it now: no matter of an action
 
@@ -47,11 +47,10 @@ class Call:
         """The ids of a list of templates, or of one text with commas. Raises Invalid."""
         value = self.params.get(name)
         listed = value if isinstance(value, list) else [value] if value is not None else []
-        texts = [text for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
-        found = [text.strip() for text in texts if text.strip().isascii() and text.strip().isdigit()]
-        if len(found) != len(texts):
+        texts = [text.strip() for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
+        if not all(text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS for text in texts):
             raise Invalid(f"{name}: takes ids", field=name)
-        return [int(text) for text in found if len(text) <= MAX_ID_DIGITS]
+        return [int(text) for text in texts]
 
     def map(self, name: str) -> dict[str, Any]:
         """A rendered parameter as a JSON object. Raises Invalid."""

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from server.context import Context
+from server.fields.structure import MAX_ID_DIGITS
 from server.records.shared.behavior_tree import Node, Variable, tree, variables
 from server.store.transaction import Transaction
-
-MAX_ID_DIGITS = 18  # no record has a longer id
 
 
 @dataclass(frozen=True)

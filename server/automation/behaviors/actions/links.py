@@ -1,0 +1,56 @@
+"""Actions on what records are linked with. Their parameters are ours, but for the names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from server.automation.behaviors.action import Call, action
+from server.automation.dictionary import plain
+from server.desk import records, references, relations
+from server.errors import Invalid
+from server.template.values import items, printed
+
+WORKER = "svc.contexts.worker"
+
+
+@action("_get_links", "Get the ids of the records that a record is linked with.", placeholder="var", default="_links",
+        otherwise=dict)
+def get_links(call: Call) -> Any:
+    """{record type: [id]}. `on` as for set_links; of several records the first."""
+    target = references.read(call.run.ctx.service.registry, _targets(call)[0], "on")
+    return plain(records.retrieve(call.run.ctx, target.type.uri, target.id, "links")["links"])
+
+
+@action("set_links", "Link records with others, or take links away.", effects=True)
+def set_links(call: Call) -> None:
+    """on: `<type>:<id>`, or the key of a record, of its id or of a list in the dictionary. links: `<type>:<id>`, one or
+    a list. is_remove: 1 takes them away. Raises Invalid."""
+    listed = call.params.get("links")
+    links = [call.run.render(printed(each)) for each in (listed if isinstance(listed, list) else [listed])]
+    _change(call, links, adds=not call.flag("is_remove"))
+
+
+@action("add_watchers", "Let workers watch records.", effects=True)
+def add_watchers(call: Call) -> None:
+    """on: as for set_links. worker_id: the workers. Raises Invalid."""
+    _change(call, [f"{WORKER}:{id}" for id in call.ids("worker_id")], adds=True)
+
+
+def _change(call: Call, others: list[str], *, adds: bool) -> None:
+    for each in _targets(call):
+        call.run.step()
+        relations.change(call.run.ctx, each, others, adds=adds)
+
+
+def _targets(call: Call) -> list[str]:
+    """The records that `on` means, one at least, as `<type>:<id>`. Raises Invalid."""
+    on, values = call.text("on"), call.run.values
+    if ":" in on:
+        return [on]
+    found = values.get(on)
+    if on.endswith("_id") and not isinstance(found, (list, dict)):
+        found = {"_context": values.get(f"{on.removesuffix('id')}_context"), "id": found}
+    several = [found] if isinstance(found, Mapping) and "_context" in found else items(found)
+    if not several or not all(isinstance(each, Mapping) and each.get("_context") for each in several):
+        raise Invalid(f"on: '{on[:80]}' is neither <type>:<id> nor the key of a record or of a list of records",
+                      field="on")  # fmt: skip
+    return [f"{each['_context']}:{printed(each.get('id'))}" for each in several]

@@ -1,0 +1,29 @@
+"""Actions on mail: taking one in, sending one. Their parameters are ours, but for the names."""
+
+from typing import Any
+
+from server.automation.behaviors.action import OBJECT, Call, action
+from server.desk import mailroom, records
+from server.records.draft import TRANSACTIONAL
+from server.template.shared.texts import bytes_of
+
+PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
+
+
+@action("core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT,
+        effects=True)
+def email_parser(call: Call) -> Any:
+    """The ticket; null when none came of it. message_source: the mail with its headers."""
+    received = mailroom.receive(call.run.ctx, bytes_of(call.text("message_source")))
+    return records.retrieve(call.run.ctx, "ticket", received.ticket_id) if received.ticket_id else None
+
+
+@action("send_email", "Send a mail that belongs to no ticket.", placeholder=OBJECT, effects=True)
+def send_email(call: Call) -> Any:
+    """The draft, which waits to be sent. to, cc, bcc, from, subject, content; format: markdown or blank."""
+    params = {name: text for name in PARAMETERS if (text := call.text(name))}
+    fields = {
+        "type": TRANSACTIONAL, "name": params.get("subject", ""), "to": params.get("to", ""), "params": params,
+        "is_queued": 1,
+    }  # fmt: skip
+    return records.create(call.run.ctx, "draft", fields)

@@ -1,0 +1,34 @@
+"""Actions that make a file or a reminder, or measure time. Their parameters are ours, but for the names."""
+
+from typing import Any
+
+from server import times
+from server.automation.behaviors.action import OBJECT, Call, action
+from server.desk import files, records
+from server.template.shared.texts import bytes_of
+
+
+@action("core.va.action.create_attachment", "Keep a file.", placeholder=OBJECT, effects=True)
+def create_attachment(call: Call) -> Any:
+    """The attachment. file_name; file_type: its media type; content; content_encoding: base64, or blank for text."""
+    content = files.decoded(bytes_of(call.text("content")), call.raw("content_encoding"))
+    return files.upload(call.run.ctx, call.text("file_name"), call.text("file_type"), content)
+
+
+@action("core.bot.action.create_reminder", "Remind a worker at a time.", placeholder=OBJECT, effects=True)
+def create_reminder(call: Call) -> Any:
+    """The reminder. name; remind_at: a time in words; worker_id."""
+    fields = {name: call.text(name) for name in ("name", "remind_at", "worker_id")}
+    return records.create(call.run.ctx, "reminder", fields)
+
+
+@action("core.bot.action.calculate_time_elapsed", "Count the seconds between two times.", placeholder="placeholder",
+        default="_elapsed")
+def calculate_time_elapsed(call: Call) -> Any:
+    """date_from, date_to: times in words. calendar_id: counts only what this calendar has as available."""
+    ctx = call.run.ctx
+    start, end = (times.instant(call.text(name), ctx.now, ctx.tz) for name in ("date_from", "date_to"))
+    calendar = call.text("calendar_id").strip()
+    if calendar in ("", "0"):
+        return max(end - start, 0)
+    return call.run.host.functions()["svc_calendar_time_elapsed"](calendar, start, end)
