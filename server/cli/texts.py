@@ -40,13 +40,9 @@ def variables(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def put(text: str) -> None:
-    """Write to standard output, at once. Bytes that a text could only keep as halves of pairs come out as they were."""
-    try:
-        raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raw = text.encode("utf-8", "replace")
+    """Write to standard output, at once. What stands for bytes that are no text is a question mark."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(raw)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
