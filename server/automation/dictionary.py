@@ -49,8 +49,7 @@ class Dictionary(dict[str, Any]):
             for name, value in self.load(context, int(id), key[len(prefix) :]).items():
                 if prefix + name not in self:
                     self[prefix + name] = lazy(value, self.load)
-            if key in self:
-                return True
+            return key in self  # a record of its own, even an absent one, is not asked for in the one around it
         return False
 
     def _prefixes(self, key: str) -> list[str]:

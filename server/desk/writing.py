@@ -294,7 +294,7 @@ class RecordWriter:
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             tokens.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
         wake = self.ctx.service.wake_scheduler
-        if wake is not None and _lets_mail_leave(change):
+        if wake is not None and _wakes(change):
             tx.after_commit(wake)
         self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None:
@@ -361,8 +361,12 @@ class RecordWriter:
                     self._remove(files, files.record(file))
 
 
-def _lets_mail_leave(change: Change) -> bool:
-    """Whether mail may be due that waited: for a way to leave, or for a client to queue it."""
+def _wakes(change: Change) -> bool:
+    """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave or for a client
+    to queue it, a reminder, a timer."""
+    times = {"reminder": "remind_at", "automation_timer": "next_run_at"}.get(change.type.uri)
+    if times is not None:
+        return change.changes(times) and bool(change.value(times))
     if change.type.uri == "address":
         return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
     return change.type.uri == "draft" and bool(change.sent) and bool(change.value("is_queued"))

@@ -1,0 +1,300 @@
+"""Events through HTTP: automations are told of what happened, and asked about mail before it comes in or leaves."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.post import customer, text_of
+from tests.automation.told import MAY_ALL, Told, told_office
+
+CHANGED = ("change_type", "record__type", "record_id", "record_name", "was_record_name", "actor__type", "actor_id")
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    with told_office(tmp_path_factory.mktemp("events")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def post(office: Told) -> Told:
+    office.smtp.forget()
+    return office
+
+
+def raw(sender: str, subject: str = "Broken pump", body: str = "It drips.", **headers: str) -> str:
+    lines = [f"From: {sender}", "To: support@localhost", f"Subject: {subject}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", body, ""])
+
+
+def receive(post: Told, mail: str) -> Any:
+    return post.api.post("/rest/parser/parse.json", message=mail)
+
+
+# -- record.changed ---------------------------------------------------------------------------------------------------
+
+
+def test_created_updated_and_deleted_records_are_told_with_what_they_were(post: Told) -> None:
+    with post.bound("record.changed", post.telling(*CHANGED), only="record__type == 'org'"):
+        id = post.api.create("org", name="Kite Ltd").ok()["id"]
+        created = post.take_told()
+        post.api.update("org", id, name="Kite Inc").ok()
+        updated = post.take_told()
+        post.api.delete(f"/rest/records/org/{id}.json").ok()
+        deleted = post.take_told()
+    nora = {"actor__type": "worker", "actor_id": post.api.ids["nora"], "record__type": "org", "record_id": id}
+    assert created == nora | {"change_type": "created", "record_name": "Kite Ltd", "was_record_name": None}
+    assert updated == nora | {"change_type": "updated", "record_name": "Kite Inc", "was_record_name": "Kite Ltd"}
+    assert deleted == nora | {"change_type": "deleted", "record_name": "Kite Inc", "was_record_name": "Kite Inc"}
+
+
+def test_a_record_is_told_once_for_a_request_and_not_when_nothing_changed(post: Told) -> None:
+    only = "record__type in ['ticket', 'address', 'message']"
+    with post.bound("record.changed", post.telling("change_type", "record__type"), only=only):
+        sender = customer()
+        receive(post, raw(sender)).ok()
+        told = [post.take_told() for _ in range(3)]
+        id = post.api.found("address", f"email:{sender}")[0]
+        post.api.update("address", id, is_banned=0).ok()
+        post.api.update("address", id, is_banned=1).ok()
+        last = post.take_told()
+    assert sorted(each["record__type"] for each in told) == ["address", "message", "ticket"]
+    assert {each["change_type"] for each in told} == {"created"}
+    assert last == {"change_type": "updated", "record__type": "address"} and post.calls.empty()
+
+
+def test_links_of_the_record_load_when_they_are_read(post: Told) -> None:
+    keys = ("record_owner__label", "was_record_owner__label", "actor_first_name")
+    ticket_id, _ = post.ticket()
+    with post.bound("record.changed", post.telling(*keys), only="record__type == 'ticket'"):
+        post.api.update("ticket", ticket_id, owner_id=post.api.ids["milo"]).ok()
+        assert post.take_told() == {
+            "record_owner__label": "Milo Test", "was_record_owner__label": None, "actor_first_name": "Nora",
+        }  # fmt: skip
+
+
+def test_automations_that_set_each_other_off_are_stopped_and_told(post: Told) -> None:
+    script = post.telling("record_description") + (
+        "  record.update:\n    output: changed\n    inputs:\n      record_type: task\n"
+        "      record_id@key: record_id\n      fields:\n        importance@int: {{(record_importance + 1) % 90}}\n"
+    )
+    with post.bound("record.changed", script, only="record__type == 'task'"):
+        post.api.create("task", title="Ping", importance=1).ok()
+        told = [post.take_told() for _ in range(8)]
+        stopped = _eventually_logged(post, "record.changed: not answered to")
+    assert len(told) == 8 and "8 automations" in stopped
+    assert post.calls.empty()
+
+
+def _eventually_logged(post: Told, beginning: str) -> str:
+    """An entry that the next jobs will write. Each look is a request, so that the server gets its turns."""
+    for _ in range(2000):
+        for message in post.logged(""):
+            if message.startswith(beginning):
+                return message
+    raise AssertionError(f"nothing like '{beginning}' was logged")
+
+
+def test_a_change_by_a_command_can_be_quiet(post: Told) -> None:
+    quiet = (
+        "start:\n  record.create:\n    output: made\n    inputs:\n      record_type: org\n      fields:\n"
+        "        name: Quiet\n      disable_events@bool: yes\n"
+    )
+    only = "record__type in ['org', 'task']"
+    name = post.automation("webhook.respond", quiet)
+    hook = post.api.create("webhook_listener", name="Quiet", automations_kata=f"automation/a:\n  uri: {name}").ok()
+    guid = post.api.record("webhook_listener", hook["id"])["guid"]
+    with post.bound("record.changed", post.telling("record__type"), only=only):
+        assert post.api.session.post(f"{post.api.url}/webhooks/{guid}", timeout=30).status_code == 200
+        post.api.create("task", title="Loud").ok()
+        assert post.take_told() == {"record__type": "task"}
+    assert post.api.found("org", "name:Quiet")
+
+
+def test_a_failing_automation_is_logged_and_the_next_one_runs(post: Told) -> None:
+    with post.bound("record.changed", "start:\n  error: broken", post.telling("record_id"),
+                    only="record__type == 'org'") as names:  # fmt: skip
+        id = post.api.create("org", name="Two").ok()["id"]
+        assert post.take_told() == {"record_id": id}
+        assert any("broken" in message for message in post.logged(names[0]))
+
+
+# -- mail in ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_may_refuse_mail(post: Told) -> None:
+    sender = customer()
+    script = "start:\n  return:\n    reject@bool: {{email_subject == 'Buy now'}}"
+    with post.bound("mail.filter", script):
+        refused = receive(post, raw(sender, "Buy now"))
+        assert refused.status == 422 and "mail.filter refused" in refused["message"]
+        assert receive(post, raw(sender, "Help")).ok()["id"]
+    assert len(post.api.found("ticket", f"participant:(email:{sender})")) == 1
+
+
+def test_a_filter_may_change_subject_body_headers_and_organization(post: Told) -> None:
+    sender, org = customer(), post.api.create("org", name="Filtered").ok()["id"]
+    field = post.api.create("custom_field", context="ticket", name="Plan", type="S", uri="plan").ok()["id"]
+    script = (
+        "start:\n  return:\n    set:\n      email_subject: {{email_subject|replace({'[EXT] ': ''})}}\n"
+        "      email_body: {{email_body|upper}}\n      headers:\n        X-Level: gold\n        X-Gone:\n"
+        f"      email_sender_org_id@int: {org}\n      custom_fields:\n        plan: pro\n        nosuch: 1\n"
+    )
+    with post.bound("mail.filter", script):
+        made = receive(post, raw(sender, "[EXT] Pump", X_Gone="1")).ok()
+    ticket = post.api.record("ticket", made["id"], expand="custom_,latest_message_content,latest_message_headers")
+    assert (ticket["subject"], ticket["org_id"], ticket[f"custom_{field}"]) == ("Pump", org, "pro")
+    message = post.api.record("message", ticket["latest_message_id"], expand="headers,content")
+    assert message["content"].strip() == "IT DRIPS."
+    headers = {name.lower(): value for name, value in message["headers"].items()}
+    assert headers["x-level"] == "gold" and "x-gone" not in headers
+    assert any("nosuch" in entry for entry in post.logged(""))
+
+
+def test_a_filter_sees_the_ticket_that_is_answered(post: Told) -> None:
+    sender = customer()
+    first = receive(post, raw(sender, Message_ID=f"<one.{sender}>")).ok()["id"]
+    keys = ("parent_ticket_id", "parent_ticket_subject", "email_sender_email", "email_recipients", "email_body")
+    with post.bound("mail.filter", post.telling(*keys)):
+        receive(post, raw(sender, "Re: Broken pump", In_Reply_To=f"<one.{sender}>")).ok()
+        told = post.take_told()
+    assert told["parent_ticket_id"] == first and told["parent_ticket_subject"] == "Broken pump"
+    assert told["email_sender_email"] == sender and told["email_recipients"] == ["support@localhost"]
+    assert told["email_body"].strip() == "It drips."
+
+
+@pytest.mark.parametrize(("answer", "place"), [
+    ("group_name: management", "Management"), ("group_id@int: PRIVATE", "Management"),
+    ("bucket_name: Later\n    group_name: Support", "Later"), ("group_name: Nowhere", "Support"),
+    ("other: 1", "Support"),
+])  # fmt: skip
+def test_new_mail_is_routed(post: Told, answer: str, place: str) -> None:
+    support = post.api.ids["support"]
+    if not post.api.found("bucket", "name:Later"):
+        post.api.create("bucket", name="Later", group_id=support).ok()
+    answer = answer.replace("PRIVATE", str(post.api.ids["private"]))
+    with post.bound("mail.route", "start:\n  set:\n    a: 1", f"start:\n  return:\n    {answer}"):
+        made = receive(post, raw(customer())).ok()["id"]
+    ticket = post.api.record("ticket", made, expand="group_,bucket_")
+    assert place in (ticket["group__label"], ticket["bucket__label"])
+
+
+def test_received_mail_is_told_once_it_is_kept(post: Told) -> None:
+    keys = ("is_new_ticket", "message_ticket_id", "message_sender_email")
+    sender = customer()
+    with post.bound("mail.received", post.telling(*keys)):
+        made = receive(post, raw(sender)).ok()["id"]
+        told = post.take_told()
+    assert told == {"is_new_ticket": True, "message_ticket_id": made, "message_sender_email": sender}
+
+
+# -- mail out ---------------------------------------------------------------------------------------------------------
+
+
+def compose(post: Told, **values: Any) -> Any:
+    known = {"group_id": post.api.ids["support"], "to": customer(), "subject": "Boat", "content": "Hello"}
+    return post.api.compose(**known | values)
+
+
+def test_a_mail_may_be_changed_before_it_leaves(post: Told) -> None:
+    other = customer()
+    script = (
+        "start:\n  return:\n    draft:\n      params:\n        subject: {{draft_params.subject}} [checked]\n"
+        f"        bcc: {other}\n      content:\n        append/foot:\n          text: Bye\n"
+        "        replace/word:\n          text: /h(el+)o/i\n          with: J$1y\n          regex@bool: yes\n"
+    )
+    with post.bound("mail.send", script):
+        made = compose(post).ok()["id"]
+        _, recipients, mail = post.take()
+        post.api.reply(message_id=post.api.record("ticket", made)["latest_message_id"], content="Hello again").ok()
+        answer = post.mail()
+    assert "Boat [checked]" in mail["Subject"] and other in recipients
+    assert text_of(mail).split() == ["Jelly", "Bye"] and text_of(answer).split()[:3] == ["Jelly", "again", "Bye"]
+    content = post.api.record("ticket", made, expand="initial_message_content")["initial_message_content"]
+    assert content.split() == ["Jelly", "Bye"]
+
+
+@pytest.mark.parametrize("event", ["mail.draft.validate", "mail.reply.validate"])
+def test_a_mail_may_be_refused(post: Told, event: str) -> None:
+    _, message_id = post.ticket()
+    script = "start:\n  return:\n    reject@bool: {{'dear' in draft_params.content}}\n    message: no prices"
+    with post.bound(event, script):
+        if event == "mail.draft.validate":
+            refused, sent = compose(post, content="dear"), compose(post)
+        else:
+            refused = post.api.reply(message_id=message_id, content="dear")
+            sent = post.api.reply(message_id=message_id, content="cheap")
+    assert refused.status == 403 and "no prices" in refused["message"]
+    assert sent.status == 200 and post.mail()
+
+
+def test_mail_that_left_is_told(post: Told) -> None:
+    with post.bound("mail.sent", post.telling("message_ticket_id", "message_content")):
+        made = compose(post, content="Gone").ok()["id"]
+        assert post.take_told() == {"message_ticket_id": made, "message_content": "Gone"}
+
+
+# -- tickets, reminders -----------------------------------------------------------------------------------------------
+
+
+def test_a_ticket_that_moved_is_told(post: Told) -> None:
+    ticket_id, _ = post.ticket()
+    keys = ("ticket_group__label", "was_group__label", "was_bucket__label", "actor__type")
+    with post.bound("mail.moved", post.telling(*keys)):
+        post.api.update("ticket", ticket_id, group_id=post.api.ids["private"], owner_id=0).ok()
+        told = post.take_told()
+    assert told == {"ticket_group__label": "Management", "was_group__label": "Support", "was_bucket__label": "Inbox",
+                    "actor__type": "worker"}  # fmt: skip
+
+
+def test_a_merge_may_be_denied_and_is_told(post: Told) -> None:
+    (one, _), (two, _) = post.ticket(), post.ticket()
+    ids = {"ticket_ids[]": [str(one), str(two)]}
+    with post.bound("record.merge", "start:\n  return:\n    deny: keep them apart"):
+        refused = post.api.post("/rest/tickets/merge.json", **ids)
+    assert refused.status == 403 and "keep them apart" in refused["message"]
+    with post.bound("record.merged", post.telling("record_type", "source_ids", "target_id", "worker_id")):
+        post.api.post("/rest/tickets/merge.json", **ids).ok()
+        told = post.take_told()
+    assert told == {"record_type": "ticket", "source_ids": [two], "target_id": one, "worker_id": post.api.ids["nora"]}
+
+
+def test_a_reminder_that_is_due_is_told(post: Told) -> None:
+    with post.bound("reminder.remind", post.telling("reminder_name", "reminder_worker__label")):
+        fields = {"name": "Call Ana", "remind_at": "1 second ago", "worker_id": post.api.ids["milo"]}
+        post.api.create("reminder", **fields).ok()
+        assert post.take_told() == {"reminder_name": "Call Ana", "reminder_worker__label": "Milo Test"}
+
+
+# -- bindings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binding", ["automation/a:\n  uri", "automation/a:\n  uri: {{", "  x: y\n z: 1"])
+def test_a_binding_with_mistakes_is_refused_with_its_line(post: Told, binding: str) -> None:
+    (id,) = [each["id"] for each in post.api.search("automation_event", "name:mail.filter").ok()["results"]
+             if each["name"] == "mail.filter"]  # fmt: skip
+    refused = post.api.update("automation_event", id, automations_kata=binding)
+    assert refused.status == 422 and "line" in refused["message"], refused.content
+
+
+def test_an_automation_of_another_trigger_does_not_answer(post: Told) -> None:
+    name = post.automation("mail.route", "start:\n  return:\n    reject@bool: yes")
+    post.bind("mail.filter", f"automation/a:\n  uri: {name}")
+    try:
+        assert receive(post, raw(customer())).ok()["id"]
+    finally:
+        post.bind("mail.filter", "")
+
+
+def test_what_automations_may_do_is_their_policy(post: Told) -> None:
+    assert MAY_ALL
+    with post.bound("record.changed", post.telling("record_id"), only="record__type == 'org'") as names:
+        (id,) = post.api.found("automation", f"name:{names[0]}")
+        post.api.update("automation", id, policy_kata="").ok()
+        post.api.create("org", name="Not told").ok()
+        post.api.update("automation", id, policy_kata=MAY_ALL).ok()
+        post.api.create("org", name="Told").ok()
+        post.take_told()
+        assert any("policy" in message for message in post.logged(names[0]))

@@ -1,0 +1,88 @@
+"""A helpdesk whose automations tell a program of the tests what they see. For tests of what sets automations off."""
+
+import itertools
+import json
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.api.post import Post, transport
+from tests.outbound.peer import HOST, Asked, Peer, answer
+from tests.service import Api, Server, people
+from tests.smtp_server import SmtpServer
+
+MAY_ALL = "commands:\n  all:\n    allow@bool: yes"
+_numbers = itertools.count(1)
+
+
+class Told(Post):
+    """Post, and `peer`, which automations call; take_told() gives what they sent, in order."""
+
+    def __init__(self, server: Server, api: Api, smtp: SmtpServer, peer: Peer) -> None:
+        super().__init__(server, api, smtp)
+        self.peer = peer
+        self.calls: queue.Queue[dict[str, Any]] = queue.Queue()
+        peer.answers["/told"] = self._called
+
+    def _called(self, asked: Asked) -> bytes:
+        self.calls.put(json.loads(asked.body))
+        return answer("{}", content_type="application/json")
+
+    def take_told(self) -> dict[str, Any]:
+        """The next thing that an automation told."""
+        return self.calls.get(timeout=30)
+
+    def telling(self, *keys: str, then: str = "") -> str:
+        """A script that tells these keys of its dictionary. then: further commands."""
+        told = "\n".join(f"        {key}@key: {key}" for key in keys)
+        return (
+            "start:\n  http.request:\n    output: answered\n    inputs:\n"
+            f"      url: {self.peer.url('/told')}\n      method: POST\n      headers:\n"
+            f"        Content-Type: application/json\n      body:\n{told}\n" + then
+        )
+
+    def automation(self, trigger: str, script: str) -> str:
+        """The name of a new automation that may do everything."""
+        name = f"told.n{next(_numbers)}"
+        fields = {"name": name, "extension_id": f"svc.trigger.{trigger}", "script": script, "policy_kata": MAY_ALL}
+        self.api.create("automation", **fields).ok()
+        return name
+
+    @contextmanager
+    def bound(self, event: str, *scripts: str, only: str = "") -> Iterator[list[str]]:
+        """Inside, these scripts answer to an event; their automations' names. only: a template that must be true."""
+        names = [self.automation(event, script) for script in scripts]
+        disabled = f"\n  disabled@bool: {{{{not ({only})}}}}" if only else ""
+        binding = "\n".join(f"automation/a{place}:\n  uri: {name}{disabled}" for place, name in enumerate(names))
+        self.bind(event, binding)
+        try:
+            yield names
+        finally:
+            self.bind(event, "")
+
+    def bind(self, event: str, binding: str) -> None:
+        (id,) = [each["id"] for each in self.api.search("automation_event", f'name:"{event}"').ok()["results"]
+                 if each["name"] == event]  # fmt: skip
+        self.api.update("automation_event", id, automations_kata=binding).ok()
+
+    def logged(self, name: str) -> list[str]:
+        """What is in the automation log of an automation; "" for entries of none."""
+        found = self.api.get("/rest/automations/logs/search.json", q="limit:250", limit=250).ok()["results"]
+        return [each["message"] for each in found if each["automation_name"] == name]
+
+
+@contextmanager
+def told_office(folder: Path) -> Iterator[Told]:
+    """A helpdesk with its people, a mail server, and a program that its automations may call."""
+    with SmtpServer() as smtp, Peer() as peer:
+        server = Server(folder / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
+        try:
+            api = server.set_up()
+            people(api)
+            transport(api, smtp.port)
+            yield Told(server, api, smtp, peer)
+        finally:
+            code = server.stop()
+        assert code == 0
