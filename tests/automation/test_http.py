@@ -299,14 +299,14 @@ def test_a_request_ends_with_its_time(desk, peer):
 
 def test_a_request_ends_with_the_time_of_the_automation(desk, peer):
     peer.answers["/"] = silent
-    found = ask(desk, peer, "timeout: 60", policy=ALLOW + "settings:\n  time_limit_ms: 100\n")
+    found = ask(desk, peer, "timeout: 60", policy=ALLOW + "settings:\n  time_limit_ms: 400\n")
     assert found.state == "error" and "time limit" in found.message
 
 
 def test_a_token_is_fetched_within_the_time_of_the_automation(desk, peer):
     peer.answers["/token"] = silent
     id = oauth2(desk, peer)
-    found = ask(desk, peer, f"authentication: {id}", policy=ALLOW + "settings:\n  time_limit_ms: 100\n")
+    found = ask(desk, peer, f"authentication: {id}", policy=ALLOW + "settings:\n  time_limit_ms: 400\n")
     assert found.state == "error" and [each.target for each in peer.asked] == ["/token"]
 
 

@@ -4,10 +4,11 @@ import socket
 
 import pytest
 
-from server import outbound
+from server import app, outbound
 from server.errors import HelpdeskError, Invalid, Rejected
 from server.outbound.addresses import allowed, is_public
 from server.outbound.urls import parsed
+from server.settings import load
 
 # Hosts as they stand in an address, with what they mean.
 REFUSED = """
@@ -190,3 +191,11 @@ def test_errors_do_not_show_the_query():
     with pytest.raises(Invalid) as refused:
         parsed("ftp://shop.example/?key=s3cret")
     assert "s3cret" not in refused.value.message
+
+
+def test_a_wrong_setting_stops_the_start(tmp_path):
+    settings = load({"outbound_allow": "10.0.0.0/8, 10.0.0.0/99"}, {}, tmp_path)
+    with pytest.raises(Invalid) as refused:
+        app.open_service(settings)
+    assert "outbound_allow: '10.0.0.0/99'" in refused.value.message
+    assert list(tmp_path.iterdir()) == []
