@@ -125,6 +125,9 @@ def test_what_cannot_be_answered_is_an_error_of_the_template(case: Case, by: Cal
 
 
 TYPES: list[Case] = [
+    ('{{ "ticket"|context_name }} {{ "svc.contexts.ticket"|context_name("singular") }}', "tickets ticket"),
+    ('{{ "ticket"|context_name("id") }} {{ "svc.contexts.ticket"|context_alias }}', "svc.contexts.ticket ticket"),
+    ('{{ "tickt"|context_name }}{{ nope|context_alias }}|', "|"),
     ('{{ "ticket" is record type("ticket") }}', "1"),
     ('{{ "svc.contexts.ticket" is record type("org", "ticket") }}', "1"),
     ('{{ "ticket" is record type("svc.contexts.ticket") }}', "1"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Run
-from server.template.shared.texts import mapped, read_slowly, read_text
+from server.template.shared.texts import EachCharacter, mapped, read_slowly, read_text
 from server.template.values import printed
 
 # What may stand inside a word without ending it: apostrophes, points, accents of their own.
@@ -63,20 +63,12 @@ def alphanum(run: Run, value: Any, also: Any = "", replace: Any = "") -> str:
         return ""
     other = printed(replace)
     run.budget.text(len(text) * len(other))
-    return text.translate(_Kept(printed(also), other))
+    kept = frozenset(printed(also))
+    return text.translate(EachCharacter(lambda char: char if _is_plain(char) or char in kept else other))
 
 
-class _Kept(dict[int, str]):
-    """What each character becomes, found when it is first met."""
-
-    def __init__(self, also: str, other: str) -> None:
-        super().__init__((ord(char), char) for char in also)
-        self._other = other
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        found = self[code] = char if char.isascii() and char.isalnum() else self._other
-        return found
+def _is_plain(char: str) -> bool:
+    return char.isascii() and char.isalnum()
 
 
 @filter("permalink")

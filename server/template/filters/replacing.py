@@ -127,6 +127,8 @@ def _decimal(letter: str) -> Callable[[Any, int | None], str]:
             return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
         text = f"{number:.{6 if places is None else places}{letter}}"
         mantissa, mark, exponent = text.partition("E" if letter in "EG" else "e")
+        if letter in "gG" and mark and "." not in mantissa:
+            mantissa += ".0"
         return f"{mantissa}{mark}{int(exponent):+d}" if mark else text
 
     return write

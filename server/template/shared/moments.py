@@ -10,6 +10,7 @@ from server.errors import Invalid, TemplateFailed
 from server.template.run import Run
 from server.template.values import Moment, kind, printed
 from server.times.instants import exact, reading_of
+from server.times.limits import MAX_TEXT
 from server.times.zones import offset
 
 _SECONDS = re.compile(r"-?[0-9]{1,15}\Z")
@@ -76,6 +77,8 @@ def at(seconds: float, where: tzinfo) -> Moment:
 
 def read(text: str, base: int, where: tzinfo) -> Moment:
     """The instant that a text means at `base`. Raises TemplateFailed for an unreadable one."""
+    if len(text) > MAX_TEXT:
+        raise TemplateFailed(f"a date has at most {MAX_TEXT} characters, not {len(text):,}")
     if _SECONDS.match(text.strip()):
         return at(int(text), where)
     text = _rolled(text)

@@ -101,6 +101,18 @@ def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
     return out.text()
 
 
+class EachCharacter(dict[int, str]):
+    """For str.translate: what each character becomes, found when it is first met."""
+
+    def __init__(self, change: Callable[[str], str]) -> None:
+        super().__init__()
+        self._change = change
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = self._change(chr(code))
+        return found
+
+
 def lines(run: Run, text: str) -> list[str]:
     """The lines of a text, whatever ends them. Raises BudgetSpent when there are too many."""
     run.budget.elements(line_ends(text) + 1)

@@ -91,4 +91,72 @@ CASES: list[Case] = [
     ("{{ nope|trim }}|", "|"),
     ('{{ {"a":1}|json_encode|raw }}', '{"a":1}'),
     ("{{ name|lower|capitalize }}", "Ana lund", {"name": "Ana Lund"}),
+    # letters
+    ('{{ "ÉCOLE"|lower }}{{ "straße"|upper }}{{ 12|upper }}', "écoleSTRASSE12"),
+    ('{{ "éCOLE d"|capitalize }}', "École d"),
+    ('{{ "2x o\'neil foo.bar a_b ÉTÉ"|title }}', "2X O'neil Foo.bar A_B Été"),
+    (
+        '{{ "Zoë 1"|alphanum }}|{{ "a.b"|alphanum(".") }}|{{ "a]b^c"|alphanum("]^") }}|{{ 5|alphanum }}|',
+        "Zo1|a.b|a]b^c||",
+    ),
+    ('{{ "Straße Ærø łódź"|permalink }}|{{ "--a  --b--"|permalink }}|{{ "東"|permalink }}|', "Strasse-AEro-lodz|a-b||"),
+    # parts
+    ('{{ "\\t a\\n "|trim }}|{{ 50|trim("0") }}|{{ "a"|trim("") }}', "a|5|a"),
+    ('{{ "a"|trim("a", "top") }}', Fails("'trim' has the sides both, left and right, not 'top'")),
+    ('{{ "abc"|truncate(-5) }}|{{ "abcdef"|truncate(4, suffix="…") }}|{{ 123456|truncate(5) }}', "...|abc…|12..."),
+    ('{{ "a"|append("b") }}{{ 1|append(2, "-") }}{{ "a-- "|append("b", "-", "") }}', "ab1-2a-- -b"),
+    ('{{ "ab"|repeat(0) }}|{{ 5|repeat(2) }}|{{ nope|repeat(2) }}|', "|||"),
+    ('{{ "a"|repeat(-1) }}', Fails("a text cannot be repeated -1 times")),
+    (
+        '{{ "aéa"|str_pos("a", 1) }}{{ "abcabc"|str_pos("b", -3) }}{{ "ab"|str_pos("b", 9) }}{{ "ab"|str_pos("") }}',
+        "34-10",
+    ),
+    ('{{ "Hello"|str_sub(-3, 4) }}|{{ "Hello"|str_sub(3, 2) }}|{{ "Hello"|str_sub(2, 99) }}', "ll||llo"),
+    ('{{ "é"|str_sub(0, 1)|base64_encode }}', "ww=="),
+    # lines
+    ('{{ "a\\nb"|indent("- ", 3) }}|{{ "a\\n"|indent(">") }}|{{ "a\\nb"|indent }}', "a\nb|>a\n>|a\nb"),
+    ('{{ "a\\r\\nb\\rc"|nl2br }}', "a<br />\r\nb<br />\rc"),
+    ('{{ "> a\\r\\n| b\\nc\\n\\nd"|strip_lines([">", "|"])|json_encode }}', '"c\\r\\n\\r\\nd"'),
+    ('{{ "a\\n\\n b "|split_crlf|json_encode }}', '{"0":"a","2":"b"}'),
+    ('{{ "a\\r\\n\\n b "|split_crlf(true, false)|json_encode }}', '["a",""," b "]'),
+    ('{{ "a, ,b"|split_csv|json_encode }}{{ nope|split_csv|json_encode }}', '{"0":"a","2":"b"}[]'),
+    ('{{ "one two three four\\n\\nx"|quote(9) }}', "> one two\n> three\n> four\n>\n> x"),
+    (
+        '{{ "one two three"|quote(0) }}|{{ "> a"|quote }}|{{ "' + "w" * 90 + ' x"|quote }}',
+        "> one two three|> > a|> " + "w" * 90 + "\n> x",
+    ),
+    # splitting
+    (
+        '{{ "abcde"|split("", 2)|json_encode }}{{ ""|split("")|json_encode }}{{ ""|split(",")|json_encode }}',
+        '["ab","cd","e"][""][""]',
+    ),
+    ('{{ "a,b,c"|split(",", 0)|json_encode }}{{ "a,b"|split(",", -5)|json_encode }}', '["a,b,c"][]'),
+    ('{{ "Über-Größe x_y"|tokenize|json_encode(256) }}{{ 5|tokenize|json_encode }}', '["über","größe","x","y"][]'),
+    ('{{ [1, [2], null, true]|join("-") }}|{{ "ab"|join("-") }}|{{ 5|join }}', "1-Array--1|ab|5"),
+    # replacing
+    (
+        (
+            '{{ "abcab"|replace({a: "1", ab: "2", abc: "3"}) }}'
+            '|{{ 121|replace({"1": "x"}) }}|{{ "a1"|replace(["x", "y"]) }}'
+        ),
+        "32|x2x|ay",
+    ),
+    ('{{ "a.b*c]"|replace({".": "", "*": "^", "]": "["}) }}', "ab^c["),
+    ('{{ "a"|replace("a", "b") }}', Fails("'replace' takes at most 1 arguments")),
+    ('{{ "a"|replace("a") }}', Fails("'replace' takes a list or a map, not a text")),
+    ('{{ "x=1"|regexp("#(y)?x=(\\\\d)#", 1) }}|{{ "x"|regexp("/(x)/", 7) }}|{{ "AB"|regexp("/b/i") }}', "||B"),
+    ('{{ "x"|regexp("ell") }}', Fails("needs delimiters")),
+    ('{{ "x"|regexp("/(a/") }}', Fails("cannot be used")),
+    ('{{ "x"|regexp("/a/e") }}', Fails("has the flag e")),
+    (
+        '{{ "%d%%|%5s|%\'*8s|%+d|%e|%b|%c|%u|%-4d|%05d"|format("7 x", "ab", "cd", 5, 1234.5, 5, 65, -1, 7, -7) }}',
+        "7%|   ab|******cd|+5|1.234500e+3|101|A|18446744073709551615|7   |-0007",
+    ),
+    ('{{ "%.2s|%X|%o|%g|%F"|format("abc", 255, 8, 0.00001, 1.5) }}', "ab|FF|10|1.0e-5|1.500000"),
+    ('{{ "%s"|format }}', Fails("'format' has no argument 1 for '%s'")),
+    ('{{ "%2$s"|format("a") }}', Fails("'format' has no argument 2 for '%2$s'")),
+    ('{{ "%q"|format("a") }}', Fails("'%q' is no directive of 'format'")),
+    ('{{ "5%"|format("a") }}', Fails("'%' is no directive of 'format'")),
+    ('{{ "%c"|format(55296) }}', Fails("55296 is not the number of a character")),
+    ('{{ "0"|default("d") }}{{ {}|default("d") }}{{ " "|default("d") }}{{ nope.deep|default }}', "0d "),
 ]
