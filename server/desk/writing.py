@@ -362,8 +362,8 @@ class RecordWriter:
 
 
 def _wakes(change: Change) -> bool:
-    """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave or for a client
-    to queue it, a reminder, a timer."""
+    """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave, or for a
+    client to queue it; a reminder; a timer."""
     times = {"reminder": "remind_at", "automation_timer": "next_run_at"}.get(change.type.uri)
     if times is not None:
         return change.changes(times) and bool(change.value(times))
