@@ -5,7 +5,8 @@ import json
 import pytest
 
 from server.automation.behaviors import run as running
-from server.errors import BudgetSpent, HelpdeskError
+from server.automation.behaviors.service import turns_of
+from server.errors import BudgetSpent, HelpdeskError, Unavailable
 from tests.automation.bots import Bots, actions, add, bots, node, public, put, when
 
 __all__ = ["bots"]
@@ -124,6 +125,21 @@ def test_a_run_may_not_take_longer_than_its_time(bots: Bots, monkeypatch):
     monkeypatch.setattr(running, "MAX_SECONDS", -1.0)
     with pytest.raises(BudgetSpent, match="longer"):
         bots.run(actions(put("x", "1")))
+
+
+def test_behaviors_leave_threads_to_others(bots: Bots):
+    turns = turns_of(bots.desk.service)
+    taken = 0
+    while turns.acquire(blocking=False):
+        taken += 1
+    assert taken == bots.desk.service.settings.worker_threads // 2
+    with pytest.raises(Unavailable) as caught:
+        bots.run(actions(add("a")))
+    assert caught.value.details["retry_after"]
+    for _ in range(taken):
+        turns.release()
+    for _ in range(taken + 1):  # one that ends gives its turn back
+        assert bots.response(actions(add("a"))) == ["a"]
 
 
 DEEP: dict = node("outcome")

@@ -1,7 +1,9 @@
 """Behaviors inside a running service: who may run which, as whom a bot acts, what is answered and what is counted."""
 
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,15 +15,16 @@ from server.automation.behaviors.stored import Behavior, Bot
 from server.automation.behaviors.variables import Sent
 from server.automation.dictionary import Dictionary, plain
 from server.automation.service import ServiceHost
-from server.context import Context
+from server.context import Context, Service
 from server.desk import metrics, records
 from server.desk.dictionary import paths
 from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
-from server.errors import Forbidden, HelpdeskError, NotFound, Rejected
+from server.errors import Forbidden, HelpdeskError, NotFound, Rejected, Unavailable
 from server.records.shared.behavior_events import API_REQUEST, event_name
 from server.store.transaction import Transaction
 
 META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to who asks for them
+RETRY_SECONDS = 1
 
 
 def run_request(
@@ -30,11 +33,35 @@ def run_request(
     """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
 
     name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
-    another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent.
-    Source: Bot behaviors, the REST call."""
+    another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent,
+    Unavailable when too many run. Source: Bot behaviors, the REST call."""
     behavior, bot = enabled(ctx, name)
-    values = perform(ctx, behavior, bot, variables.of_request(ctx, behavior, sent))
+    given = variables.of_request(ctx, behavior, sent)
+    with _turn(ctx.service):
+        values = perform(ctx, behavior, bot, given)
     return _answer(ctx, values, expand, shows_meta)
+
+
+@contextmanager
+def _turn(service: Service) -> Iterator[None]:
+    """Behaviors may wait for other programs: they get half of the threads that requests run on, never all."""
+    turns = turns_of(service)
+    if not turns.acquire(blocking=False):
+        raise Unavailable("as many behaviors run as may at a time; try again", retry_after=RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        turns.release()
+
+
+def turns_of(service: Service) -> threading.BoundedSemaphore:
+    """The turns that requests for behaviors take."""
+    turns = service.store.shared.get("behaviors")
+    if turns is None:
+        most = max(service.settings.worker_threads // 2, 1)
+        turns = service.store.shared.setdefault("behaviors", threading.BoundedSemaphore(most))
+    assert isinstance(turns, threading.BoundedSemaphore)
+    return turns
 
 
 def enabled(ctx: Context, name: str) -> tuple[Behavior, Bot]:
