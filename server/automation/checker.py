@@ -8,7 +8,7 @@ from typing import Any
 from server import template
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS
-from server.automation.program import Block, Node, compiled
+from server.automation.program import CONTROL, Block, Node, compiled
 from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
@@ -77,10 +77,10 @@ def _policy(document: Document) -> Iterator[Mistake]:
             yield _at(plain(key), f"'{plain(key)[:80]}' is no part of a policy{near}", lines)
     for key, value in _below(document.tree, "commands"):
         name, path = plain(key), f"commands:{plain(key)}"
-        if name != "all" and name not in known:
-            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
-        elif name != "all" and not COMMANDS[name].governed:
+        if name in CONTROL or (name in known and not COMMANDS[name].governed):
             yield _at(path, f"'{name[:80]}' needs no policy", lines)
+        elif name != "all" and name not in known:
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
         yield from _rules(value, path, lines)
     for key, value in _below(document.tree, "callers"):
         yield from _rules(value, f"callers:{plain(key)}", lines)
@@ -177,7 +177,7 @@ def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
         kept = {each.path for each in node.blocks["then"].nodes} if "then" in node.blocks else set()
         for path in written - kept:
             name = path.rpartition(":")[2].partition("/")[0]
-            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known)}", lines)
+            yield _at(path, f"'{name[:80]}' is not a command{nearest(name, known | CONTROL)}", lines)
     command = COMMANDS.get(node.type)
     if command is None:
         return

@@ -1,0 +1,274 @@
+"""Scripts, policies and bindings are checked before they are saved: what passes, and what is refused at which line."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.automation import checker, saving
+from server.desk import builtin_records, records
+from server.errors import AdminOnly, Invalid
+from server.records.registry import Registry, load
+from server.records.shared import checks
+from tests.records.desk import Desk
+from tests.service import Api
+
+WEBHOOK = "svc.trigger.webhook.respond"
+DEEP = "\n".join(f"{' ' * depth}a{depth}:" for depth in range(2000))
+
+SCRIPTS = {
+    "only a return": "start:\n  return:",
+    "no commands": "start:",
+    "comments and carriage returns": "# \N{KITE}\r\nstart:\r\n  # x\r\n  return:\r\n",
+    "inputs": "inputs:\n  text/a:\n    type: email\n    required@bool: yes\n    default: a@b.example\n  record/t:\n"
+              "    record_type: task\n    expand: owner_\nstart:",
+    "branches": "start:\n  storage.get/a:\n    inputs:\n      key: k\n    output: o\n    on_success:\n      log: a\n"
+                "    on_error:\n      log: b\n    on_simulate:\n      simulate.success:\n        a: 1",
+    "definitions": "&answer:\n  status_code@int: 200\nstart:\n  return@ref: answer",
+    "a path on return": "start:\n  return@key: a:b",
+    "templates": "start:\n  set:\n    a: {{ b|upper }} {% if c %}d{% endif %}\n  decision:\n    outcome/a:\n"
+                 "      if@bool: {{a == 1}}\n      then:\n        log: x",
+    "loops": "start:\n  repeat:\n    each@key: l\n    as: i\n    do:\n      log: {{i}}\n  while:\n    if@bool: no\n"
+             "    do:\n      log: a",
+    "a function": "start:\n  function/a:\n    uri: svc:automation:b\n    inputs:\n      x: 1\n    output: o",
+}  # fmt: skip
+
+BAD_SCRIPTS = [
+    ("just words", 1, "no key with a colon"),
+    ("# nothing", 1, "no start"),
+    ("start/x:\n  return:", 1, "'start' takes no name"),
+    ("start: text", 1, "start takes commands"),
+    ("start:\nother:\n  a: 1", 2, "stands beside start"),
+    ("start:\n  retrun:", 2, "'retrun' is not a command; did you mean 'return'?"),
+    ("start:\n  decision:\n    outcome/a:\n      then:\n        lgo: x", 5, "did you mean 'log'?"),
+    ("start:\n  decision:\n    outcome/a:\n      else:\n        log: x", 4, "'else' does not belong in outcome"),
+    ("start:\n  decision:\n    log: x", 3, "only outcomes"),
+    ("start:\n  log.alert: x", 2, "cannot be saved"),
+    ("start:\n  set@json: {}", 2, "cannot stand on a command"),
+    ("start:\n  return:\n    x@wat: 5", 3, "'@wat' is not an annotation"),
+    ("start:\n  return:\n    x@Int: 5", 3, "did you mean 'int'?"),
+    ("start:\n  log: {{ a", 2, "has no end"),
+    ("start:\n\n  log: {{ nosuch() }}", 3, "there is no function 'nosuch'"),
+    ("start:\n  log: {{ a|uper }}", 2, "did you mean 'upper'?"),
+    ("start:\n  set:\n    a@raw: {{ b|nosuch }}", 3, "there is no filter 'nosuch'"),
+    ("start:\n  log@text:\n    one\n    two {{ nosuch() }}\n", 4, "there is no function"),
+    ("start:\n  log: {% include 'a' %}", 2, "there is no tag 'include'"),
+    ("start:\n  storage.get:\n    inputs:\n      key: k", 2, "needs an `output:`"),
+    ("start:\n  storage.get:\n    output: o", 2, "needs the input 'key'"),
+    ("start:\n  storage.get:\n    output: o\n    inputs:\n      key: k\n      deflaut: x", 6, "'default'?"),
+    ("start:\n  storage.get:\n    output: o\n    input:\n      key: k", 4, "'input' does not belong in storage.get"),
+    ("start:\n  repeat:\n    each@csv: a\n    do:\n      log: x", 2, "repeat needs `as:`"),
+    ("start:\n  while:\n    do:\n      log: x", 2, "while needs `if:`"),
+    ("inputs:\n  txt/a:\nstart:", 2, "'txt' is not a kind of input; did you mean 'text'?"),
+    ("inputs:\n  text:\nstart:", 2, "an input needs a name"),
+    ("inputs:\n  text/a:\n    type: numbr\nstart:", 3, "did you mean 'number'?"),
+    ("inputs:\n  text/a:\n    requierd: yes\nstart:", 3, "did you mean 'required'?"),
+    ("start:\n  set:\n    a: 1\n    a@int: 2", 4, "stands here twice"),
+    ("&a@ref: a\nstart:\n  return@ref: a", 1, "defined by itself"),
+    (DEEP, 101, "at most 100 maps"),
+]  # fmt: skip
+
+POLICIES = {
+    "rules": "commands:\n  http.request:\n    allow/shop@bool: {{inputs.url starts with 'https://a/'}}\n    deny: yes\n"
+             "settings:\n  time_limit_ms: 5000",
+    "for all": "commands:\n  all:\n    deny: yes",
+    "callers": "callers:\n  anything.here:\n    allow: yes\n    deny/x: no",
+    "both kinds under one name": "commands:\n  storage.get:\n    allow/x: no\n    deny/x: yes",
+    "annotated limit": "settings:\n  time_limit_ms@int: 500",
+}  # fmt: skip
+
+BAD_POLICIES = [
+    ("commands: yes", 1, "takes a map"),
+    ("comands:\n  all:\n    allow: yes", 1, "did you mean 'commands'?"),
+    ("commands:\n  set:\n    allow: yes", 2, "needs no policy"),
+    ("commands:\n  storage.gte:\n    allow: yes", 2, "did you mean 'storage.get'?"),
+    ("commands:\n  storage.get: yes", 2, "takes rules below it"),
+    ("commands:\n  storage.get:\n    alow: yes", 3, "a rule is `allow` or `deny`"),
+    ("commands:\n  storage.get:\n    allow:\n      a: b", 3, "a rule is yes, no"),
+    ("commands:\n  storage.get:\n    allow/x: yes\n    allow/x: no", 4, "stands here twice"),
+    ("commands:\n  storage.get:\n    allow: {{ nosuch() }}", 3, "there is no function"),
+    ("callers:\n  a: yes", 2, "takes rules below it"),
+    ("settings:\n  time_limit: 5", 2, "did you mean 'time_limit_ms'?"),
+]
+
+BINDINGS = {
+    "entries": "automation/a:\n  uri: svc:automation:b\n  inputs:\n    x: {{y}}\n  disabled@bool: {{z == 1}}\n"
+               "automation:\n  uri: b",
+    "more than one switch": "automation/a:\n  uri: b\n  disabled/x: no\n  disabled/y: no\n  enabled@bool: yes",
+    "nothing but remarks": "# later",
+}  # fmt: skip
+
+BAD_BINDINGS = [
+    ("automation/a", 1, "no key with a colon"),
+    ("automation/a:\n  inputs:\n    x: 1", 1, "'uri' is required"),
+    ("automation/a: b", 1, "must be object"),
+    ("automaton/a:\n  uri: b", 1, "did you mean 'automation'?"),
+    ("automation/a:\n  uri: b\n  disable@bool: no", 3, "did you mean 'disabled'?"),
+    ("automation/a:\n  uri/x: b", 2, "'uri' takes no name"),
+    ("automation/a:\n  uri: b\n  inputs:\n    x: {{ nosuch() }}", 4, "there is no function"),
+    ("automation/a:\n  uri@wat: b", 2, "'@wat' is not an annotation"),
+    ("automation/a:\n  uri: b\nautomation/a:\n  uri: c", 3, "stands here twice"),
+]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    return load()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, registry: Registry) -> Iterator[Desk]:
+    """A helpdesk with an empty database."""
+    opened = Desk(tmp_path, registry)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_without_mistakes_pass(name):
+    assert checker.check(SCRIPTS[name]) == []
+
+
+@pytest.mark.parametrize(("script", "line", "words"), BAD_SCRIPTS)
+def test_the_mistakes_of_scripts_are_found_with_their_lines(script, line, words):
+    found = checker.check(script)
+    assert any(each.line == line and words in each.message for each in found), found
+    assert not any("(line" in each.message for each in found)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_without_mistakes_pass(name):
+    assert checker.check_policy(POLICIES[name]) == []
+
+
+@pytest.mark.parametrize(("policy", "line", "words"), BAD_POLICIES)
+def test_the_mistakes_of_policies_are_found_with_their_lines(policy, line, words):
+    found = checker.check_policy(policy)
+    assert any(each.line == line and words in each.message for each in found), found
+    assert not any("(line" in each.message for each in found)
+
+
+@pytest.mark.parametrize("text", BINDINGS.values())
+def test_bindings_without_mistakes_are_saved(desk, text):
+    desk.create("automation_timer", name="T", automations_kata=text)
+
+
+@pytest.mark.parametrize(("text", "line", "words"), BAD_BINDINGS)
+def test_bindings_with_mistakes_are_refused(desk, text, line, words):
+    with pytest.raises(Invalid) as refused:
+        desk.create("automation_timer", name="T", automations_kata=text)
+    assert refused.value.message.startswith(f"automations_kata: line {line}: ") and words in refused.value.message
+
+
+def test_many_mistakes_are_found_in_the_order_of_lines_and_end_somewhere():
+    found = checker.check("start:\n" + "".join(f"  log/a{number}: {{{{ nosuch() }}}}\n" for number in range(5000)))
+    assert [each.line for each in found] == list(range(2, 2 + checker.MAX_MISTAKES))
+    found = checker.check_policy("commands:\n" + "".join(f"  nosuch{number}:\n" for number in range(5000)))
+    assert len(found) == checker.MAX_MISTAKES
+
+
+def test_an_error_tells_the_first_mistakes_and_counts_the_rest(desk):
+    script = "start:\n" + "".join(f"  log/{number}: {{{{ f{number}() }}}}\n" for number in range(5))
+    with pytest.raises(Invalid) as refused:
+        desk.create("automation", name="a", extension_id=WEBHOOK, script=script)
+    assert refused.value.message == (
+        "script: line 2: there is no function 'f0'; line 3: there is no function 'f1'; line 4: there is no function "
+        "'f2'; and 2 more"
+    )
+    assert refused.value.details == {"field": "script", "line": 2} and desk.found("automation", "") == []
+
+
+EVERY_FIELD = {
+    ("automation", "script"): ("start:", "start"),
+    ("automation", "policy_kata"): ("commands:", "commands"),
+    ("automation_event", "automations_kata"): ("automation/a:", "automation"),
+    ("automation_timer", "automations_kata"): ("automation/a:", "automation"),
+    ("resource", "automation_kata"): ("automation/a:", "automation"),
+    ("toolbar", "toolbar_kata"): ("interaction/a:", "interaction"),
+    ("webhook_listener", "automations_kata"): ("automation/a:", "automation"),
+}
+
+
+def test_every_checked_field_is_known_here(registry):
+    declared = {(each.uri, field) for each in registry for field in each.checked}
+    assert declared == set(EVERY_FIELD) - {("toolbar", "toolbar_kata")}
+
+
+@pytest.mark.parametrize(("uri", "field"), EVERY_FIELD)
+def test_every_checked_field_refuses_a_mistake_on_create_and_on_update(desk, uri, field):
+    good, bad = EVERY_FIELD[uri, field]
+    builtin_records.add_missing(desk.context())
+    others = {"name": "a.b", "extension_id": {"resource": "svc.resource.dataset.csv"}.get(uri, WEBHOOK)}
+    fields = {name: value for name, value in others.items() if name in desk.registry.type(uri).fields}
+    if desk.registry.type(uri).operations["create"]:
+        with pytest.raises(Invalid, match=rf"^{field}: .*line 1: "):
+            desk.create(uri, **fields, **{field: bad})
+        id = desk.create(uri, **fields, **{field: good})["id"]
+    else:
+        id = desk.found(uri, "")[0]
+    with pytest.raises(Invalid, match=rf"^{field}: .*line 1: "):
+        desk.update(uri, id, **{field: bad})
+    desk.update(uri, id, **{field: good})
+    desk.update(uri, id, **{field: ""})
+    assert desk.row(uri, id)[field] == ""
+
+
+def test_an_upsert_is_checked_too(desk):
+    with pytest.raises(Invalid, match="script: line 1"):
+        fields = {"name": "a", "extension_id": WEBHOOK, "script": "start"}
+        records.upsert(desk.context(), "automation", "name:a", fields)
+
+
+def test_what_the_service_saves_itself_is_checked_too(desk):
+    with pytest.raises(Invalid, match="script: line 1"):
+        desk.own("automation", name="a", extension_id=WEBHOOK, script="start")
+
+
+def test_a_mistake_that_was_saved_before_does_not_stand_in_the_way(desk):
+    id = desk.own("automation", name="a", extension_id=WEBHOOK)
+    table = desk.registry.type("automation").table
+    desk.store.write(lambda tx: tx.update(table, id, {"script": "start"}))
+    desk.update("automation", id, description="New", script="start")
+    with pytest.raises(Invalid, match="script: line 2"):
+        desk.update("automation", id, script="start:\n x")
+
+
+def test_who_may_not_write_is_told_that_first(desk):
+    ids = desk.people()
+    id = desk.create("automation", name="a", extension_id=WEBHOOK)["id"]
+    with pytest.raises(AdminOnly):
+        desk.update("automation", id, by=ids["olga"], script="start")
+
+
+def test_texts_are_checked_once_and_not_by_the_writer(desk, monkeypatch):
+    seen: list[threading.Thread] = []
+
+    def check(text: str) -> checks.Mistakes:
+        seen.append(threading.current_thread())
+        return []
+
+    monkeypatch.setitem(checks._CHECKS, "script", check)
+    checks._mistakes.cache_clear()
+    desk.create("automation", name="a", extension_id=WEBHOOK, script="start:")
+    assert seen == [threading.current_thread()]
+    checks._mistakes.cache_clear()
+
+
+def test_a_kind_of_text_that_nobody_checks_is_saved_as_it_is(desk, monkeypatch):
+    monkeypatch.setattr(checks, "_CHECKS", {})
+    checks._mistakes.cache_clear()
+    assert desk.create("automation", name="a", extension_id=WEBHOOK, script="start")["id"]
+    monkeypatch.undo()
+    saving.register()
+
+
+def test_over_http_a_mistake_is_422_with_field_line_and_reason(api: Api):
+    reply = api.create("automation", name="checked", extension_id=WEBHOOK, script="start:\n  log: {{ a|uper }}")
+    assert reply.status == 422
+    assert "script: line 2: there is no filter 'uper'; did you mean 'upper'?" in reply["message"]
+    made = api.create("automation", expand="inputs", name="checked", extension_id=WEBHOOK,
+                      script="&one:\n  text/a:\ninputs@ref: one\nstart:").ok()  # fmt: skip
+    assert made["inputs"] == {"a": {"key": "a", "type": "text"}}
+    assert api.create("webhook_listener", name="W", automations_kata="automation/a: b").status == 422
+    api.remove("automation", made["id"]).ok()
