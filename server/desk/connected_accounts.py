@@ -4,7 +4,6 @@ Who may use an account is who may read it; its credentials go nowhere but into r
 
 import threading
 import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from server import outbound
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, TimedOut
-from server.outbound import Request, signing, tokens
+from server.outbound import Signer, signing, tokens
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
@@ -37,15 +36,24 @@ class _Account:
     values: dict[str, str]
 
 
-def signer(ctx: Context, reference: str, seconds: float = 0) -> Callable[[Request], Request]:
+def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
     """What signs requests as an account: `svc:connected_account:<id or uri>`, or id or uri alone.
 
     seconds: what a new token may take, 0 for as long as any request; it blocks meanwhile. Raises NotFound, Invalid for
     an account that signs no requests, and what outbound.send raises. Source: ours."""
     account = _read(ctx, reference)
-    if account.kind == signing.OAUTH2 and not tokens.is_fresh(account.values, ctx.now):
-        account = _renewed(ctx, reference, account.id, seconds)
-    return signing.signer(account.kind, account.values, ctx.now)
+    if account.kind != signing.OAUTH2:
+        return Signer(signing.signer(account.kind, account.values, ctx.now))
+    if not tokens.is_fresh(account.values, ctx.now):
+        account = _renewed(ctx, reference, account, seconds)
+        return Signer(signing.signer(account.kind, account.values, ctx.now))
+
+    def renewed(seconds_left: float) -> Signer:
+        """For a token that ended before its time."""
+        found = _renewed(ctx, reference, account, seconds_left)
+        return Signer(signing.signer(found.kind, found.values, ctx.now))
+
+    return Signer(signing.signer(account.kind, account.values, ctx.now), renewed)
 
 
 def _read(ctx: Context, reference: str) -> _Account:
@@ -65,16 +73,17 @@ def _read(ctx: Context, reference: str) -> _Account:
     return ctx.service.store.read(read)
 
 
-def _renewed(ctx: Context, reference: str, id: int, seconds: float) -> _Account:
-    """The account with a token that can be used; fetched once, however many ask for it at the same time."""
+def _renewed(ctx: Context, reference: str, old: _Account, seconds: float) -> _Account:
+    """The account with another token than the old one; fetched once, however many ask for it at the same time."""
     bounds = outbound.limits(ctx.service.settings)
     bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))
-    turn = _turn(ctx, id)
+    id, turn = old.id, _turn(ctx, old.id)
     if not turn.lock.acquire(timeout=bounds.seconds):
         raise TimedOut(f"the token of the connected account {id} is being renewed, which takes too long")
     try:
         account = _read(ctx, reference)
-        if not tokens.is_fresh(account.values, ctx.now):
+        is_old = account.values.get("access_token") == old.values.get("access_token")
+        if is_old or not tokens.is_fresh(account.values, ctx.now):
             fetched = tokens.fetched(account.values, bounds, ctx.now)
             ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
             account = _read(ctx, reference)

@@ -38,8 +38,8 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 @dataclass(frozen=True)
 class Request:
     """What is sent. headers: (lower-case name, value), in order. seconds: for all of it, 0 for as long as may be.
-    verify: whether the certificate must be valid. sign: adds what proves who asks; never asked for another host than
-    that of `url`."""
+    verify: whether the certificate must be valid. sign: adds what proves who asks, a Signer or any function; it is not
+    asked for another place than that of `url`."""
 
     url: Url
     method: str = "GET"
@@ -59,6 +59,17 @@ class Request:
         new = tuple(_checked(tuple(values.items())))
         kept = (pair for pair in self.headers if pair[0] not in dict(new))
         return replace(self, headers=(*kept, *new))
+
+
+@dataclass(frozen=True)
+class Signer:
+    """What signs requests. renewed: answers another one, given seconds, for when this one's proof is taken no more."""
+
+    sign: Callable[[Request], Request]
+    renewed: "Callable[[float], Signer] | None" = None
+
+    def __call__(self, asked: Request) -> Request:
+        return self.sign(asked)
 
 
 @dataclass(frozen=True)
@@ -115,8 +126,10 @@ def send(asked: Request, bounds: Limits, resolve: Resolver = socket.getaddrinfo)
     deadline = Deadline(min(asked.seconds or bounds.seconds, MAX_SECONDS))
     here = asked
     for _ in range(MAX_REDIRECTS + 1):
-        signed = here.sign(here) if here.sign is not None else here
-        response = replace(_exchange(signed, bounds, deadline, resolve), url=here.url)  # without what signs it
+        response = _signed_exchange(here, bounds, deadline, resolve)
+        if response.status == 401 and isinstance(here.sign, Signer) and here.sign.renewed is not None:
+            here = replace(here, sign=here.sign.renewed(deadline.left()).sign)  # that one is not renewed in turn
+            response = _signed_exchange(here, bounds, deadline, resolve)
         location = response.headers.get("location")
         if not asked.follow or response.status not in REDIRECTS or location is None:
             return response
@@ -138,6 +151,11 @@ def _checked(headers: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
         if _UNSEEN.search(value):
             raise Invalid(f"the header '{name}' has a line break or control character in it", field="headers")
         yield name, value
+
+
+def _signed_exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resolver) -> Response:
+    signed = asked.sign(asked) if asked.sign is not None else asked
+    return replace(_exchange(signed, bounds, deadline, resolve), url=asked.url)  # without what signs it
 
 
 def _exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resolver) -> Response:

@@ -387,6 +387,22 @@ def test_tokens_are_fetched_once_and_kept(desk, peer):
     }  # fmt: skip
 
 
+def test_a_token_that_ended_before_its_time_is_renewed_once(desk, peer):
+    def only_new(asked: Any) -> bytes:
+        return answer("hi") if asked.header("authorization") == "Bearer new" else answer("who?", 401)
+
+    peer.answers |= {"/": only_new, "/token": answer('{"access_token": "new", "expires_in": 600}')}
+    id = oauth2(desk, peer, access_token="old", expires_at=NOW + 300)
+    assert answered(ask(desk, peer, f"method: POST\nbody: a=1\nauthentication: {id}"))["body"] == "hi"
+    assert [(each.target, each.body) for each in peer.asked[::2]] == [("/", b"a=1"), ("/", b"a=1")]
+    assert kept(desk, id)["access_token"] == "new"
+
+    peer.asked.clear()
+    peer.answers["/"] = answer("never", 401)
+    assert failed(ask(desk, peer, f"authentication: {id}"))["status_code"] == 401
+    assert [each.target for each in peer.asked] == ["/", "/token", "/"]
+
+
 def test_a_token_that_is_not_given_is_a_failure_and_changes_nothing(desk, peer):
     peer.answers["/token"] = answer('{"error": "invalid_grant"}', 400)
     id = oauth2(desk, peer, refresh_token="first")
