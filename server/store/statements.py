@@ -11,7 +11,7 @@ import peewee
 
 # Kept; a full cache is emptied, since a statement costs half a millisecond to build again.
 MAX_STATEMENTS = 4096  # shapes
-MAX_CHARS = 16 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
+MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
 _DIALECT = peewee.SqliteDatabase(None)
 
