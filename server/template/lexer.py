@@ -10,6 +10,7 @@ from typing import Any
 from server.errors import BudgetSpent, TemplateFailed
 
 MAX_INTERPOLATED = 20  # texts inside texts
+MAX_TOKENS = 50_000  # of all tags of a template
 
 OPERATORS = (
     "b-and", "b-xor", "b-or", "starts with", "ends with", "has some", "has every", "not in", "is not", "matches",
@@ -91,6 +92,7 @@ class _Lexer:
         self._place = 0
         self._line = 1
         self._counted = 0
+        self._tokens = 0
 
     def line(self, place: int) -> int:
         """The line of a place; places are asked for in rising order."""
@@ -168,6 +170,9 @@ class _Lexer:
             if place >= len(source):
                 raise error("a tag has no end", began)
             line = self.line(place)
+            self._tokens += 1
+            if self._tokens > MAX_TOKENS:
+                raise error(f"the tags of a template hold at most {MAX_TOKENS:,} words and signs", line)
             token, place = self._token(place, line, nested)
             if token.kind == "symbol" and token.value in "([{":
                 depth += 1

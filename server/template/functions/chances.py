@@ -9,6 +9,7 @@ from server.template.run import Run
 from server.template.values import items, whole
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ123456789"  # none of those that are taken for one another
+EVEN_BYTES = 256 // len(LETTERS) * len(LETTERS)  # of these, each letter has as many as any other
 MAX_LETTERS = 255  # of one random text
 MAX_NUMBER = 2**31 - 1  # when no other bound is named
 _CHANCE = secrets.SystemRandom()
@@ -32,7 +33,12 @@ def random(run: Run, values: Any = None) -> Any:
 @function("random_string")
 def random_string(run: Run, length: Any = 8) -> str:
     """Capital letters and digits, at least one and at most MAX_LETTERS."""
-    return "".join(_CHANCE.choice(LETTERS) for _ in range(max(1, min(whole(length), MAX_LETTERS))))
+    wanted = max(1, min(whole(length), MAX_LETTERS))
+    run.budget.step(wanted)
+    found = ""
+    while len(found) < wanted:
+        found += "".join(LETTERS[byte % len(LETTERS)] for byte in secrets.token_bytes(wanted) if byte < EVEN_BYTES)
+    return found[:wanted]
 
 
 @function("shuffle")
