@@ -1,4 +1,5 @@
 """Values for the `${name}` of a search: they are put into its tree, so that no value can become a filter or a bracket.
+Within its filter a value means what it would mean there: `*` in one is still a wildcard.
 
 For searches that a program writes once and runs with values from elsewhere."""
 

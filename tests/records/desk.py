@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from server import settings
+from server import app, settings
 from server.access import actor as actors
-from server.access import tokens
 from server.access.actor import Actor
 from server.automation import saving
 from server.context import Context, Service
-from server.desk import records, service_settings, storage
+from server.desk import records
 from server.desk.dictionary import Dictionaries
 from server.desk.writing import RecordWriter
 from server.records.registry import Registry, load
@@ -34,8 +33,7 @@ class Desk:
     def __init__(self, folder: Path, registry: Registry | None = None) -> None:
         self.registry = registry or load()
         saving.register()
-        tables = [*self.registry.tables(), service_settings.SERVICE_SETTING, tokens.TOKEN, storage.STORED]
-        self.store = open_store(folder / "helpdesk.db", tables, self.registry.texts())
+        self.store = open_store(folder / "helpdesk.db", app.all_tables(self.registry), self.registry.texts())
         loaded = settings.load({}, {}, data_folder=folder)
         self.service = Service(self.store, self.registry, loaded, BASE_URL, "test")
 

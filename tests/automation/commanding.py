@@ -1,0 +1,43 @@
+"""One command at a time, run in a service: what it answers, or how it fails."""
+
+from typing import Any
+
+from server.automation import engine
+from server.automation.dictionary import plain
+from server.automation.host import Automation
+from server.automation.service import ServiceHost
+from tests.automation.cases.case import ALLOW
+from tests.records.desk import Desk
+
+
+class Failed(AssertionError):
+    """The command failed, with its message."""
+
+
+def done(desk: Desk, name: str, /, policy: str = ALLOW, dry: bool = False, **inputs: Any) -> Any:
+    """What `name` answers to these inputs. Raises Failed."""
+    found = ran(desk, {"c1": (name, inputs)}, policy, dry)
+    if found.state == "failure":
+        raise Failed(found.message)
+    return plain(found.values["c1"])
+
+
+def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
+    """The message that `name` fails with."""
+    try:
+        answer = done(desk, name, **inputs)
+    except Failed as error:
+        return str(error)
+    raise AssertionError(f"{name} did not fail: {answer}")
+
+
+def ran(
+    desk: Desk, commands: dict[str, tuple[str, dict[str, Any]]], policy: str = ALLOW, dry: bool = False, after: str = ""
+) -> engine.Result:
+    """The run of commands in turn, each with its inputs, whose answers are kept under their keys. after: what follows,
+    as KATA below `start`."""
+    text = "start:\n"
+    for key, (name, _) in commands.items():
+        text += f"  {name}/{key}:\n    output: {key}\n    inputs@key: given:{key}\n"
+    given = {"given": {key: inputs for key, (_, inputs) in commands.items()}}
+    return engine.run(Automation(text + after, policy), given, ServiceHost(desk.context(), dry=dry))

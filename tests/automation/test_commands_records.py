@@ -1,0 +1,252 @@
+"""Commands on records: what they answer, what they refuse, and that they are undone in dry runs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from server.automation import engine
+from server.automation.host import Alone, Automation
+from server.automation.service import ServiceHost
+from tests.automation.cases.case import ALLOW
+from tests.automation.commanding import done, ran, refused
+from tests.records.desk import Desk
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    opened = Desk(tmp_path_factory.mktemp("commands"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def ids(desk: Desk) -> dict[str, int]:
+    return desk.people()
+
+
+@pytest.fixture(autouse=True)
+def without_tasks(desk: Desk) -> None:
+    for id in desk.found("task", ""):
+        desk.delete("task", id)
+
+
+def task(desk: Desk, **fields: Any) -> int:
+    return int(desk.create("task", **{"title": "Pump", **fields})["id"])
+
+
+def test_a_record_is_made_and_loads_what_is_read(desk: Desk, ids: dict[str, int]) -> None:
+    script = """
+start:
+  record.create:
+    output: made
+    inputs:
+      record_type: task
+      fields:
+        title: Pump
+        owner_id@int: {{nora}}
+        importance@int: 80
+  return:
+    title@key: made:title
+    owner: {{made.owner_first_name}}
+    importance@key: made:importance
+"""
+    found = engine.run(Automation(script, ALLOW), {"nora": ids["nora"]}, ServiceHost(desk.context()))
+    assert found.returned == {"title": "Pump", "owner": "Nora", "importance": 80}, found.message
+    assert desk.found("task", "title:Pump importance:80") == [found.values["made"]["id"]]
+
+
+def test_the_service_itself_is_the_actor(desk: Desk) -> None:
+    done(desk, "record.delete", record_type="task", record_id=task(desk))
+    assert desk.log("record.deleted")[-1]["actor__context"] == "svc.contexts.app"
+
+
+@pytest.mark.parametrize("expand", ["owner_", ["owner_", "links"]])
+def test_expand_loads_at_once(desk: Desk, ids: dict[str, int], expand: Any) -> None:
+    fields = {"title": "Pump", "owner_id": ids["nora"]}
+    made = done(desk, "record.create", record_type="task", fields=fields, expand=expand)
+    assert made["owner_first_name"] == "Nora" and ("links" in made) is (expand != "owner_")
+
+
+def test_a_record_is_changed_and_may_be_left_as_it_is(desk: Desk) -> None:
+    id = task(desk)
+    changed = done(desk, "record.update", record_type="tasks", record_id=str(id), fields={"title": "Valve"})
+    assert changed["title"] == "Valve"
+    assert done(desk, "record.update", record_type="task", record_id=id, fields={})["title"] == "Valve"
+
+
+def test_a_record_is_read_and_deleted(desk: Desk) -> None:
+    id = task(desk)
+    assert done(desk, "record.get", record_type="svc.contexts.task", record_id=id)["title"] == "Pump"
+    assert done(desk, "record.delete", record_type="task", record_id=id)["title"] == "Pump"
+    assert desk.found("task", "") == []
+
+
+UPSERT: dict[str, Any] = {
+    "record_type": "task", "record_query": "title:${title}", "record_query_params": {"title": "Pump"},
+}  # fmt: skip
+
+
+def test_upsert_makes_changes_or_refuses(desk: Desk) -> None:
+    first = done(desk, "record.upsert", **UPSERT, fields={"title": "Pump", "importance": 1})["id"]
+    assert done(desk, "record.upsert", **UPSERT, fields={"importance": 2})["id"] == first
+    assert desk.found("task", "importance:2") == [first]
+    second = task(desk)
+    assert "finds 2 records" in refused(desk, "record.upsert", **UPSERT, fields={"importance": 3})
+    assert desk.found("task", "importance:3") == []
+    query = UPSERT | {"record_query": "title:${title} limit:1 sort:-id"}
+    assert done(desk, "record.upsert", **query, fields={"importance": 3})["id"] == second
+
+
+UPSERTS, CREATES, UPDATES = (f"record.{each}:\n    allow: yes\n  " for each in ("upsert", "create", "update"))
+RULES = [
+    (UPSERTS, False, "run record.create: no rule"),
+    (UPSERTS + CREATES, False, ""),
+    (UPSERTS + CREATES, True, "run record.update: no rule"),
+    (UPDATES + CREATES, True, "run record.upsert: no rule"),
+    (UPSERTS + "record.update:\n    allow@bool: {{inputs.record_id == known}}", True, "run record.update: no rule"),
+    (UPSERTS + "record.update:\n    allow@bool: {{inputs.record_id > 0}}", True, ""),
+    (UPSERTS + "record.update:\n    allow@bool: {{inputs.fields.importance == 2}}", True, ""),
+    (UPSERTS + "record.create:\n    deny/big@bool: {{inputs.fields.importance > 1}}", False, "'deny/big' says no"),
+]
+
+
+@pytest.mark.parametrize(("rules", "is_there", "message"), RULES)
+def test_upsert_asks_for_itself_and_for_what_it_does(desk: Desk, rules: str, is_there: bool, message: str) -> None:
+    if is_there:
+        task(desk)
+    fields = {"title": "Pump", "importance": 2}
+    found = ran(desk, {"c1": ("record.upsert", UPSERT | {"fields": fields})}, f"commands:\n  {rules}")
+    assert message in found.message and (found.state == "failure") is bool(message), found.message
+    assert len(desk.found("task", "importance:2")) == (not message)
+
+
+def test_search_answers_records_by_their_ids(desk: Desk) -> None:
+    ids = [task(desk, title=f"Pump {number}", importance=number) for number in (30, 10, 20)]
+    found = done(desk, "record.search", record_type="task", record_query="Pump sort:importance")
+    assert list(found) == [str(ids[1]), str(ids[2]), str(ids[0])]
+    assert done(desk, "record.search", record_type="task", record_query="Pump limit:2").keys() == {
+        str(id) for id in ids[:2]
+    }
+    assert done(desk, "record.search", record_type="task", record_query="Pump limit:1 sort:-importance")["id"] == ids[0]
+    assert done(desk, "record.search", record_type="task", record_query="limit:1 title:Valve") is False
+    assert done(desk, "record.search", record_type="task", record_query="title:Valve") == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "params", "titles"),
+    [
+        ("title:${t}", {"t": "A \" ) OR title:B"}, ["A \" ) OR title:B"]),
+        ("title:${t} id:>0", {"t": "B) OR (title:BC"}, []),
+        ("title:${t}*", {"t": "B"}, ["B", "BC"]),
+        ("title:[${a},${b}]", {"a": "B", "b": "BC"}, ["B", "BC"]),
+        ("title:${list}", {"list": ["B", "BC"]}, ["B", "BC"]),
+        ("importance:>${n} sort:-id", {"n": 2}, ["BC", "B"]),
+        ("(title:${t} OR title:BC) limit:${n}", {"t": "B", "n": 5}, ["B", "BC"]),
+        ("title:\"${t}\"", {"t": "B"}, ["B"]),
+    ],
+)
+def test_values_for_a_search_stay_values(desk: Desk, query: str, params: dict[str, Any], titles: list[str]) -> None:
+    for number, title in enumerate(("A \" ) OR title:B", "B", "BC")):
+        task(desk, title=title, importance=number + 2)
+    found = done(desk, "record.search", record_type="task", record_query=query, record_query_params=params)
+    assert [each["title"] for each in found.values()] == titles
+
+
+@pytest.mark.parametrize(
+    ("validation", "message"),
+    [("{% if found is empty %}nothing found{% endif %}", ""), ("{{found|length}} found", "1 found"), ("  \n ", "")],
+)
+def test_search_may_be_validated(desk: Desk, validation: str, message: str) -> None:
+    task(desk)
+    script = f"""
+start:
+  record.search:
+    output: found
+    inputs:
+      record_type: task
+      record_query: title:Pump
+      validation@raw: {validation}
+    on_error:
+      return:
+        error@key: found:error
+"""
+    found = engine.run(Automation(script, ALLOW), {}, ServiceHost(desk.context()))
+    assert (found.returned or {}).get("error", "") == message, found
+
+
+BAD = [
+    ("record.create", {"record_type": "tsak", "fields": {"title": "x"}}, "did you mean 'task'"),
+    ("record.create", {"record_type": "task", "fields": {}}, "'fields' must not be empty"),
+    ("record.create", {"record_type": "task", "fields": {"titel": "x"}}, "did you mean 'title'"),
+    ("record.create", {"record_type": "task", "fields": {"title": ""}}, "title must not be empty"),
+    ("record.create", {"record_type": "task", "fields": {"title": "a\udcff"}}, "bytes that are no text"),
+    ("record.create", {"record_type": "automation_log", "fields": {"message": "x"}}, "automation logs"),
+    ("record.update", {"record_type": "task", "record_id": 999, "fields": {"title": "x"}}, "there is no task 999"),
+    ("record.update", {"record_type": "task", "record_id": 999}, "needs the input 'fields'"),
+    ("record.update", {"record_type": "task", "record_id": "x", "fields": {}}, "takes a number"),
+    ("record.get", {"record_type": "task", "record_id": 999}, "there is no task 999"),
+    ("record.get", {"record_type": "task", "record_id": -1}, "takes an id"),
+    ("record.delete", {"record_type": "task", "record_id": 999}, "there is no task 999"),
+    ("record.search", {"record_type": "task", "record_query": "titel:x"}, "did you mean 'title'"),
+    ("record.search", {"record_type": "task", "record_query": "title:${x}"}, "there is no value for ${x}"),
+    ("record.search", {"record_type": "task", "record_query": "${x}", "record_query_params": {"x": [1, 2]}}, "a list"),
+    ("record.search", {"record_type": "automation_resource", "record_query": "x"}, "cannot be searched"),
+    ("record.upsert", {"record_type": "task", "record_query": "title:(", "fields": {"title": "x"}}, "bracket"),
+    ("record.search", {"record_type": "task", "record_query": "x", "record_qery_params": {}}, "did you mean"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "inputs", "message"), BAD)
+def test_what_cannot_be_done_is_told(desk: Desk, name: str, inputs: dict[str, Any], message: str) -> None:
+    assert message.lower() in refused(desk, name, **inputs).lower()
+
+
+def test_nobody_is_told_with_disable_events(desk: Desk, ids: dict[str, int]) -> None:
+    id = task(desk, owner_id=ids["nora"])
+
+    def told(**more: Any) -> int:
+        before = len(desk.found("notification", ""))
+        done(desk, "record.update", record_type="task", record_id=id, fields={"status": "closed"}, **more)
+        done(desk, "record.update", record_type="task", record_id=id, fields={"status": "open"})
+        return len(desk.found("notification", "")) - before
+
+    assert told(disable_events=True) < told()
+
+
+WRITING = [
+    ("record.create", {"record_type": "task", "fields": {"title": "New"}}),
+    ("record.update", {"record_type": "task", "fields": {"title": "Changed"}}),
+    ("record.upsert", {"record_type": "task", "record_query": "title:Pump", "fields": {"title": "Changed"}}),
+    ("record.upsert", {"record_type": "task", "record_query": "title:None", "fields": {"title": "New"}}),
+    ("record.delete", {"record_type": "task"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "inputs"), WRITING)
+def test_a_dry_run_tells_what_would_be_and_writes_nothing(desk: Desk, name: str, inputs: dict[str, Any]) -> None:
+    id = task(desk)
+    if name in ("record.update", "record.delete"):
+        inputs = inputs | {"record_id": id}
+    before = everything(desk)
+    found = done(desk, name, dry=True, **inputs)
+    assert found["title"] == inputs.get("fields", {}).get("title", "Pump")
+    assert everything(desk) == before
+
+
+def everything(desk: Desk) -> dict[str, list[Any]]:
+    """Every row of every table."""
+
+    def read(tx: Any) -> dict[str, list[Any]]:
+        names = [row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: list(tx.connection.execute(f'SELECT * FROM "{name}"')) for name in names}
+
+    return desk.read(read)
+
+
+@pytest.mark.parametrize(("name", "inputs"), WRITING)
+def test_without_a_service_they_say_so(name: str, inputs: dict[str, Any]) -> None:
+    given = {"given": {"record_id": 1} | inputs if name in ("record.update", "record.delete") else inputs}
+    script = f"start:\n  {name}:\n    inputs@key: given"
+    found = engine.run(Automation(script, ALLOW), given, Alone())
+    assert found.state == "failure" and "needs a running service" in found.message
