@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import re2
+
 from server.errors import nearest
 
 MAX_PROBLEMS = 100  # of one document; a mistake near the top makes one of every key below
@@ -21,10 +23,9 @@ def check(values: Any, schema: dict[str, Any], *, scalars: bool = True) -> list[
     """What is wrong with values, [] when nothing. schema: the map under `schema:`, or a whole schema document with
     `schema` and `definitions`. scalars: whether plain values are compared with their types; without a dictionary a text
     may become anything."""
-    definitions = schema.get("definitions") or {}
-    rules = schema.get("schema") if "schema" in schema else schema
-    checker = _Checker(definitions if isinstance(definitions, dict) else {}, scalars)
-    checker.map(values if isinstance(values, dict) else {}, rules or {}, "")
+    rules = _map(schema, "schema") if "schema" in schema else schema
+    checker = _Checker(_map(schema, "definitions"), scalars)
+    checker.map(values if isinstance(values, dict) else {}, rules, "")
     return checker.found[:MAX_PROBLEMS]
 
 
@@ -35,8 +36,7 @@ class _Checker:
         self.found: list[Problem] = []
 
     def map(self, values: dict[str, Any], rules: dict[str, Any], path: str) -> None:
-        attributes = rules.get("attributes") or {}
-        patterns = rules.get("attributePatterns") or {}
+        attributes, patterns = _map(rules, "attributes"), _map(rules, "attributePatterns")
         seen: set[str] = set()
         for key, value in values.items():
             if len(self.found) >= MAX_PROBLEMS:
@@ -46,9 +46,9 @@ class _Checker:
             rule = attributes.get(kind, attributes.get(key))
             if rule is None:
                 rule = self._pattern(key, patterns)
-            elif slash and not rule.get("multiple") and key not in attributes:
+            elif slash and not _is_multiple(rule) and key not in attributes:
                 self._add(here, f"'{kind}' takes no name")
-            elif kind in seen and not rule.get("multiple"):
+            elif kind in seen and not _is_multiple(rule):
                 self._add(here, f"'{kind}' stands here twice")
             seen.add(kind)
             if rule is None:
@@ -61,17 +61,14 @@ class _Checker:
 
     def _pattern(self, key: str, patterns: dict[str, Any]) -> Any:
         for pattern in patterns.values():
-            text = str(pattern.get("match", ""))
-            if text.startswith("/"):
-                if _matches(text, key):
-                    return pattern.get("attributes") or {}
-            elif re.fullmatch(".*".join(map(re.escape, text.split("*"))), key, re.IGNORECASE):
-                return pattern.get("attributes") or {}
+            text = str(pattern.get("match", "")) if isinstance(pattern, dict) else ""
+            if text and _matches(text if text.startswith("/") else _wildcard(text), key):
+                return _map(pattern, "attributes")
         return None
 
     def _referred(self, rule: Any) -> dict[str, Any]:
         if isinstance(rule, dict) and rule.get("ref"):
-            return {**(self._definitions.get(str(rule["ref"])) or {}), **rule}
+            return {**_map(self._definitions, str(rule["ref"])), **rule}
         return rule if isinstance(rule, dict) else {}
 
     def _value(self, value: Any, rule: dict[str, Any], path: str) -> None:
@@ -111,10 +108,23 @@ class _Checker:
         self.found.append(Problem(path, message))
 
 
-def _matches(text: str, key: str) -> bool:
-    """A pattern between slashes. Users write those, so RE2 reads them."""
-    import re2
+def _map(rules: Any, name: str) -> dict[str, Any]:
+    """A part of a schema that is a map; an empty one for anything else."""
+    found = rules.get(name)
+    return found if isinstance(found, dict) else {}
 
+
+def _is_multiple(rule: Any) -> bool:
+    return isinstance(rule, dict) and bool(rule.get("multiple"))
+
+
+def _wildcard(text: str) -> str:
+    """A text where * stands for anything, as a pattern between slashes."""
+    return f"/(?s)\\A{'.*'.join(map(re.escape, text.split('*')))}\\z/i"
+
+
+def _matches(text: str, key: str) -> bool:
+    """A pattern between slashes. Users write those, so RE2 reads them, in linear time."""
     pattern, _, flags = text[1:].rpartition("/")
     options = re2.Options()
     options.case_sensitive = "i" not in flags
