@@ -29,7 +29,7 @@ def check(document: Document) -> None:
     if not isinstance(plugins, list):
         raise bad("package: requires: plugins takes a list of plugin ids")
     for each in plugins:
-        if each not in BUILT_IN:
+        if not isinstance(each, str) or each not in BUILT_IN:
             near = nearest(str(each), BUILT_IN)
             raise bad(f"the package needs the plugin '{str(each)[:80]}', which is not installed{near}")
 

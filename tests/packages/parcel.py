@@ -1,0 +1,42 @@
+"""Small packages for tests, and what they make."""
+
+from typing import Any
+
+from server.desk.packages.importing import Imported, import_package
+from tests.records.desk import Desk
+
+Tree = dict[str, Any]
+TASK = "svc.contexts.task"
+
+
+def package(*records: Tree, prompts: Any = (), placeholders: Any = (), requires: Any = None, **sections: Any) -> Tree:
+    """A package of these records and sections."""
+    configure = {"prompts": list(prompts), "placeholders": list(placeholders)}
+    about = {"name": "Parcel", "revision": 1, "requires": requires or {}, "configure": configure}
+    return {"package": about, "records": list(records), **sections}
+
+
+def task(uid: str = "one", title: Any = "Count", **fields: Any) -> Tree:
+    """An entry that makes a task."""
+    return {"uid": uid, "_context": "task", "title": title, **fields}
+
+
+def bring(desk: Desk, value: Any, by: int = 0, **answers: Any) -> Imported:
+    """Import a package, as the service or a worker."""
+    return import_package(desk.context(by), value, answers)
+
+
+def title(desk: Desk, text: str, *, prompts: Any = (), placeholders: Any = (), **answers: Any) -> str:
+    """What a text of a package becomes."""
+    made = bring(desk, package(task(title=text), prompts=prompts, placeholders=placeholders), **answers)
+    return str(desk.row("task", made.records[TASK]["one"]["id"])["title"])
+
+
+def counts(desk: Desk) -> dict[str, int]:
+    """{table: rows} of the whole database."""
+
+    def read(tx: Any) -> dict[str, int]:
+        listed = tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return {name: tx.connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for (name,) in listed}
+
+    return desk.read(read)

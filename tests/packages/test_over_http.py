@@ -1,0 +1,223 @@
+"""Packages over HTTP and from the command line: the ways to send one, errors with their status, and the first start."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from server import app, settings
+from server.desk import first_start, records
+from server.desk.packages import shipped
+from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from tests.packages.parcel import Tree, package, task
+from tests.service import Api, Server, command
+
+IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
+ASKED = [{"type": "text", "label": "Shop", "key": "shop", "params": {}},
+         {"type": "chooser", "label": "Who", "key": "who", "params": {"context": "svc.contexts.worker"}}]  # fmt: skip
+
+
+def bring(api: Api, value: Tree | str, **more):
+    text = value if isinstance(value, str) else json.dumps(value)
+    return api.post(IMPORT, package_json=text, **more)
+
+
+def test_a_package_with_answers_as_a_form(api):
+    value = package(task(title="{{{shop}}} {{{who|join('+')}}}"), prompts=ASKED)
+    answer = bring(api, value, **{"prompts[shop]": "Kite & Co", "prompts[who][]": ["1", "2"]}).ok()
+    (made,) = answer["records_created"]["svc.contexts.task"].values()
+    assert made["label"] == "Kite & Co 1+2" == api.record("task", made["id"]).ok()["title"]
+    assert answer["__status"] == "success" and "dry_run" not in answer.json and "notes" not in answer.json
+
+
+def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
+    value = package(task(title="{{{shop}}}"), prompts=ASKED[:1])
+    for sent in (
+        {"json": {"package_json": value, "prompts": {"shop": "J"}}},
+        {"json": {"package_json": json.dumps(value), "prompts": {"shop": "J"}}},
+        {"data": {"prompts[shop]": "J"}, "files": {"package_json": ("p.json", json.dumps(value), "application/json")}},
+    ):
+        found = api.call("POST", IMPORT, **sent).ok()["records_created"]["svc.contexts.task"]["one"]
+        assert found["label"] == "J"
+
+
+def test_a_dry_run_answers_the_same_and_makes_nothing(api):
+    before = api.search("task").ok()["total"]
+    value = package(task(title="Dry"), settings={"svc.nowhere": {"a": 1}})
+    answer = bring(api, value, dry_run=1).ok()
+    assert answer["dry_run"] == 1 and len(answer["notes"]) == 1
+    assert api.search("task").ok()["total"] == before
+    assert bring(api, value).ok()["records_created"] == answer["records_created"]
+
+
+@pytest.mark.parametrize("name", ["milo", "olga"])
+def test_only_administrators_may(name, api):
+    other = api.as_(name)
+    for answer in (bring(other, package(task())), bring(other, package(), dry_run=1), bring(other, {"a": 1})):
+        assert (answer.status, answer["__error"]) == (403, "ERROR_PERMISSIONS")
+    assert other.post(EXPORT, **{"records[]": "snippet:1"}).status == 403
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        ({}, 422, "ERROR_PARAM_REQUIRED"),
+        ({"package_json": ""}, 422, "ERROR_PARAM_REQUIRED"),
+        ({"package_json": "{"}, 400, "ERROR_PARAM_INVALID"),
+        ({"package_json": b'{"package": "\xff"}'}, 400, "ERROR_PARAM_INVALID"),
+        ({"package_json": "[]"}, 422, "ERROR_PARAM_INVALID"),
+        ({"package_json": '{"package": {"a": NaN}}'}, 400, "ERROR_PARAM_INVALID"),
+        ({"package_json": '{"package": {}}', "prompts": "x"}, 422, "ERROR_PARAM_INVALID"),
+        ({"package_json": json.dumps(package(task(), prompts=ASKED))}, 422, "ERROR_PARAM_REQUIRED"),
+        ({"package_json": json.dumps(package(task(nothing=1)))}, 422, "ERROR_PARAM_INVALID"),
+        ({"package_json": json.dumps(package(requires={"svc_version": "99"}))}, 422, "ERROR_PARAM_INVALID"),
+        ({"package_json": json.dumps(package({"uid": "a", "_context": "automation", "name": "starter.x",
+                                              "extension_id": "svc.trigger.mail.sent", "script": "stat:"}))},
+         422, "ERROR_PARAM_INVALID"),
+    ],
+)  # fmt: skip
+def test_errors_have_a_status_and_a_code(sent, status, code, api):
+    answer = api.post(IMPORT, **sent)
+    assert (answer.status, answer["__error"]) == (status, code), answer
+
+
+def test_a_name_that_is_taken_is_a_conflict(api):
+    value = package({"uid": "q", "_context": "automation", "name": "taken", "extension_id": "svc.trigger.mail.sent"})
+    bring(api, value).ok()
+    answer = bring(api, value)
+    assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT") and "records: 'q': name" in answer["message"]
+
+
+def test_a_bad_record_at_the_end_leaves_nothing(api):
+    before = api.search("task").ok()["total"]
+    kind = {"uid": "k", "_context": "custom_record", "name": "Raft", "name_plural": "Rafts", "uri": "raft"}
+    value = package(*(task(f"t{n}") for n in range(20)), kind, {"uid": "r", "_context": "raft", "name": "R"},
+                    events=[{"event": "mail.sent", "kata": "automation/x:\n  urri: y"}])  # fmt: skip
+    assert bring(api, value).status == 422
+    assert api.search("task").ok()["total"] == before and api.search("raft").status == 404
+    assert bring(api, value | {"events": []}).ok()
+    assert api.search("raft").ok()["total"] == 1
+
+
+def test_a_package_may_be_larger_than_other_parameters_but_not_endless(api):
+    large = package(*(task(f"t{n}", title="x" * 200) for n in range(10)), placeholders=[])
+    large["package"]["note"] = "é" * 1_500_000  # ignored, as clients keep what they like there
+    assert bring(api, large).ok()
+    assert bring(api, json.dumps(large) + " " * MAX_PACKAGE_BYTES).status == 413
+
+
+@pytest.mark.parametrize(("depth", "status"), [(MAX_DEPTH, 200), (MAX_DEPTH + 1, 400), (100_000, 400)])
+def test_a_package_may_be_nested_so_deep(depth, status, api):
+    inner = "[" * (depth - 2) + "]" * (depth - 2)
+    assert bring(api, f'{{"package": {{"note": {inner}}}}}').status == status
+
+
+def test_there_are_at_most_5000_entries(api):
+    answer = bring(api, package(*(task(f"t{n}") for n in range(5001))))
+    assert answer.status == 413 and "at most 5000 entries" in answer["message"]
+
+
+def test_records_go_out_and_come_in(api):
+    snippet = api.create("snippet", title="T", content="{{{x}}} {{y}}", owner__context="app", owner_id=0).ok()["id"]
+    sent = api.post(EXPORT, **{"records[]": [f"snippet:{snippet}"], "name": "Mine"}).ok()["package"]
+    assert sent["package"]["name"] == "Mine" and list(sent) == ["package", "records"]
+    (made,) = bring(api, sent).ok()["records_created"]["svc.contexts.snippet"].values()
+    assert api.record("snippet", made["id"]).ok()["content"] == "{{{x}}} {{y}}"
+    assert api.post(EXPORT, **{"records[]": "worker:1"}).status == 422
+    assert api.post(EXPORT).status == 422
+
+
+def test_the_responder_answers_what_it_was_sent(api, server):
+    made = bring(api, shipped.package("webhook-responder"), **{"prompts[name]": "Echo", "prompts[answers]": "yes"}).ok()
+    hook = made["records_created"]["svc.contexts.webhook_listener"]["webhook"]["id"]
+    guid = api.record("webhook_listener", hook).ok()["guid"]
+    answer = requests.post(f"{server.url}/webhooks/{guid}/a/b?x=1", headers={"X-Own": "7"}, timeout=30)
+    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("application/json")
+    found = answer.json()
+    assert (found["method"], found["path"], found["params"]) == ("POST", "a/b", {"x": "1"})
+    assert found["headers"]["x_own"] == "7" and found["client_ip"] == "127.0.0.1"
+
+
+# -- first start and command line -------------------------------------------------------------------------------------
+
+FULL = {"HELPDESK_STARTER_PACKAGE": "yes"}
+
+
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service as its users start it."""
+    server = Server(tmp_path_factory.mktemp("furnished") / "data", env=FULL)
+    yield server
+    assert server.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def owner(furnished: Server) -> Api:
+    """Its administrator."""
+    return furnished.set_up()
+
+
+def test_a_new_service_has_the_starter(owner):
+    assert {each["title"] for each in owner.search("snippet").ok()["results"]} >= {"Is it solved?"}
+    (page,) = owner.search("workspace_page", "").ok()["results"]
+    shown = owner.record("workspace_page", page["id"], "widgets").ok()
+    assert [len(tab["widgets"]) + len(tab["worklists"]) for tab in shown["tabs"]] == [4, 3]
+    assert owner.search("saved_search").ok()["total"] == 4 and owner.search("calendar").ok()["total"] == 1
+    assert owner.search("activity_log", "created:today").status == 200
+
+
+def test_it_comes_once_and_what_was_deleted_stays_away(data):
+    for found in (4, 0):
+        service = app.open_service(settings.load({}, {}, data_folder=data))
+        ctx = first_start.own_context(service)
+        listed = records.search(ctx, "snippet", records.SearchRequest(limit=100))["results"]
+        assert len(listed) == found
+        for each in listed:
+            records.delete(ctx, "snippet", each["id"])
+        service.store.close()
+
+
+def test_a_database_that_began_without_stays_without(data):
+    for env in ({}, FULL):
+        found = command("package", "export", "snippet:1", data=data, env=env)
+        assert found.returncode == 1 and b"no snippet 1" in found.stderr
+
+
+def test_packages_from_the_command_line(data, tmp_path):
+    tried = command("package", "import", "webhook-responder", "--answer", "name=Orders", "--answer", "answers=no",
+                    "--dry-run", data=data)  # fmt: skip
+    assert tried.returncode == 0, tried.stderr
+    told = json.loads(tried.stdout)["records_created"]["svc.contexts.webhook_listener"]
+    assert told == {"webhook": {"id": 1, "label": "Orders"}}
+    file = tmp_path / "own.json"
+    file.write_text(json.dumps(package(task(title="{{{who|join}}}"), prompts=ASKED[1:])))
+    made = command("package", "import", str(file), "--answer", "who=4", "--answer", "who=5", data=data)
+    assert json.loads(made.stdout)["records_created"]["svc.contexts.task"]["one"]["label"] == "45"
+    piped = command("package", "import", "-", data=data, stdin=json.dumps(package(task())).encode())
+    assert json.loads(piped.stdout)["records_created"]["svc.contexts.task"]["one"]["id"] == 2
+    out = command("package", "export", "task:2", "--name", "Out", data=data)
+    assert json.loads(out.stdout)["package"]["name"] == "Out"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["import", "nowhere.json"], b"no file and no shipped package 'nowhere.json'"),
+        (["import", "webhook-responder"], b"an answer is missing"),
+        (["import", "webhook-responder", "--answer", "name"], b"--answer takes KEY=VALUE, not 'name'"),
+        (["import", "."], b"cannot be read"),
+        (["export", "worker:1"], b"cannot be exported"),
+    ],
+)
+def test_the_command_line_tells_what_is_wrong(arguments, words, data):
+    found = command("package", *arguments, data=data)
+    assert found.returncode == 1 and words in found.stderr and found.stdout == b""
+
+
+def test_a_file_that_is_no_json_is_told(data, tmp_path: Path):
+    file = tmp_path / "bad.json"
+    file.write_bytes(b'{"package": {},\n "records": [}')
+    found = command("package", "import", str(file), data=data)
+    assert found.returncode == 1 and b"is not valid JSON" in found.stderr and b"line 2" in found.stderr
