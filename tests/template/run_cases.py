@@ -12,6 +12,7 @@ from server.automation.template_functions import functions_for
 from server.errors import BudgetSpent, ScriptError
 from server.template import SCRIPT, Budget, Surroundings
 from server.template.lexer import Delimiters
+from server.template.registry import Callee
 
 NOW = 1_700_000_000  # 14 November 2023, 22:13:20 UTC
 
@@ -66,6 +67,22 @@ def failure(
     with pytest.raises(ScriptError) as caught:
         render(source, values, delimiters, **others)
     return caught.value
+
+
+def is_answered(source: str, values: Mapping[str, Any], **others: Any) -> bool:
+    """Whether a template of one line has a text, or an error that names its line."""
+    try:
+        render(source, values, **others)
+    except ScriptError as error:
+        return error.details.get("line") == 1
+    return True
+
+
+def calls(callee: Callee, call: str) -> list[str]:
+    """Templates that call something with `v` and then `odd` in place of every argument. call: `{}` for those."""
+    most = max(callee.least, 3) if callee.most is None else callee.most
+    counts = range(callee.least, most + 1)
+    return [f"{{{{ {call.format(', '.join((['v'] + ['odd'] * count)[:count]))} is empty }}}}" for count in counts]
 
 
 def _nobody() -> Any:

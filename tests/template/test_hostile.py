@@ -10,8 +10,10 @@ from server import template
 from server.errors import BudgetSpent, ScriptError, TemplateFailed
 from server.template import Budget
 from server.template.budget import MAX_TEMPLATE_CHARS
+from server.template.operators import BINARY
+from server.template.registry import FUNCTIONS, TESTS
 from server.template.shared.xml_tree import Node
-from tests.template.run_cases import Case, Fails, check, every, failure, render
+from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
 STEPS = 200_000  # enough for every honest case here, and soon spent
 
@@ -325,3 +327,46 @@ def test_nodes_are_texts_to_everything_else() -> None:
     """An XML node in a value is a text where a text is expected, and no way to its tree."""
     assert issubclass(Node, str)
     assert render("{% set n = xml_decode('<a>x<b/></a>') %}{{ n|upper }}{{ n ~ 1 }}{{ n|json_encode }}") == 'Xx1"x"'
+
+
+ODD: list[Any] = [
+    None, True, False, 0, -1, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), "", "0", "abc", "é\0\ud800\uffff",
+    "2**70", "9" * 2000, "/a(b)?/", "-5 weeks", "1970-01-01 to now", "day", "<a b='c'>d</a>", "BEGIN:A\nB;C=D:E\nEND:A", "a.[].b",
+    "*", [], {}, [1, [2], None], {"a": {"b": []}, "7": "x"}, [[1, 2], {"x": "y"}],
+]  # fmt: skip
+ASKED = ("svc_", "dns_")  # of the service; test_service_functions.py
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FUNCTIONS if not name.startswith(ASKED)))
+def test_no_argument_brings_a_function_down(name: str) -> None:
+    for source in calls(FUNCTIONS[name], f"{name}({{}})"):
+        for value in ODD:
+            for odd in ODD:
+                assert is_answered(source, {"v": value, "odd": odd}, budget=small()), (source, value, odd)
+
+
+@pytest.mark.parametrize("name", sorted(TESTS))
+def test_no_argument_brings_a_test_down(name: str) -> None:
+    for source in calls(TESTS[name], f"(first is {name}({{}}))"):
+        for value in ODD:
+            for odd in ODD:
+                given = {"first": value, "v": odd, "odd": odd}
+                assert is_answered(source, given, budget=small(), host={"record_type": lambda name: None}), (source, given)
+
+
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_no_value_brings_an_operator_down(name: str) -> None:
+    right = "x => x == b" if name.startswith("has ") else "b"
+    for value in ODD:
+        for odd in ODD:
+            given = {"a": value, "b": odd}
+            assert is_answered(f"{{{{ (a {name} {right}) is empty }}}}", given, budget=small()), (name, value, odd)
+
+
+@pytest.mark.parametrize("use", ["{{ -a }}", "{{ +a }}", "{{ not a }}", "{{ a[b] }}", "{{ a[b:c] }}", "{{ a ? b : c }}",
+                                 "{% for x, y in a %}{{ x }}{{ y }}{% endfor %}", "{% with a %}{{ b }}{% endwith %}",
+                                 "{{ {(a): b, (b): a}|length }}", "{{ a ?? b }}", "{{ \"#{a}#{b}\" }}", "{{ a }}"])
+def test_no_value_brings_an_expression_down(use: str) -> None:
+    for value in ODD:
+        for odd in ODD:
+            assert is_answered(use, {"a": value, "b": odd, "c": odd}, budget=small()), (use, value, odd)

@@ -7,8 +7,9 @@ import pytest
 
 from server.automation.host import FUNCTION, TEMPLATE_FUNCTION
 from server.automation.service import ServiceHost
+from server.template.registry import FUNCTIONS
 from tests.records.desk import BASE_URL, Desk
-from tests.template.run_cases import Case, Fails, check, every, failure, render
+from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
 Functions = Mapping[str, Callable[..., Any]]
 TIMES_TWO = "inputs:\n  text/n:\n    type: number\nstart:\n  return:\n    twice@int: {{inputs.n * 2}}"
@@ -191,3 +192,17 @@ def test_automations_that_call_themselves_through_templates_end(by: Callable[[st
 def test_without_a_service_there_is_nothing_to_ask() -> None:
     failed = failure('\n{{ svc_url("x") }}', host={})
     assert failed.message == "'svc_url' is not available in this template (line 2)"
+
+
+ODD: list[Any] = [
+    None, True, -1, 2**63 - 1, float("nan"), "", "abc", "é\0\ud800", "worker", "ticket", "now", "9" * 500, [], {"a": [1]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FUNCTIONS if name.startswith(("svc_", "dns_"))))
+def test_no_argument_brings_a_function_down(name: str, by: Callable[[str], Functions]) -> None:
+    host = by("milo")
+    for source in calls(FUNCTIONS[name], f"{name}({{}})"):
+        for value in ODD:
+            for odd in ODD:
+                assert is_answered(source, {"v": value, "odd": odd}, host=host), (source, value, odd)

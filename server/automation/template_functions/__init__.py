@@ -75,6 +75,8 @@ def _told(function: Function) -> Function:
             return function(*arguments)
         except ScriptError:
             raise
+        except UnicodeEncodeError:  # bytes in a text, as lone surrogates
+            raise TemplateFailed("bytes that are no text cannot be used here; encode them first") from None
         except HelpdeskError as error:
             raise TemplateFailed(error.message) from error
 
