@@ -81,6 +81,19 @@ LIMITS: tuple[tuple[str, str, str], ...] = (
     ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "Markdown of a mail", "characters"),
     ("markup.clean.MAX_HTML_BYTES", "HTML that is shown; the text is shown instead of more", "bytes"),
     ("markup.text.MAX_TEXT_SOURCE", "HTML that a text is made from", "characters"),
+    ("records.shared.behavior_tree.MAX_NODES", "nodes of a bot's behavior", ""),
+    ("records.shared.behavior_tree.MAX_DEPTH", "nodes of a behavior inside each other", ""),
+    ("records.shared.behavior_tree.MAX_ACTIONS", "actions of one node of a behavior", ""),
+    ("records.shared.behavior_tree.MAX_VARIABLES", "variables of a behavior", ""),
+    ("records.shared.behavior_tree.MAX_KEY_CHARS", "name of a variable of a behavior", "characters"),
+    ("automation.behaviors.variables.MAX_RECORDS", "records in a list that a behavior is given, or finds", ""),
+    ("automation.behaviors.run.MAX_STEPS", "nodes, actions, conditions and rounds of loops of a behavior's run", ""),
+    ("automation.behaviors.run.MAX_NESTED", "nodes inside each other as a behavior runs, subroutines among them", ""),
+    ("automation.behaviors.run.MAX_SECONDS", "one run of a behavior", "seconds"),
+    ("automation.behaviors.action.MAX_KEY_CHARS", "name of a placeholder that a behavior sets", "characters"),
+    ("automation.behaviors.actions.keys.MAX_KEY_CHARS", "name under which a bot keeps a value", "characters"),
+    ("automation.behaviors.scheduled.MAX_WAITING", "runs of one behavior that wait for their time", ""),
+    ("automation.behaviors.scheduled.MAX_VALUES_CHARS", "variables of a run that waits, as JSON", "characters"),
 )
 
 

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from server.automation.behaviors import service
-from server.automation.behaviors.run import fresh
-from server.automation.behaviors.service import go, host_of
 from server.desk.storage import STORED
 from server.desk.writing import RecordWriter
 from server.jobs.queue import JOB
@@ -94,7 +92,7 @@ class Bots:
         """The dictionary at the end of a simulated run."""
         ctx = self.desk.context(self.ids["nora"])
         behavior, bot = service.enabled(ctx, str(self.keep(*nodes, variables=variables)))
-        return go(behavior, {}, host_of(ctx, bot), fresh(), simulates=True)
+        return service.perform(ctx, behavior, bot, {}, simulates=True)
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import pytest
 from server.automation.behaviors import actions as families
 from server.automation.behaviors import scheduled
 from server.automation.behaviors.action import ACTIONS
-from server.errors import BudgetSpent
+from server.errors import BudgetSpent, Rejected
 from server.jobs.queue import JOB, JobQueue, body_of
 from server.times import instant
-from tests.automation.bots import Bots, actions, add, bots, private, public, put
+from tests.automation.bots import EVENT, Bots, actions, add, bots, private, public, put
 from tests.outbound.peer import HOST, Peer, answer
 from tests.records.desk import NOW
 
@@ -468,6 +468,40 @@ def test_a_list_goes_from_one_behavior_to_another(bots: Bots, pens):
         assert bots.run(actions(run | {"var_pens": given}))["_behavior"]["count"] == "2"
 
 
+def test_what_is_handed_on_is_what_the_first_caller_may_read(bots: Bots):
+    group = bots.desk.create("group", name="Board", is_private=1)["id"]
+    secret = bots.desk.create("ticket", subject="Salaries", group_id=group)["id"]
+    bots.keep(variables={"var_tickets": public("ctx_ticket")}, uri="shows")
+    run = actions({"action": "_run_behavior", "behavior_id": "shows", "var_tickets": "[{{var_id}}]"})
+    for who, kept in (("nora", [str(secret)]), ("milo", [])):
+        found = bots.run(run, variables={"var_id": public("N")}, by=who, var_id=secret)
+        assert list(found["_behavior"]["var_tickets"]) == kept
+
+
+@pytest.mark.parametrize(
+    ("config", "lines"),
+    [
+        ({}, ["a"]),
+        ({"actions": {"mode": "all", "items": []}}, ["a"]),
+        ({"actions": {"mode": "allow", "items": ["add_api_response"]}}, ["a"]),
+        ({"actions": {"mode": "allow", "items": ["_exit"]}}, []),
+        ({"actions": {"mode": "deny", "items": ["add_api_response"]}}, []),
+        ({"actions": {"mode": "deny", "items": {"0": "_exit"}}}, ["a"]),
+        ({"events": {"mode": "allow", "items": [EVENT]}}, ["a"]),
+        ({"events": {"mode": "deny", "items": [EVENT]}}, None),
+        ({"events": {"mode": "allow", "items": []}}, None),
+    ],
+)
+def test_a_bot_does_only_what_it_may(bots: Bots, config, lines):
+    owner = bots.desk.own("bot", name="Tied", owner__context="svc.contexts.app", owner_id=0, config=config)
+    id = bots.keep(actions(add("a")), bot_id=owner)
+    if lines is None:
+        with pytest.raises(Rejected, match="Tied"):
+            bots.call(id)
+    else:
+        assert bots.call(id).get("_response", "").splitlines() == lines
+
+
 def test_a_behavior_that_runs_itself_is_left_out(bots: Bots):
     bots.keep(actions({"action": "_run_behavior", "behavior_id": "pong", "var": "pong"}, put("a", "1")), uri="ping")
     bots.keep(actions({"action": "_run_behavior", "behavior_id": "ping", "var": "ping"}, put("b", "1")), uri="pong")
@@ -520,7 +554,7 @@ def test_what_cannot_run_any_more_is_dropped(bots: Bots):
     body = body_of(scheduled.KIND)
     assert body is not None
     for name in (id, 99):
-        body(bots.desk.service, {"behavior_id": name, "values": {}}, NOW)
+        body(bots.desk.service, {"behavior_id": name, "values": {}, "zone": ""}, NOW)
     assert bots.desk.found("task", "Never") == []
 
 

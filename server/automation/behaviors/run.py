@@ -12,7 +12,7 @@ from server import log, template
 from server.automation.behaviors import actions, conditions
 from server.automation.behaviors.action import ACTIONS, RISING, Action, Call
 from server.automation.behaviors.actions.setting import set_variable
-from server.automation.behaviors.stored import Behavior
+from server.automation.behaviors.stored import Behavior, Bot
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
 from server.context import Context
@@ -32,8 +32,11 @@ LOG = log.get("behavior")
 
 @dataclass
 class Spent:
-    """What one run has used up, shared with the behaviors that it runs. running: the ids of those that are at it."""
+    """What one run is done for and has used up, shared with the behaviors that it runs. caller: the operation that set
+    it off. running: the ids of the behaviors that are at it."""
 
+    caller: Context
+    bot: Bot
     budget: Budget
     steps: int = 0
     nested: int = 0
@@ -48,9 +51,9 @@ class Spent:
             raise BudgetSpent(f"the behavior takes longer than {MAX_SECONDS:.0f} seconds; let it handle less at once")
 
 
-def fresh() -> Spent:
-    """For a run that nothing else runs."""
-    return Spent(Budget(ends_at=time.monotonic() + MAX_SECONDS))
+def fresh(ctx: Context, bot: Bot) -> Spent:
+    """For a run that no other one runs."""
+    return Spent(ctx, bot, Budget(ends_at=time.monotonic() + MAX_SECONDS))
 
 
 class Exit(Exception):
@@ -187,8 +190,8 @@ class Run:
             self._try(name, lambda: set_variable(call, variable))
             return
         action = ACTIONS.get(name)
-        if action is None:
-            LOG.info("behavior.unknown_action", behavior_id=self.behavior.id, action=name[:80])
+        if action is None or not self.spent.bot.lets("actions", name):
+            LOG.info("behavior.no_such_action", behavior_id=self.behavior.id, action=name[:80])
         elif not action.effects or not self.simulates or call.flag("run_in_simulator"):
             self._do(action, call)
 

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from server import log, times
+from server.access.actor import system
 from server.automation.behaviors import service, variables
 from server.context import Context, Service
 from server.desk.outbox.deliver import service_context
@@ -30,7 +31,7 @@ def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> No
     def write(tx: Transaction) -> None:
         if _waiting(tx, behavior_id) >= MAX_WAITING:
             raise Invalid(f"at most {MAX_WAITING} runs of a behavior may wait")
-        JobQueue.add(tx, KIND, at, {"behavior_id": behavior_id, "values": values}, key)
+        JobQueue.add(tx, KIND, at, {"behavior_id": behavior_id, "values": values, "zone": ctx.actor.timezone}, key)
         if ctx.service.wake_scheduler is not None:
             tx.after_commit(ctx.service.wake_scheduler)
 
@@ -72,7 +73,8 @@ def _range(behavior_id: int) -> tuple[str, str]:
 @job(KIND)
 def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
     """Run a behavior whose time has come; what it was before it was disabled or deleted does not matter."""
-    ctx = service_context(service_, now)
+    zone = payload["zone"] or "UTC"
+    ctx = service_context(service_, now).as_actor(system(zone), times.zone(zone))
     name = str(payload["behavior_id"])
     try:
         behavior, bot = service.enabled(ctx, name)

@@ -84,6 +84,8 @@ def _checked(ctx: Context, tx: Transaction, name: str) -> tuple[Behavior, Bot]:
     for what, it in (("bot", bot), ("behavior", behavior)):
         if it.is_disabled:
             raise Rejected(f"the {what} '{it.name}' is disabled; enable it first")
+    if not bot.lets("events", behavior.event):
+        raise Rejected(f"the bot '{bot.name}' may not answer to the event '{event_name(behavior.event)}'")
     return behavior, bot
 
 
@@ -93,7 +95,7 @@ def perform(
     """Run a behavior with the values of its variables; the dictionary at the end. Raises BudgetSpent.
 
     simulates: actions that reach beyond the run are done only where they say so."""
-    return go(behavior, given, host_of(ctx, bot), fresh(), simulates=simulates)
+    return go(behavior, given, host_of(ctx, bot), fresh(ctx, bot), simulates=simulates)
 
 
 def host_of(ctx: Context, bot: Bot) -> ServiceHost:

@@ -1,11 +1,13 @@
 """A behavior and its bot, as they are run. Source: Bot behaviors, records."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from server.context import Context
 from server.fields.structure import MAX_ID_DIGITS
 from server.records.shared.behavior_tree import Node, Variable, tree, variables
 from server.store.transaction import Transaction
+from server.template.values import items
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,21 @@ class Behavior:
 
 @dataclass(frozen=True)
 class Bot:
-    """The bot that a behavior belongs to."""
+    """The bot that a behavior belongs to. config: what it may do: {events, actions}, each {mode, items}."""
 
     id: int
     name: str
     is_disabled: bool
+    config: dict[str, Any]
+
+    def lets(self, part: str, name: str) -> bool:
+        """Whether its behaviors may answer to an event, or do an action. part: events or actions. The mode `allow` lets
+        only the items, `deny` all but them; without one of these everything is let. Source: ours."""
+        rule = self.config.get(part)
+        if not isinstance(rule, dict) or rule.get("mode") not in ("allow", "deny"):
+            return True
+        listed = items(rule.get("items"))
+        return (name in listed) is (rule["mode"] == "allow")
 
 
 def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
@@ -54,4 +66,4 @@ def bot_of(ctx: Context, tx: Transaction, behavior: Behavior) -> Bot | None:
     if row is None:
         return None
     record = record_type.record(row)
-    return Bot(record["id"], record["name"], bool(record["is_disabled"]))
+    return Bot(record["id"], record["name"], bool(record["is_disabled"]), record["config"])

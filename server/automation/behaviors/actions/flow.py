@@ -27,11 +27,12 @@ def run_subroutine(call: Call) -> None:
 
 @action("_run_behavior", "Run another behavior of the same bot.", placeholder="var", default=RESULTS, effects=True)
 def run_behavior(call: Call) -> Any:
-    """Its dictionary at the end. One that runs already is left out. Raises Invalid."""
+    """Its dictionary at the end. One that runs already is left out. Records that it is given are those that the first
+    caller may read, whoever hands them on. Raises Invalid."""
     run, behavior = call.run, _other(call)
     if behavior.id in run.spent.running:
         raise Invalid(f"behavior_id: '{behavior.name}' runs already")
-    given = variables.of_values(run.ctx, behavior, _values(call))
+    given = variables.of_values(run.spent.caller, behavior, _values(call))
     return plain(go(behavior, given, run.host, run.spent, simulates=run.simulates))
 
 
