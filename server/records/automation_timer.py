@@ -1,5 +1,6 @@
-"""Automation timers: automations that run at a time, once or again and again. The record only; nothing is run here."""
+"""Automation timers: automations that run at a time, once or again and again. Run by automation/timers.py."""
 
+from server import times
 from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
@@ -9,7 +10,7 @@ from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.store.tables import Index
+from server.store.tables import Column, Index
 
 
 class AutomationTimer(RecordType):
@@ -29,7 +30,9 @@ class AutomationTimer(RecordType):
         "is_recurring": Bit("Runs again, by its patterns."),
         "last_ran_at": Timestamp("When it ran last; 0 for never."),
         "name": Text("Name; also the label.", required=True),
-        "next_run_at": Timestamp("When it runs next; 0 for never."),
+        "next_run_at": Timestamp(
+            "When it runs next; 0 for never. Worked out from the patterns where it is not sent and they are."
+        ),
         "recurring_patterns": Text(
             "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
             "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.", 65535,
@@ -39,6 +42,10 @@ class AutomationTimer(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
     }
+    columns = (
+        Column("started_for"),  # the next_run_at whose run was begun last
+        Column("continuation_id"),
+    )
     indexes = (Index(("is_disabled", "next_run_at"), "timers that are due"),)
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
@@ -56,3 +63,7 @@ class AutomationTimer(RecordType):
         checks.require(change)
         if "recurring_patterns" in change.new:
             recurrence.check(change.new["recurring_patterns"], "recurring_patterns")
+        is_asked = any(change.changes(name) for name in ("is_recurring", "recurring_patterns", "recurring_timezone"))
+        if change.sent and "next_run_at" not in change.sent and is_asked and change.value("is_recurring"):
+            zone = times.zone(change.value("recurring_timezone") or "UTC")
+            change.new["next_run_at"] = recurrence.next_time(change.value("recurring_patterns"), writing.now, zone)

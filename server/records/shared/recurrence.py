@@ -1,12 +1,21 @@
-"""Patterns of times that come again, such as `0 9 * * mon-fri`: whether they can be read. Pure; when they are met next
-is not worked out here."""
+"""Patterns of times that come again, such as `0 9 * * mon-fri`: whether they can be read, and when they are met next.
 
+Day of month and day of week must both fit. A time that a change to summer time leaves out comes as much later; one that
+comes twice is met once, unless the hour is `*`. Source: ours."""
+
+import calendar
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
 
 from server.errors import Invalid
 
-ALIASES = frozenset(("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"))
+ALIASES = {
+    "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}  # fmt: skip
+MAX_DAYS = 9 * 366  # looked at: from one 29 February to the next there may be eight years
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _PART = re.compile(r"(?:\*|([a-z]{3}|[0-9]{1,2})(?:-([a-z]{3}|[0-9]{1,2}))?)(?:/([0-9]{1,2}))?\Z")
@@ -44,6 +53,19 @@ class _Field:
         return match[3] != "0" and match[3] != "00" and numbers == sorted(numbers)
 
 
+    def numbers(self, part: str) -> range:
+        """The numbers that a part stands for; none for the special ones."""
+        match = _PART.match(part)
+        if not match or re.fullmatch(self.special, part):
+            return range(0)
+        step = int(match[3] or 1)
+        if match[1] is None:
+            return range(self.low, self.high + 1, step)
+        first = self.number(match[1])
+        last = self.number(match[2]) if match[2] else self.high if match[3] else first
+        return range(first, last + 1, step)
+
+
 FIELDS = (
     _Field("minute", 0, 59),
     _Field("hour", 0, 23),
@@ -73,3 +95,80 @@ def _problem(words: list[str]) -> str:
             if not each.reads(part):
                 return f"'{part[:50]}' is no {each.name}"
     return ""
+
+
+def next_time(text: str, after: int, zone: tzinfo) -> int:
+    """The first time that a pattern is met after an instant, in Unix seconds; 0 when none is within nine years."""
+    patterns = [line.strip().lower() for line in text.splitlines()]
+    found = [_next(ALIASES.get(each, each).split(), after, zone) for each in patterns if each and each[0] != "#"]
+    return min(filter(None, found), default=0)
+
+
+def _next(words: list[str], after: int, zone: tzinfo) -> int:
+    minutes, hours, months = (_numbers(place, words[place]) for place in (0, 1, 3))
+    day = datetime.fromtimestamp(after, zone).date()
+    twice = words[1].startswith("*")
+    for _ in range(MAX_DAYS):
+        if day.month in months and _is_day(words[2], day) and _is_weekday(words[4], day):
+            times = _times(day, sorted(hours), sorted(minutes), zone, twice)
+            first = min((each for each in times if each > after), default=0)
+            if first:
+                return first
+        day += timedelta(days=1)
+    return 0
+
+
+def _numbers(place: int, word: str) -> set[int]:
+    return {number for part in word.split(",") for number in FIELDS[place].numbers(part)}
+
+
+def _times(day: date, hours: list[int], minutes: list[int], zone: tzinfo, twice: bool) -> Iterator[int]:
+    for hour in hours:
+        for minute in minutes:
+            for fold in (0, 1) if twice else (0,):
+                local = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone, fold=fold)
+                yield int(local.timestamp())
+
+
+def _is_day(word: str, day: date) -> bool:
+    last = calendar.monthrange(day.year, day.month)[1]
+    for part in word.split(","):
+        if part == "l":
+            fits = day.day == last
+        elif part == "lw":
+            fits = day.day == _working_day(day.replace(day=last), last)
+        elif part.endswith("w"):
+            wanted = int(part[:-1])
+            fits = wanted <= last and day.day == _working_day(day.replace(day=wanted), last)
+        else:
+            fits = day.day in FIELDS[2].numbers(part)
+        if fits:
+            return True
+    return False
+
+
+def _working_day(day: date, last: int) -> int:
+    """The day of the month, Monday to Friday, that is nearest to a day within its month."""
+    weekday = day.weekday()
+    if weekday == 5:
+        return day.day - 1 if day.day > 1 else 3
+    if weekday == 6:
+        return day.day + 1 if day.day < last else day.day - 2
+    return day.day
+
+
+def _is_weekday(word: str, day: date) -> bool:
+    weekday = day.isoweekday() % 7
+    for part in word.split(","):
+        match = re.fullmatch(r"([0-9a-z]+?)(l|#([1-5]))", part) if re.fullmatch(FIELDS[4].special, part) else None
+        if match is None:
+            fits = weekday in {number % 7 for number in FIELDS[4].numbers(part)}
+        else:
+            fits = weekday == FIELDS[4].number(match[1]) % 7
+            if match[3]:
+                fits = fits and (day.day - 1) // 7 + 1 == int(match[3])
+            else:
+                fits = fits and day.day > calendar.monthrange(day.year, day.month)[1] - 7
+        if fits:
+            return True
+    return False

@@ -1,0 +1,68 @@
+"""Runs that wait: what an automation had in its hands at an `await`, as a row, to go on from later.
+
+Source: ours."""
+
+import json
+import secrets
+from typing import Any
+
+
+from server.automation.dictionary import plain
+from server.context import Service
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+KEPT_SECONDS = 7 * 86400  # after the time that it waits for
+TOKEN_BYTES = 48  # 64 characters
+
+CONTINUATION = Table(
+    "automation_continuation",
+    [
+        Column("token", "TEXT"), Column("automation", "TEXT"), Column("state_data", "TEXT", "{}"),
+        Column("updated_at"), Column("expires_at"),
+    ],
+    [Index(("token",), "the run that goes on", unique=True), Index(("expires_at",), "those that may be dropped")],
+)  # fmt: skip
+
+
+def keep(tx: Transaction, id: int, automation: str, values: dict[str, Any], now: int, until: int) -> int:
+    """Write what a run goes on with. id: its row, 0 for a new one. values: the whole dictionary of the run.
+
+    Answers the row's id."""
+    row = {
+        "automation": automation, "state_data": json.dumps(plain(values)), "updated_at": now,
+        "expires_at": max(until, now) + KEPT_SECONDS,
+    }  # fmt: skip
+    if id and tx.update(CONTINUATION, id, row):
+        return id
+    return tx.insert(CONTINUATION, row | {"token": secrets.token_urlsafe(TOKEN_BYTES)})
+
+
+def read(tx: Transaction, id: int) -> tuple[str, dict[str, Any]] | None:
+    """The automation's name and the dictionary that it goes on with; None when it is gone."""
+    row = tx.get(CONTINUATION, id) if id else None
+    if row is None:
+        return None
+    at = CONTINUATION.position
+    return str(row[at["automation"]]), json.loads(row[at["state_data"]])
+
+
+def drop(tx: Transaction, id: int) -> None:
+    """Forget a run that is over."""
+    if id:
+        tx.delete(CONTINUATION, id=id)
+
+
+@periodic("old continuations")
+def forget_old(service: Service, now: int) -> None:
+    """Drop what nobody went on with."""
+    table: Any = CONTINUATION.sql
+    old = service.store.read(lambda tx: tx.value(
+        ("old continuations",), lambda: table.select(table.id).where(table.expires_at < slot(0)).limit(1), (now,)
+    ))  # fmt: skip
+    if old:
+        service.store.write(lambda tx: tx.run(
+            ("drop continuations",), lambda: table.delete().where(table.expires_at < slot(0)), (now,)
+        ))  # fmt: skip

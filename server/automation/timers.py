@@ -1,0 +1,163 @@
+"""Automation timers that are due: what is bound to them runs, once for each time, also for one that passed while the
+service was down. Several times that passed are one.
+
+A run that a stop of the service cut short is not begun again: it may have done its work. Source: Timers; ours."""
+
+from typing import Any
+
+import peewee
+
+from server import times
+from server.access.actor import system
+from server.automation import bindings, continuations
+from server.automation.engine import Result
+from server.automation.host import Automation, Entry
+from server.automation.service import ServiceHost, find, perform
+from server.context import Context, Service
+from server.desk.events import record_values
+from server.desk.writing import RecordWriter
+from server.errors import HelpdeskError, Invalid
+from server.jobs.queue import JobQueue, job
+from server.jobs.scheduler import periodic
+from server.records.base import Record
+from server.records.shared import recurrence
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.template.values import printed, truthy
+
+URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
+KIND = "timer"
+BATCH = 100  # timers found in one scan
+
+
+@periodic("automation timers")
+def find_due(service: Service, now: int) -> int | None:
+    """Add a job for every timer that is due; answers when the next one will be."""
+    due = service.store.read(lambda tx: _due(tx, now))
+    if due:
+        service.store.write(lambda tx: [
+            JobQueue.add(tx, KIND, now, {"timer_id": id, "at": at}, f"{KIND}:{id}") for id, at in due
+        ])  # fmt: skip
+    return now if len(due) == BATCH else service.store.read(lambda tx: _next(tx, now))
+
+
+@job(KIND)
+def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
+    """Run what is bound to a timer, or go on with what it waits for, and set when it runs next."""
+    timer_id, at = int(payload["timer_id"]), int(payload["at"])
+    timer = service.store.write(lambda tx: _begin(_context(service, now, "UTC"), tx, timer_id, at))
+    if timer is None:
+        return
+    ctx = _context(service, now, timer["recurring_timezone"] or "UTC")
+    host = ServiceHost(ctx)
+    if timer["started_for"] == at:
+        name = timer["name"]
+        service.store.write(lambda tx: _cut_short(ctx, tx, host, timer, name))
+        return
+    automation, values = _what_runs(ctx, host, timer)
+    if automation is None:
+        service.store.write(lambda tx: _ended(ctx, tx, timer, automation, None))
+        return
+    perform(ctx, automation, values, kept=lambda tx, found: _ended(ctx, tx, timer, automation, found), host=host)
+
+
+def _context(service: Service, now: int, zone: str) -> Context:
+    return Context(service, system(zone), now, times.zone(zone), depth=1)
+
+
+def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
+    """The timer as it was before this run is noted as begun; None when there is nothing to do for this time."""
+    writing = RecordWriter(ctx, tx)
+    timer = writing.record(URI, id)
+    if timer is None or timer["is_disabled"] or timer["next_run_at"] != at:
+        return None
+    if timer["started_for"] != at:
+        writing.set(URI, id, {"started_for": at, "last_ran_at": ctx.now})
+    return timer
+
+
+def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, name: str) -> None:
+    message = f"timer '{name}': its run was cut short by a stop of the service, and is not begun again"
+    host.log(tx, "", [Entry(4, "", message)])
+    _ended(ctx, tx, timer, None, None)
+
+
+def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automation | None, dict[str, Any]]:
+    """The automation and its dictionary; None when none is bound, or the binding is broken, which is logged."""
+    store = ctx.service.store
+    waiting = store.read(lambda tx: continuations.read(tx, timer["continuation_id"]))
+    if waiting is not None:
+        name, state = waiting
+        automation = store.read(lambda tx: find(ctx, tx, name))
+        if automation is not None:
+            return automation, state
+    values = record_values("timer", "svc.contexts.automation.timer", timer["id"])
+    try:
+        handler = next(bindings.handlers(timer["automations_kata"], TRIGGER, values, host), None)
+    except HelpdeskError as error:
+        message = f"timer '{timer['name']}': its binding fails: {error.message}"
+        store.write(lambda tx: host.log(tx, "", [Entry(3, "", message)]))
+        return None, {}
+    if handler is None:
+        return None, {}
+    return handler.automation, {**values, "inputs": handler.inputs}
+
+
+def _ended(ctx: Context, tx: Transaction, timer: Record, automation: Automation | None, found: Result | None) -> None:
+    """Keep what it waits for, remove it, or set its next time."""
+    writing, id = RecordWriter(ctx, tx), timer["id"]
+    present = writing.record(URI, id)
+    if present is None:
+        return
+    if found is not None and automation is not None and found.state == "await":
+        until = _until(ctx, found)
+        kept = continuations.keep(tx, timer["continuation_id"], automation.name, found.values, ctx.now, until)
+        writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": kept})
+        return
+    continuations.drop(tx, timer["continuation_id"])
+    returned = found.returned if found is not None and isinstance(found.returned, dict) else {}
+    if truthy(returned.get("delete")):
+        writing.delete(URI, id)
+        return
+    if present["next_run_at"] != timer["next_run_at"]:  # somebody set another time meanwhile
+        writing.set(URI, id, {"continuation_id": 0})
+        return
+    patterns = timer["recurring_patterns"] if timer["is_recurring"] else ""
+    following = recurrence.next_time(patterns, ctx.now, ctx.tz) if patterns.strip() else 0
+    values = {"next_run_at": following, "continuation_id": 0}
+    writing.set(URI, id, values if following else values | {"is_disabled": 1})
+
+
+def _until(ctx: Context, found: Result) -> int:
+    """When a run goes on: Unix seconds, or a time in words; at once where it does not say, or cannot be read."""
+    returned = found.returned if isinstance(found.returned, dict) else {}
+    given = returned.get("until")
+    try:
+        return times.instant(printed(given), ctx.now, ctx.tz) if given not in (None, "") else 0
+    except Invalid as error:
+        found.log.append(Entry(4, "", f"await: until: {error.message}"))
+        return 0
+
+
+def _due(tx: Transaction, now: int) -> list[tuple[int, int]]:
+    """[(id, time)] of timers that are due, the longest due first."""
+    timer: Any = peewee.Table(URI, ("id", "is_disabled", "next_run_at"))
+    rows = tx.rows(
+        ("timers due",),
+        lambda: timer.select(timer.id, timer.next_run_at)
+        .where(timer.is_disabled == 0, timer.next_run_at > 0, timer.next_run_at <= slot(0))
+        .order_by(timer.next_run_at).limit(BATCH),
+        (now,),
+    )  # fmt: skip
+    return [(id, at) for id, at in rows]
+
+
+def _next(tx: Transaction, now: int) -> int | None:
+    timer: Any = peewee.Table(URI, ("is_disabled", "next_run_at"))
+    found = tx.value(
+        ("timer due next",),
+        lambda: timer.select(peewee.fn.MIN(timer.next_run_at))
+        .where(timer.is_disabled == 0, timer.next_run_at > slot(0)),
+        (now,),
+    )  # fmt: skip
+    return int(found) if found else None
