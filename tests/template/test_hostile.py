@@ -15,7 +15,7 @@ from server.template.registry import FUNCTIONS, TESTS
 from server.template.shared.xml_tree import Node
 from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
-STEPS = 200_000  # enough for every honest case here, and soon spent
+STEPS = 50_000  # enough for every honest case here, and soon spent
 
 
 def small() -> Budget:
@@ -139,9 +139,9 @@ GREEDY: list[tuple[str, str]] = [
      '{% set m = {} %}{% for i in 1..2000 %}{% set m = dict_set(m, "k#{i}", i) %}{% endfor %}'),
     ("patterns of many stars",
      '{% set s = "a"|repeat(100000) %}{{ array_matches([s], array_fill_keys(1..1000, "*a*a*a*b")) }}'),
-    ("every character matched", '{{ regexp_match_all("/./", "a"|repeat(1000000)) }}'),
+    ("every character matched", '{{ regexp_match_all("/./", "a"|repeat(100000)) }}'),
     ("a heavy pattern on a long text", '{{ ("ab"|repeat(1000000)) matches "/[ab]*a[ab]{900}c/" }}'),
-    ("a pattern that matches nothing everywhere", '{{ regexp_match_all("/x*/", "a"|repeat(1000000)) }}'),
+    ("a pattern that matches nothing everywhere", '{{ regexp_match_all("/x*/", "a"|repeat(100000)) }}'),
     ("long texts compared again and again",
      "{% set s = \"a\"|repeat(8000000) %}{% set t = s ~ \"b\" %}" + "{% set x = s < t %}" * 100),
     ("a long text searched again and again",
@@ -150,9 +150,9 @@ GREEDY: list[tuple[str, str]] = [
      "{% set j = (1..1000)|json_encode %}{% for i in 1..1000 %}{% set x = json_decode(j) %}{% endfor %}"),
     ("placeholders again and again",
      '{% for i in 1..100000 %}{% set y = placeholders_list("", "x"|repeat(999)) %}{% endfor %}'),
-    ("cards of many lines", '{{ vobject_parse("BEGIN:A\n" ~ "B:C\n"|repeat(300000)) }}'),
-    ("XML of many nodes", '{{ xml_decode("<a>" ~ "<b/>"|repeat(300000) ~ "</a>") }}'),
-    ("HTML of many nodes", '{{ xml_decode("<p>"|repeat(300000), [], "html") }}'),
+    ("cards of many lines", '{{ vobject_parse("BEGIN:A\n" ~ "B:C\n"|repeat(80000)) }}'),
+    ("XML of many nodes", '{{ xml_decode("<a>" ~ "<b/>"|repeat(80000) ~ "</a>") }}'),
+    ("HTML of many nodes", '{{ xml_decode("<p>"|repeat(80000), [], "html") }}'),
     ("a path through many nodes, each",
      ('{% set x = xml_decode("<a>" ~ "<b><c/></b>"|repeat(1000) ~ "</a>") %}'
      '{{ xml_xpath(x, "//b//c/../../b//c/../../b//c") |map(n => xml_xpath(n, "//c")|length)|length }}')),
@@ -223,7 +223,7 @@ def test_depth_and_length_end_with_a_line(source: str) -> None:
 
 
 BOUNDED: list[Case] = [
-    ('{{ json_decode("["|repeat(100000)) is null }}', "1"),
+    ('{{ json_decode("["|repeat(20000)) is null }}', "1"),
     ('{{ json_decode("["|repeat(200) ~ "]"|repeat(200)) is null }}', "1"),
     ('{{ json_decode("1"|repeat(5000)) is null }}|', "1|"),
     ('{{ ("9"|repeat(5000)) == ("9"|repeat(4999)) }}|', "|"),
@@ -331,8 +331,8 @@ def test_nodes_are_texts_to_everything_else() -> None:
 
 ODD: list[Any] = [
     None, True, False, 0, -1, 2**63 - 1, -(2**63), 1.5, float("nan"), float("inf"), "", "0", "abc", "é\0\ud800\uffff",
-    "2**70", "9" * 2000, "/a(b)?/", "-5 weeks", "1970-01-01 to now", "day", "<a b='c'>d</a>", "BEGIN:A\nB;C=D:E\nEND:A", "a.[].b",
-    "*", [], {}, [1, [2], None], {"a": {"b": []}, "7": "x"}, [[1, 2], {"x": "y"}],
+    "2**70", "9" * 2000, "/a(b)?/", "-5 weeks", "1970-01-01 to now", "day", "<a b='c'>d</a>", "BEGIN:A\nB;C=D:E\nEND:A",
+    "a.[].b", "*", [], {}, [1, [2], None], {"a": {"b": []}, "7": "x"}, [[1, 2], {"x": "y"}],
 ]  # fmt: skip
 ASKED = ("svc_", "dns_")  # of the service; test_service_functions.py
 
@@ -347,11 +347,12 @@ def test_no_argument_brings_a_function_down(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(TESTS))
 def test_no_argument_brings_a_test_down(name: str) -> None:
+    host = {"record_type": lambda name: None}
     for source in calls(TESTS[name], f"(first is {name}({{}}))"):
         for value in ODD:
             for odd in ODD:
                 given = {"first": value, "v": odd, "odd": odd}
-                assert is_answered(source, given, budget=small(), host={"record_type": lambda name: None}), (source, given)
+                assert is_answered(source, given, budget=small(), host=host), (source, given)
 
 
 @pytest.mark.parametrize("name", sorted(BINARY))

@@ -195,7 +195,8 @@ def test_without_a_service_there_is_nothing_to_ask() -> None:
 
 
 ODD: list[Any] = [
-    None, True, -1, 2**63 - 1, float("nan"), "", "abc", "é\0\ud800", "worker", "ticket", "now", "9" * 500, [], {"a": [1]},
+    None, True, -1, 2**63 - 1, float("nan"), "", "abc", "é\0\ud800", "worker", "ticket", "now", "9" * 500, [],
+    {"a": [1]},
 ]  # fmt: skip
 
 
