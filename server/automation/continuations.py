@@ -6,7 +6,6 @@ import json
 import secrets
 from typing import Any
 
-
 from server.automation.dictionary import plain
 from server.context import Service
 from server.jobs.scheduler import periodic

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.errors import BudgetSpent
+from server.fields.structure import MAX_ID_DIGITS
 
 MAX_KEY_CHARS = 512  # of a key that may belong to a record
 MAX_VALUES = 1_000_000  # of a dictionary that is kept or handed on: each counts as often as it stands somewhere
@@ -64,9 +65,9 @@ class Dictionary(dict[str, Any]):
 
 
 def _is_id(value: Any) -> bool:
-    if isinstance(value, bool):
-        return False
-    return (isinstance(value, int) and value >= 0) or (isinstance(value, str) and value.isascii() and value.isdigit())
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_ID_DIGITS:
+        return True
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**MAX_ID_DIGITS
 
 
 def lazy(value: Any, load: Load) -> Any:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid, Required
+from server.fields.structure import MAX_ID_DIGITS
 from server.kata.annotations import as_bool
 from server.template.values import is_numeric, printed, read_number
 
@@ -56,7 +57,7 @@ def _number(command: str, declared: "Input", value: Any) -> int | float:
         raise Invalid(f"{command}: the input '{declared.name}' takes a number, not '{shown}'", field=declared.name)
     found = read_number(value) if isinstance(value, str) else value
     if declared.kind == "id":
-        if found != int(found) or found < 0:
+        if not 0 <= found < 10**MAX_ID_DIGITS or found != int(found):
             raise Invalid(f"{command}: the input '{declared.name}' takes an id", field=declared.name)
         return int(found)
     return int(found) if isinstance(found, float) and found.is_integer() else found

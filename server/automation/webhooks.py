@@ -11,12 +11,12 @@ from typing import Any
 from server.automation import bindings
 from server.automation.deliveries import Delivery, keep
 from server.automation.dictionary import plain
-from server.automation.engine import Result
+from server.automation.engine import Result, run
 from server.automation.host import Entry
-from server.automation.service import ServiceHost, perform
+from server.automation.service import ServiceHost
 from server.automation.tokens import listener_of
 from server.context import Context
-from server.desk import metrics
+from server.desk import contents, metrics
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
 from server.records.base import Record
@@ -26,6 +26,7 @@ from server.template.values import printed, whole
 
 TRIGGER = "svc.trigger.webhook.respond"
 METRIC = "svc.webhook.invocations"
+FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so is the file that it names
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 MAX_HEADERS = 50  # of an answer
 MAX_HEADER_CHARS = 8192
@@ -88,15 +89,15 @@ def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Respons
         return _refused(ctx, host, delivery, 500, f"the binding of webhook {listener['id']} fails: {error.message}")
     if handler is None:
         return _refused(ctx, host, delivery, 404, "")
-    made: list[tuple[Response, int]] = []
+    found = run(handler.automation, {**values, "inputs": handler.inputs}, host, traced=True)
+    response = _response(host.ctx, found)
+    delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
 
-    def kept(tx: Transaction, found: Result) -> None:
-        response = _response(found)
-        delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
-        made[:] = [(response, keep(tx, delivery))]
+    def write(tx: Transaction) -> int:
+        host.log(tx, handler.automation.name, found.log)
+        return keep(tx, delivery)
 
-    perform(ctx, handler.automation, {**values, "inputs": handler.inputs}, traced=True, kept=kept, host=host)
-    return made[0]
+    return response, ctx.service.store.write(write)
 
 
 def _values(listener: Record, received: Received) -> dict[str, Any]:
@@ -131,7 +132,7 @@ def _refused(
     return Response(status), ctx.service.store.write(write)
 
 
-def _response(found: Result) -> Response:
+def _response(ctx: Context, found: Result) -> Response:
     """What a run makes of the answer; what it cannot use is told in the run's log."""
     if found.state in ("failure", "error"):
         return Response(500)
@@ -142,7 +143,11 @@ def _response(found: Result) -> Response:
         found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
         return Response(500)
     headers, kind = _headers(answer.get("headers"), found)
-    body, usual = _body(answer)
+    try:
+        body, usual = _body(ctx, answer)
+    except HelpdeskError as error:
+        found.log.append(Entry(3, "", f"body: {error.message}"))
+        return Response(500)
     kind = kind or (usual if returned is not None else "")
     if "html" in kind.lower() and not any(name.lower() == "content-security-policy" for name in headers):
         headers["Content-Security-Policy"] = _SANDBOX
@@ -164,9 +169,12 @@ def _headers(value: Any, found: Result) -> tuple[dict[str, str], str]:
     return headers, kind
 
 
-def _body(answer: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The bytes of an answer, and the content type that they have unless it is said."""
+def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The bytes of an answer, and the content type that they have unless it is said. Raises NotFound, Invalid."""
     body = answer.get("body")
+    if isinstance(body, str) and body.startswith(FILES):
+        file = contents.find(ctx, body.strip())
+        return contents.content(ctx, file), file.mime_type
     if body is None and "body@base64" in answer:
         body = as_bytes(printed(answer["body@base64"]))
     if isinstance(body, (list, dict)):

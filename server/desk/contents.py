@@ -3,6 +3,7 @@ that automations keep for a while."""
 
 import secrets
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +24,32 @@ from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-SCHEME, RESOURCE = "svc", "automation_resource"
-KINDS = ("attachment", RESOURCE, "resource")
+SCHEME, RESOURCE, DYNAMIC = "svc", "automation_resource", "resource"
+KINDS = ("attachment", RESOURCE, DYNAMIC)
 FRESH_SECONDS = 900  # how long a file of an automation is kept when nothing is said
 BATCH = 100  # expired files removed in one transaction
+
+
+Make = Callable[[Context, Record], None]
+_makers: list[Make] = []
+
+
+def makes(make: Make) -> Make:
+    """Register who makes the content of a dynamic resource: make(ctx, record) writes it."""
+    _makers[:] = [make]
+    return make
 
 
 def find(ctx: Context, uri: str) -> StoredFile:
     """The file that a reference names. Raises Invalid for what is no reference to a file, NotFound, Forbidden.
 
-    Source: ours. What has expired is not there any more."""
+    Source: ours. What has expired is not there any more; the content of a dynamic resource is made anew."""
     record_type, name = _named(ctx, uri)
+    if record_type.uri == DYNAMIC and _makers:
+        row = ctx.service.store.read(lambda tx: tx.first(record_type.table, name=name))
+        record = None if row is None else record_type.record(row)
+        if record is not None and record["is_dynamic"] and record["cache_until"] <= ctx.now:
+            _makers[0](ctx, record)
     return ctx.service.store.read(lambda tx: _stored(ctx, tx, record_type, name))
 
 

@@ -253,3 +253,28 @@ def test_only_administrators_see_deliveries_and_rotate(nora: Api, echo: Hook) ->
 @pytest.mark.parametrize("path", ["webhooks/999999/deliveries", "webhooks/deliveries/999999"])
 def test_what_is_not_there_is_not_found(nora: Api, path: str) -> None:
     assert nora.get(f"/rest/{path}.json").status == 404
+
+
+def test_a_body_may_be_a_file(nora: Api) -> None:
+    fields = {"name": "logo.png", "extension_id": "svc.resource.image", "content": "data:image/png;base64,/wAB"}
+    nora.create("resource", **fields).ok()
+    hook = answering(nora, "body: svc:resource:logo.png\nheaders:\n  Content-Type: image/png")
+    answer = hook.call("GET")
+    assert (answer.status_code, answer.headers["Content-Type"], answer.content) == (200, "image/png", b"\xff\x00\x01")
+    missing = answering(nora, "body: svc:resource:none.png").call("GET")
+    assert (missing.status_code, missing.content) == (500, b"")
+
+
+def test_a_dynamic_file_is_made_when_it_is_asked_for(nora: Api) -> None:
+    script = "start:\n  return:\n    file:\n      content: made {{resource_name}}\n      expires_at: {{TIME}}"
+    for number, (until, expected) in enumerate((("'1 hour'", "1"), ("''", "2"))):
+        name = f"made{number}.csv"
+        fields = {"name": f"make.{number}", "extension_id": "svc.trigger.resource.get"}
+        made = nora.create("automation", **fields, script=script.replace("TIME", until)).ok()["id"]
+        binding = f"automation/a:\n  uri: make.{number}"
+        nora.create("resource", name=name, extension_id="svc.resource.dataset.csv", is_dynamic=1,
+                    automation_kata=binding).ok()  # fmt: skip
+        hook = answering(nora, f"body: svc:resource:{name}")
+        assert hook.call("GET").text == f"made {name}"
+        nora.update("automation", made, script="start:\n  return:\n    file:\n      content: 2").ok()
+        assert hook.call("GET").text == (f"made {name}" if expected == "1" else "2")
