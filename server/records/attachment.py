@@ -25,7 +25,7 @@ from server.records.base import (
     Writing,
 )
 from server.records.shared.collections import ids_text, listed, readable_pairs
-from server.records.shared.file_content import FileContent, decoded, keep
+from server.records.shared.file_content import FileContent, copied, decoded, keep
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
@@ -112,7 +112,10 @@ class Attachment(RecordType):
             "The bytes: plain text, or base64 as a data URI. At most as large as the setting `max_attachment_bytes`.",
             4294967295, stored=False,
         ),
-        "mime_type": Text("MIME type.", default="application/octet-stream"),
+        "mime_type": Text(
+            f"MIME type. With {COPIED}, `content` names the automation resource whose bytes and type are taken.",
+            default="application/octet-stream",
+        ),
         "name": Text("File name; also the label.", required=True),
         "size": Uint("Bytes stored; kept by the service.", immutable=True),
         "storage_extension": Text("Where the bytes are stored; kept by the service.", immutable=True),
@@ -178,15 +181,15 @@ class Attachment(RecordType):
             target = self.registry.find(context)
             if adds and (target is None or "attachments" not in target.features):
                 raise Invalid(f"attach: nothing is attached to records of type {context[:80]}", field="attach")
-        if str(new.get("mime_type", "")).strip().lower() == COPIED:
-            raise Invalid(f"mime_type: {COPIED} needs automation resources, which are not installed", field="mime_type")
         content = change.extras.pop("content", None)
-        if content is None and change.is_create and not new.get("blob_id"):
-            content = b""
-        if content is not None:
-            new["blob_id"] = keep(writing, content)
-            if change.was("blob_id"):
-                blobs.forget(writing.tx, change.was("blob_id"))
+        is_copy = str(new.get("mime_type", "")).strip().lower() == COPIED
+        if is_copy:
+            new["blob_id"], resource = copied(writing, content or b"")
+            new["mime_type"] = resource["mime_type"]
+        elif content is not None or (change.is_create and not new.get("blob_id")):
+            new["blob_id"] = keep(writing, content or b"")
+        if (is_copy or content is not None) and change.was("blob_id"):
+            blobs.forget(writing.tx, change.was("blob_id"))
         if "blob_id" in new:
             blob = writing.tx.get(blobs.BLOB, new["blob_id"])
             if blob is None:

@@ -4,13 +4,12 @@ Their bytes are kept like those of attachments (store/blobs.py). Handing them ou
 
 from typing import Any
 
-from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import checks
-from server.records.shared.file_content import FileContent, decoded, keep
+from server.records.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
@@ -24,7 +23,6 @@ KINDS = tuple(
         "dataset.csv", "dataset.jsonl", "font", "image", "portal.image", "map", "map.points", "map.properties",
     )
 )  # fmt: skip
-COPIED = b"svc:automation_resource:"
 
 
 class Resource(RecordType):
@@ -44,8 +42,9 @@ class Resource(RecordType):
         "automation_kata": Text("Which automation makes the content of a dynamic resource, in KATA.", 65535),
         "cache_until": Timestamp("Until when the content of a dynamic resource is fresh."),
         "content": FileContent(
-            "The bytes: plain text, or base64 as a data URI. At most as large as the setting `max_attachment_bytes`. "
-            "Never returned.", 4294967295, stored=False,
+            "The bytes: plain text, base64 as a data URI, or svc:automation_resource:<token> for those of that "
+            "resource. At most as large as the setting `max_attachment_bytes`. Never returned.",
+            4294967295, stored=False,
         ),
         "description": Text("What it is."),
         "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension"),
@@ -83,9 +82,11 @@ class Resource(RecordType):
         content = change.extras.pop("content", None)
         if content is None:
             return
-        if content.startswith(COPIED):
-            raise Invalid("content: the content of automation resources cannot be copied; send it", field="content")
-        change.new |= {"blob_id": keep(writing, content) if content else 0, "size": len(content)}
+        if content.startswith(RESOURCE_URI):
+            blob_id, copy = copied(writing, content)
+            change.new |= {"blob_id": blob_id, "size": copy["size"]}
+        else:
+            change.new |= {"blob_id": keep(writing, content) if content else 0, "size": len(content)}
         if change.was("blob_id"):
             blobs.forget(writing.tx, change.was("blob_id"))
 

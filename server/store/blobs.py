@@ -29,12 +29,19 @@ def keep(tx: Transaction, content: bytes) -> int:
     digest = hashlib.sha256(content).hexdigest()
     known = tx.first(BLOB, sha256=digest)
     if known:
-        tx.update(BLOB, known[0], {"uses": known[BLOB.position["uses"]] + 1})
-        return int(known[0])
+        return use(tx, known[0])
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
     id = tx.insert(BLOB, {"sha256": digest, "sha1": sha1, "size": len(content), "uses": 1})
     for piece, start in enumerate(range(0, len(content), PIECE_BYTES)):
         tx.insert(BLOB_PIECE, {"blob_id": id, "piece": piece, "bytes": content[start : start + PIECE_BYTES]})
+    return id
+
+
+def use(tx: Transaction, id: int) -> int:
+    """One use more of a blob; its id."""
+    row = tx.get(BLOB, id)
+    assert row is not None
+    tx.update(BLOB, id, {"uses": row[BLOB.position["uses"]] + 1})
     return id
 
 

@@ -17,6 +17,7 @@ from server.automation.commands import files
 from server.automation.host import Automation
 from server.automation.service import ServiceHost
 from server.desk import contents
+from server.errors import Invalid
 from server.store.blobs import BLOB, PIECE_BYTES
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, ran, refused
@@ -291,6 +292,30 @@ def test_files_expire_and_their_bytes_go(desk: Desk) -> None:
     contents.forget_expired(desk.service, NOW + 3600)
     assert "there is no" in refused(desk, "file.read", uri=uri)
     assert len(desk.read(lambda tx: tx.find(BLOB))) <= before
+
+
+def test_files_become_attachments_and_resources(desk: Desk) -> None:
+    written = done(desk, "file.write", content={"bytes": data_uri(BINARY)}, mime_type="image/png")
+    content = written["uri"]
+    fields = {"name": "a.png", "mime_type": "application/vnd.svc.uri", "content": content}
+    attachment = done(desk, "record.create", record_type="attachment", fields=fields)
+    assert (attachment["mime_type"], attachment["size"]) == ("image/png", 256)
+    done(desk, "record.create", record_type="resource", fields={
+        "name": "a.png", "extension_id": "svc.resource.image", "content": content,
+    })  # fmt: skip
+    desk.delete("automation_resource", written["id"])
+    for uri in (f"svc:attachment:{attachment['id']}", "svc:resource:a.png"):
+        assert contents.content(desk.context(), contents.find(desk.context(), uri)) == BINARY
+    assert "there is no automation resource" in refused(desk, "record.create", record_type="attachment", fields=fields)
+
+
+def test_only_who_may_read_it_copies_an_automation_resource(desk: Desk) -> None:
+    ids = desk.people()
+    desk.create("role", name="All", privs_mode="all", member_query_worker="id:>0")
+    fields = {"name": "a", "mime_type": "application/vnd.svc.uri", "content": stored(desk, "kept")}
+    assert desk.create("attachment", by=ids["nora"], **fields)["size"] == 4
+    with pytest.raises(Invalid, match="there is no automation resource"):
+        desk.create("attachment", by=ids["milo"], **fields)
 
 
 @pytest.mark.parametrize("more", [{}, {"uri": "kept"}])

@@ -5,11 +5,13 @@ import binascii
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from server.errors import TooLarge
+from server.errors import Invalid, TooLarge
 from server.fields.base import Intake, as_text
 from server.fields.text import Text
-from server.records.parts import Writing
+from server.records.parts import Record, Writing
 from server.store import blobs
+
+RESOURCE_URI = b"svc:automation_resource:"  # before the token of one whose content is to be copied
 
 
 class FileContent(Text):
@@ -45,3 +47,14 @@ def keep(writing: Writing, content: bytes) -> int:
     if len(content) > most:
         raise TooLarge(f"content: a file may have at most {most} bytes, this has {len(content)}", limit=most)
     return blobs.keep(writing.tx, content)
+
+
+def copied(writing: Writing, reference: bytes) -> tuple[int, Record]:
+    """The id of the blob of an automation resource, which is used once more, and the resource.
+
+    reference: svc:automation_resource:<token>. Raises Invalid where there is none that the caller may read."""
+    token = reference.strip().removeprefix(RESOURCE_URI).decode("utf-8", "replace")
+    found = writing.find("automation_resource", token=token) if reference.strip() != token.encode() else None
+    if found is None or 0 < found["expires_at"] <= writing.now or not writing.actor.is_admin:
+        raise Invalid(f"content: there is no automation resource '{token[:100]}'", field="content")
+    return (blobs.use(writing.tx, found["blob_id"]) if found["blob_id"] else keep(writing, b"")), found
