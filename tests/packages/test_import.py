@@ -274,7 +274,7 @@ def test_a_dry_run_tells_what_would_be_made_and_makes_nothing(desk):
 def test_a_bad_record_in_the_last_section_leaves_nothing_behind(dry_run, desk):
     before = counts(desk)
     bad = copy.deepcopy(ALL) | {"toolbars": [{"toolbar": "mail.raed", "kata": "x:\n  y: z\n"}]}
-    with pytest.raises(Invalid, match="toolbars: entry 1: there is no toolbar 'mail.raed'; did you mean"):
+    with pytest.raises(Invalid, match=r"toolbars: entry 1: there is no toolbar 'mail.raed'; did you mean"):
         import_package(desk.context(), bad, {}, dry_run=dry_run)
     assert counts(desk) == before
     assert on(desk, "automation_event", name="mail.sent")[0]["automations_kata"].count("automation/") <= 1

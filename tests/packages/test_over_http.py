@@ -90,6 +90,13 @@ def test_a_name_that_is_taken_is_a_conflict(api):
     assert (answer.status, answer["__error"]) == (409, "ERROR_CONFLICT") and "records: 'q': name" in answer["message"]
 
 
+def test_a_secret_that_is_shown_once_is_in_the_answer(api):
+    app = {"uid": "app", "_context": "oauth_app", "name": "Shop", "callback_url": "https://kite.example/back"}
+    (made,) = bring(api, package(app)).ok()["records_created"].values()
+    assert len(made["app"]["client_secret"]) >= 32
+    assert "client_secret" not in api.record("oauth_app", made["app"]["id"]).ok().json
+
+
 def test_a_bad_record_at_the_end_leaves_nothing(api):
     before = api.search("task").ok()["total"]
     kind = {"uid": "k", "_context": "custom_record", "name": "Raft", "name_plural": "Rafts", "uri": "raft"}

@@ -32,7 +32,7 @@ MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 
 @dataclass
 class Imported:
-    """records: {context: {uid: {id, label}}}. notes: what was left out, in words."""
+    """records: {context: {uid: {id, label}}}, with secrets that are shown once. notes: what was left out, in words."""
 
     records: dict[str, dict[str, Tree]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -134,6 +134,7 @@ class _Transaction:
         self.ids: dict[Part, int] = {}
         self.types: dict[Part, RecordType] = {}
         self.uids: dict[str, int] = {}
+        self.secrets: dict[Part, Tree] = {}  # that only the answer of their making shows
         self.imported = Imported()
 
     def run(self) -> Imported:
@@ -198,6 +199,8 @@ class _Transaction:
         fields = self._fields(part, record_type)
         with at(part.where):
             self.writing.create_sent(record_type, fields, id)
+        self.secrets[part] = self.writing.shown_once
+        self.writing.shown_once = {}
         if part.stored:
             stored = self.substitution.tree(part.stored, part.where)
             with at(part.where):
@@ -316,7 +319,7 @@ class _Transaction:
             record_type, id = self.types[part], self.ids[part]
             label = self.substitution.text(part.label, part.where) or self.writing.label(record_type.uri, id)
             of_type = self.imported.records.setdefault(record_type.context, {})
-            of_type[part.uid] = {"id": id, "label": label or part.uid}
+            of_type[part.uid] = {"id": id, "label": label or part.uid} | self.secrets[part]
 
 
 def _in_order(parts: list[Part]) -> list[Part]:

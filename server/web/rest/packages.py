@@ -10,8 +10,9 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 MADE = shapes.keys(
-    {"behavior_id": shapes.ID, "parent_id": shapes.ID, "type": shapes.TEXT}, id=shapes.ID, label=shapes.TEXT
-)
+    {"behavior_id": shapes.ID, "client_secret": shapes.TEXT, "parent_id": shapes.ID, "type": shapes.TEXT},
+    id=shapes.ID, label=shapes.TEXT,
+)  # fmt: skip
 NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT)}
 
 
