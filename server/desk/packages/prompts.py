@@ -9,7 +9,7 @@ from server.records.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
 MAX_CHOSEN = 1000  # records or options in one answer
-MAX_ID_DIGITS = 18
+MAX_ID_DIGITS = 18  # no record has a longer id
 
 
 def fill(document: Document, answers: Tree, values: Values, registry: Registry) -> None:
