@@ -118,6 +118,8 @@ SETTINGS: tuple[Setting, ...] = (
             "seconds", least=1, most=60),
     Setting("outbound_max_bytes", 16 * MiB, "Largest answer of another program, unpacked.", "bytes", least=KiB,
             most=256 * MiB),
+    Setting("script_dns", False, "Let scripts look names up in DNS, which tells name servers what they look for.",
+            type="yes/no"),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
 )

@@ -1,12 +1,16 @@
 """Functions that the service answers: addresses, privileges, records, calendars, automations."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from server import settings
 from server.automation.host import FUNCTION, TEMPLATE_FUNCTION
 from server.automation.service import ServiceHost
+from server.outbound import dns
 from server.template.registry import FUNCTIONS
 from tests.records.desk import BASE_URL, Desk
 from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
@@ -115,8 +119,8 @@ REFUSED: list[Case] = [
     ("\n{{ svc_calendar_time_elapsed(999, 0, 1) }}", Fails("there is no calendar 999", line=2)),
     ('{{ svc_calendar_time_elapsed(1, "no such day", 1) }}', Fails("is not a time")),
     ('{{ svc_calendar_time_elapsed(1, "1971-01-01", "2030-01-01") }}', Fails("range")),
-    ('{{ dns_get_record("x.example", "a") }}', Fails("'dns_get_record' is not available in this template")),
-    ('{{ dns_host_by_ip("192.0.2.1") }}', Fails("'dns_host_by_ip' is not available in this template")),
+    ('{{ dns_get_record("x.example", "a") }}', Fails("the setting script_dns allows it")),
+    ('{{ dns_host_by_ip("192.0.2.1") }}', Fails("the setting script_dns allows it")),
 ]
 
 
@@ -187,6 +191,22 @@ def _entries(desk: Desk) -> int:
 def test_automations_that_call_themselves_through_templates_end(by: Callable[[str], Functions]) -> None:
     found = render('{{ svc_automation("again")|json_encode }}', host=by(""))
     assert found.count('"found":') == 8
+
+
+def test_names_are_looked_up_where_the_setting_allows_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def records(name: str, type: str) -> list[dict[str, Any]]:
+        asked.append((name, type))
+        return [{"ip": "192.0.2.7"}]
+
+    monkeypatch.setattr(dns, "records", records)
+    monkeypatch.setattr(dns, "name_of", lambda address: f"host-{address}")
+    allowed = replace(desk.service, settings=settings.load({"script_dns": "yes"}, {}, data_folder=Path("none")))
+    host = ServiceHost(replace(desk.context(), service=allowed)).functions()
+    source = "{{ dns_get_record('x.example', 'A')[0].ip }} {{ dns_get_record('x.example')|json_encode }}"
+    assert render(f"{source} {{{{ dns_host_by_ip('192.0.2.7') }}}}", host=host) == "192.0.2.7 [] host-192.0.2.7"
+    assert asked == [("x.example", "a")]
 
 
 def test_without_a_service_there_is_nothing_to_ask() -> None:

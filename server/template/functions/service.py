@@ -8,7 +8,7 @@ from server.template.shared import moments
 from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
 
-STEPS_A_CALL = 1000  # what another automation costs, so that the clock is looked at each time
+STEPS_A_CALL = 1000  # for another automation, or a wait, so that the clock is looked at each time
 
 
 @function("svc_automation")
@@ -78,10 +78,12 @@ def svc_url(run: Run, path: Any, full: Any = True, proxy: Any = True) -> Any:
 @function("dns_get_record")
 def dns_get_record(run: Run, host: Any, type: Any = "any") -> Any:
     """The entries of a name in DNS. Off unless the service allows it."""
+    run.budget.step(STEPS_A_CALL)
     return ask(run, "dns_get_record", host, type)
 
 
 @function("dns_host_by_ip")
 def dns_host_by_ip(run: Run, ip: Any) -> Any:
     """The name of an address in DNS. Off unless the service allows it."""
+    run.budget.step(STEPS_A_CALL)
     return ask(run, "dns_host_by_ip", ip)
