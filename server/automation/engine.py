@@ -402,10 +402,13 @@ class Run:
         part, names = node.parts.get("each"), self._names(node)
         listed = self.evaluated(*part, node.path) if part is not None else None
         block = node.blocks.get("do")
-        left = [[key, value] for key, value in pairs(listed)]
-        if not left or block is None or not block.nodes:
+        count = len(listed) if isinstance(listed, (list, dict)) else 0
+        if not count or block is None or not block.nodes:
             return
-        self.budget.step(len(left))
+        if count > MAX_NODES:
+            raise BudgetSpent(f"a loop over {count:,} elements is too long; a run takes {MAX_NODES:,} commands at most")
+        self.budget.step(count)
+        left = [[key, value] for key, value in pairs(listed)]
         frame = _Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
         self._next(frame)
         self._frames.append(frame)
