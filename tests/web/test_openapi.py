@@ -82,9 +82,27 @@ def statuses(method: str, path: str) -> list[tuple[int, str]]:
     return [(int(status), found["$ref"].rpartition("/")[2]) for status, found in answers.items() if "$ref" in found]
 
 
-def test_what_reads_has_no_errors_of_what_writes() -> None:
-    listed = {status for status, _ in statuses("GET", "/rest/workers/me.json")}
-    assert listed.isdisjoint((409, 415, 507)) and {401, 403, 404, 429, 500} <= listed
+@pytest.mark.parametrize(
+    ("method", "path", "absent", "told"),
+    [
+        ("GET", "/rest/workers/me.json", (409, 415, 507), (401, 403, 404, 429, 500)),
+        ("POST", "/rest/records/org/search.json", (409, 507), (415, 422)),
+        ("POST", "/rest/orgs/search.json", (409, 507), (415, 422)),
+        ("POST", "/rest/data/query.json", (409, 415, 507), (422, 504)),
+        ("POST", "/rest/records/org/create.json", (), (409, 415, 507)),
+        ("PUT", "/rest/records/org/{id}.json", (415,), (409, 507)),
+        ("DELETE", "/rest/records/org/{id}.json", (415,), (409, 507)),
+    ],
+)
+def test_what_cannot_go_wrong_is_not_told(method, path, absent, told) -> None:
+    listed = {status for status, _ in statuses(method, path)}
+    assert listed.isdisjoint(absent) and set(told) <= listed
+
+
+@pytest.mark.parametrize("path", ["orgs/search", "records/org/search", "records/org/create", "data/query"])
+def test_a_body_of_a_strange_type_has_an_answer_that_is_told(api: Api, path) -> None:
+    answer = api.call("POST", f"/rest/{path}.json", data=b"<a/>", headers={"Content-Type": "text/xml"})
+    assert answer.status == (422 if path == "data/query" else 415)
 
 
 @pytest.mark.parametrize(

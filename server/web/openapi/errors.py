@@ -5,6 +5,7 @@ from http import HTTPStatus
 from server.web import errors as table
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
+from server.web.routes import Endpoint
 
 ERROR: Schema = {
     "type": "object",
@@ -35,7 +36,8 @@ HEADERS = {
 REQUIRED_HEADERS = frozenset(((401, "WWW-Authenticate"), (429, "Retry-After")))
 BUG = 500
 ALWAYS = (400, 401, 403, 404, 405, 413, 422, 429, BUG, 503, 504)  # any request may be malformed, too long or too many
-WRITING = (409, 415, 507)  # only those with a body, or that take room
+WRITING = (409, 507)  # only those that change something, or take room
+TYPED = (415,)  # only those that look at the type of their body: see rest_site.py
 
 
 def codes() -> dict[int, list[str]]:
@@ -46,9 +48,10 @@ def codes() -> dict[int, list[str]]:
     return {status: sorted(found[status]) for status in sorted(found)}
 
 
-def statuses(mode: str) -> list[int]:
-    """The statuses with which an endpoint of this mode may fail."""
-    return sorted((*ALWAYS, *(() if mode == "read" else WRITING)))
+def statuses(each: Endpoint) -> list[int]:
+    """The statuses with which an endpoint may fail."""
+    is_typed = each.method == "POST" and not each.text_body
+    return sorted((*ALWAYS, *(() if each.mode == "read" else WRITING), *(TYPED if is_typed else ())))
 
 
 def name(status: int) -> str:

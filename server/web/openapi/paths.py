@@ -45,7 +45,7 @@ class Paths:
             "responses": {
                 **answers.responses(each, record_type.uri if record_type else ""),
                 **{str(status): {"$ref": f"#/components/responses/{errors.name(status)}"}
-                   for status in errors.statuses(each.mode)},
+                   for status in errors.statuses(each)},
             },
         }  # fmt: skip
         body = self._body(name, each, record_type)
