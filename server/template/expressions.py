@@ -298,8 +298,8 @@ class Expressions:
         listed: list[Eval] = []
         named: dict[str, Eval] = {}
         while not self.take(")"):
-            if self.token.kind == "name" and self.ahead(1).kind == "symbol" and self.ahead(1).value == "=":
-                name = self.name()
+            if self.token.kind in ("name", "operator") and self.ahead(1).kind == "symbol" and self.ahead(1).value == "=":
+                name = str(self.next().value)  # an argument may be called `and`
                 self.expect("=")
                 if name in named:
                     raise error(f"the argument '{name[:50]}' stands here twice", self.token.line)

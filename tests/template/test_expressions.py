@@ -324,3 +324,59 @@ REFUSED_FUNCTIONS: list[Case] = [
 @every(REFUSED, REFUSED_FILTERS, REFUSED_FUNCTIONS)
 def test_what_the_language_does_not_have(case: Case) -> None:
     check(case)
+
+
+PRECEDENCE: list[Case] = [
+    ("{{ 2 ** 3 ** 2 }} {{ 2 ** -1 }} {{ -2 ** 2 }} {{ (-2) ** 2 }}", "512 0.5 -4 4"),
+    ("{{ 1 + 2 * 3 }} {{ (1 + 2) * 3 }} {{ 2 * 3 ~ 4 }} {{ 10 - 4 - 3 }} {{ 12 / 2 / 3 }}", "7 9 64 3 2"),
+    ("{{ not 1 in [0] ? 1 : 2 }} {{ 1 not in [0] ? 1 : 2 }} {{ not 2 * 0 ? 1 : 2 }}", "1 1 1"),
+    ("{{ 1 or 0 and 0 ? 1 : 2 }} {{ (1 or 0) and 0 ? 1 : 2 }}", "1 2"),
+    ("{{ 6 b-and 3 b-or 8 }} {{ 6 b-or 3 b-and 1 }} {{ 6 b-xor 3 }} {{ -1 b-and 255 }}", "10 7 5 255"),
+    ("{{ 1 ? 0 ? 1 : 2 : 3 }} {{ 0 ? 1 : 0 ? 2 : 3 }} {{ 0 ?: 0 ?: 4 }} {{ 0 ? 1 }}|", "2 3 4 |"),
+    ("{{ a.b ?? a.c ?? 5 }} {{ a.c ?? 5 }} {{ nope.x.y ?? 6 }} {{ a.d ?? 7 }}|", "5 5 6 0|",
+     {"a": {"b": None, "d": 0}}),
+    ("{{ 1..3|length }}{{ (1..3)|length }} {{ 5..1|first }} {{ (3 .. 1)|join }}", "Array3 Array 321"),
+    ("{{ (1 + 1)..(2 + 2)|length is iterable ? 1 : 0 }}{{ 1 + 1..4 ? 1 : 0 }}", "11"),
+    ("{{ 4 is odd or 3 is odd ? 1 : 0 }}{{ not 4 is odd ? 1 : 0 }}{{ 4 is not odd ? 1 : 0 }}", "111"),
+    ("{{ 2 + 3 <=> 4 }} {{ 1 <=> 1 }} {{ \"a\" <=> \"b\" }}", "1 0 -1"),
+    ("{{ [1, 2] has every v => v > 0 }}{{ [] has some v => true }}{{ [] has every v => false }}", "11"),
+    ("{{ [1, 2] has every v => v > 1 ? 0 : 1 }}|{{ ([1, 2] has some v => v > 1) ? 5 : 6 }}", "|5"),
+    ("{{ null has some v => true }}|{{ \"abc\" has every v => false }}", "|1"),
+    ("{{ {b: 1, in: 2, not: 3, \"c d\": 4, (1 + 1): 5, 7: 6}|json_encode }}",
+     '{"b":1,"in":2,"not":3,"c d":4,"2":5,"7":6}'),
+    ("{{ {a: 1, a: 2}.a }}{{ {\"0\": 5, \"1\": 6}|json_encode }}{{ {\"1\": 5}|json_encode }}", '2[5,6]{"1":5}'),
+    ("{{ [1, 2] + [7, 8, 9] == [1, 2, 9] ? 1 : 0 }}{{ ({a: 1} + {a: 2, b: 3})|json_encode }}", '1{"a":1,"b":3}'),
+    ("{{ \"a#{\"b#{1 + 1}\"}c\" }} {{ \"#{m.x}#{'}'}\" }} {{ '#{m.x}' }}", "ab2c 5} #{m.x}", {"m": {"x": 5}}),
+    ('{{ "\\x41\\101\\t|\\q\\/" }}', "AA\t|q/"),
+    ("{{ l[1:1]|json_encode }}{{ l[:2]|json_encode }}{{ l[1:]|json_encode }}{{ t[1:2] }}{{ t[:1] }}",
+     "[2][1,2][2,3]bca", {"l": [1, 2, 3], "t": "abcd"}),
+    ("{{ l.1 }}{{ l['1'] }}{{ l[1.9] }}{{ l[true] }}[{{ l['x'] }}{{ l[-1] }}{{ t[0] }}{{ 5[0] }}]", "2222[]",
+     {"l": [1, 2, 3], "t": "abcd"}),
+    ("{{ m[null] }}{{ m[''] }}{{ m[1] }}{{ m['1'] }}{{ m[true] }}", "eeooo", {"m": {"": "e", "1": "o"}}),
+    ("{{ '5 ' == 5 ? 1 : 0 }}{{ ' 5' == '5.0' ? 1 : 0 }}{{ '5x' == 5 ? 1 : 0 }}{{ '1e1' == 10 ? 1 : 0 }}", "1101"),
+    ("{{ [1, 2] == {\"0\": 1, \"1\": 2} ? 1 : 0 }}{{ [1] == [\"1\"] ? 1 : 0 }}{{ [1] == 1 ? 1 : 0 }}", "110"),
+    ("{{ 5 starts with 5 ? 1 : 0 }}{{ \"Abc\" starts with \"a\" ? 1 : 0 }}{{ \"abc\" ends with \"\" ? 1 : 0 }}", "001"),
+    ("{{ 5 in 5 ? 1 : 0 }}{{ 5 in null ? 1 : 0 }}{{ 12 in \"3123\" ? 1 : 0 }}{{ [1] in [[1]] ? 1 : 0 }}", "0011"),
+    ("{{ TRUE }}{{ FALSE }}{{ NULL is null ? 1 : 0 }}{{ NONE is null ? 1 : 0 }}{{ True is null ? 1 : 0 }}", "1111"),
+    ("{{ true + true }} {{ null - 1 }} {{ '1.5' + '1' }} {{ '3 kg' * '2 m' }} {{ '.5' + 0 }}", "2 -1 2.5 6 0.5"),
+    ("{{ 7.9 % 4.9 }} {{ -7 % 3 }} {{ 7 % -3 }} {{ -7 // 2 }} {{ 6 / 4 }} {{ 6 / 3 }}", "3 -1 1 -4 1.5 2"),
+    ("{{ a|default(b)|default(c|default('d')) }} {{ 'x'|upper ~ 'y'|upper }} {{ ('x' ~ 'y')|upper }}", "d XY XY"),
+    ("{{ [1, 2, 3]|join(and='&', glue=',') }}", "1,2&3"),
+    ("{{ [3, 1]|sort|first + 1 }} {{ {a: \"x\"}.a|upper }} {{ \"a b\"|split(\" \").1 }}", "2 X b"),
+    ("{{ [1, 2]|map(x => [3, 4]|map(y => x * y)|join(\"+\"))|join(\" \") }}", "3+4 6+8"),
+    ("{% set n = 2 %}{{ [1, 2]|map(n => n * 10)|join }}{{ n }}{{ [1]|map((v, k) => k ~ n ~ v)|join }}", "10202021"),
+    ("{{ 'a' 'b' }}", Fails("'b' stands where the end of the tag is expected")),
+    ("{{ 0x1F }}", Fails("'x1F' stands where the end of the tag is expected")),
+    ("{{ a++ }}", Fails("stands where an expression is expected")),
+    ("{{ a xor b }}", Fails("'xor' stands where the end of the tag is expected")),
+    ("{{ [...a] }}", Fails("'...' stands where an expression is expected")),
+    ("{{ {a b} }}", Fails("'b' stands where '}' is expected")),
+    ("{{ null < [1] ? 1 : 0 }}{{ [1] + 1 }}", Fails("a list cannot be counted with")),
+    ("{{ 1 is divisible by }}", Fails("stands where an expression is expected")),
+    ("{{ 'x'|join(end=1) }}", Fails("'join' takes no argument 'end'")),
+]  # fmt: skip
+
+
+@every(PRECEDENCE)
+def test_how_expressions_hold_together(case: Case) -> None:
+    check(case)

@@ -244,3 +244,57 @@ PACKAGES: list[Case] = [
 @every(PACKAGES)
 def test_packages_have_delimiters_of_their_own(case: Case) -> None:
     check(case, PACKAGE)
+
+
+SCOPES: list[Case] = [
+    ("{% for i in 1..2 %}{% for i in 7..8 %}{{ i }}{% endfor %}{{ i }} {% endfor %}[{{ i }}]", "781 782 []"),
+    ("{% set i = 9 %}{% for i in 1..2 %}{{ i }}{% endfor %}{{ i }}", "129"),
+    ("{% for k in 1..2 %}{% if k == 1 %}{% set a = k %}{% endif %}{{ a }}{% endfor %}[{{ a }}]", "1[]"),
+    ("{% for x in 1..2 %}{% set p = p + x %}{% endfor %}{{ p }}", "8", {"p": 5}),
+    ("{% if 1 %}{% set a = 1 %}{% endif %}{{ a }}{% apply upper %}{% set b = 'x' %}{% endapply %}{{ b }}", "1x"),
+    ("{% set a = 1 %}{% with {b: 2} %}{% set a = 3 %}{{ a }}{{ b }}{% endwith %}{{ a }}[{{ b }}]", "321[]"),
+    ("{% set a = 1 %}{% with {b: 2} only %}{{ a }}{{ b }}{{ p }}{% endwith %}{{ a }}", "251", {"p": 5}),
+    ("{% set a = 1 %}{% with only %}{{ a }}{{ p }}{% endwith %}{{ a }}", "51", {"p": 5}),
+    ("{% set a, b = 1, 2 %}{% set a, b = b, a %}{{ a }}{{ b }}", "21"),
+    ("{% set s %}a{% set s %}b{% endset %}{{ s }}c{% endset %}{{ s }}", "abc"),
+    ("{% apply upper|replace({A: 'x'}) %}a{{ 'b' }}{% apply lower %}C{% endapply %}{% endapply %}", "xBC"),
+    ("{% apply join('+') %}ab{% endapply %}{% apply split('b')|join('-') %}abc{% endapply %}", "aba-c"),
+    ("{% sandbox %}{% set a = 1 %}{{ a }}{% endsandbox %}{{ a }}", "11"),
+    ("{% do 'a'|upper %}{% do l|map(x => x) %}{% do dict_set(l, 'a', 1) %}{{ l|length }}", "1", {"l": [1]}),
+    ("{% for a, b in {x: 1, '7': 2} %}{{ a }}{{ b }}{{ a + 0 is odd }} {% endfor %}", Fails("'x' is not a number")),
+    ("{% for a, b in {'7': 2} %}{{ a + 1 }}{{ b }}{% endfor %}{% for a in null %}{% else %}none{% endfor %}", "82none"),
+    (("{% for a in [[1, 2], [3]] %}{{ loop.index }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}"
+     "{{ loop.length }}{{ a|join }} {% endfor %}"), "111212 20123 "),
+    (("{% for a in 1..2 %}{% for b in 1..2 %}{{ loop.parent.loop.first }}{{ loop.parent.loop.parent.loop }}"
+     "{% endfor %}{% endfor %}"), "11"),
+    ("{% for a in [] %}{% else %}{{ loop }}none{% endfor %}", "none"),
+    ("{% if a %}1{% elseif b %}2{% elseif c %}3{% else %}4{% endif %}", "3", {"a": "0", "b": [], "c": "0.0"}),
+    ("{% verbatim %}{{ a }}{% if %}{# c #}{% endverbatim %}!", "{{ a }}{% if %}{# c #}!"),
+    ("a {%- verbatim -%} {{ b }} {%- endverbatim -%} c", "a {{ b }} c"),
+]  # fmt: skip
+
+
+@every(SCOPES)
+def test_where_variables_live(case: Case) -> None:
+    check(case)
+
+
+MORE_BLANKS: list[Case] = [
+    ("a\n{%- if 1 -%}\n b \n{%- endif -%}\n c", "abc"),
+    ("a\n  {{~ 1 ~}}  \nb", "a\n1\nb"),
+    ("{% if 1 %}\n\nx{% endif %}", "\nx"),
+    ("{# a #}\n\nb", "\nb"),
+    ("{{ 1 }}\n{{ 2 }}\n", "1\n2\n"),
+    ("  {% if 1 %}\n  a\n  {% endif %}\n", "    a\n  "),
+    ("{% set a %}\nx\n{% endset %}[{{ a }}]", "[x\n]"),
+    ("a\r\n{{ v }}\rb", "a\nx\r\ny\nb", {"v": "x\r\ny"}),
+    ("{#- {{ 1/0 }} {% nope %}\n -#} x", "x"),
+    ("{ { 1 } } {", "{ { 1 } } {"),
+    ("{{'a'}}{{-'b'-}} c", "abc"),
+    ("", ""),
+]
+
+
+@every(MORE_BLANKS)
+def test_more_of_blanks(case: Case) -> None:
+    check(case)
