@@ -13,7 +13,7 @@ from server.cli.workspace import Workspace
 from server.errors import HelpdeskError, Invalid, Malformed, nearest
 from server.web import json_text
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024  # bytes of one request
 LOG = log.get("lines")
 Request = dict[str, Any]
 

@@ -10,7 +10,7 @@ from typing import Any
 from server.errors import HelpdeskError, Invalid, reason
 from server.web import json_text
 
-MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_FILE_BYTES = 64 * 1024 * 1024  # bytes of one file, or of standard input
 
 
 def read(name: str) -> str:
