@@ -298,7 +298,8 @@ class Expressions:
         listed: list[Eval] = []
         named: dict[str, Eval] = {}
         while not self.take(")"):
-            if self.token.kind in ("name", "operator") and self.ahead(1).kind == "symbol" and self.ahead(1).value == "=":
+            behind = self.ahead(1)
+            if self.token.kind in ("name", "operator") and behind.kind == "symbol" and behind.value == "=":
                 name = str(self.next().value)  # an argument may be called `and`
                 self.expect("=")
                 if name in named:

@@ -1,8 +1,9 @@
 """The tests behind `is`."""
 
+from server.template.registry import TESTS
 from tests.template.run_cases import Case, Fails, check, every
 
-TESTS: list[Case] = [
+CASES: list[Case] = [
     ("{{ 5 is odd and 4 is even }}", "1"),
     ("{{ not 5 is odd }}", ""),
     ("{% if nope is defined %}y{% else %}n{% endif %}", "n"),
@@ -59,6 +60,48 @@ TESTS: list[Case] = [
 ]  # fmt: skip
 
 
-@every(TESTS)
+@every(CASES)
 def test_tests(case: Case) -> None:
     check(case)
+
+
+FURTHER: list[Case] = [
+    ("{{ '7' is odd }}{{ '8.9' is even }}{{ -3 is odd }}{{ null is even }}{{ true is odd }}", "11111"),
+    ("{{ 'x' is odd }}", Fails("'x' is not a number")),
+    ("{{ [] is even }}", Fails("a list cannot be counted with")),
+    ("{{ '9' is divisible by('3') }}{{ -9 is divisible by 3 }}{{ 9 is divisible by(2) }}", "11"),
+    ("{{ 9 is divisible by(0) }}", Fails("a division by zero")),
+    ("{{ 1 is same as(1.0) }}{{ 1 is same as('1') }}{{ null is same as(false) }}{{ '' is same as(null) }}", ""),
+    ("{{ [1, {a: 2}] is same as([1, {a: 2}]) }}{{ [1] is same as(['1']) }}", "1"),
+    ("{{ {a: 1, b: 2} is same as({b: 2, a: 1}) }}{{ {a: 1, b: 2} == {b: 2, a: 1} }}", "1"),
+    ("{{ 0 is empty }}{{ '0' is empty }}{{ ' ' is empty }}{{ nope is empty }}{{ nope.x is empty }}", "11"),
+    ("{{ nope.x is defined }}{{ m.a is defined }}{{ m['b'] is defined }}{{ l[0] is defined }}{{ l[9] is defined }}",
+     "111", {"m": {"a": None, "b": 1}, "l": [None]}),
+    ("{{ (m.a) is defined }}{{ m.a|upper is defined }}{{ m.a.b is defined }}{{ m.b.c is not defined }}", "111",
+     {"m": {"a": None}}),
+    ("{{ '5 ' is numeric }}{{ '1e5' is numeric }}{{ '' is numeric }}{{ true is numeric }}{{ [1] is numeric }}", "11"),
+    ("{{ 5 is iterable }}{{ null is iterable }}{{ {} is iterable }}{{ xml_decode('<a/>') is iterable }}", "11"),
+    ("{{ 'Hello World' is pattern('x', 'h*o w*') }}{{ 'abc' is pattern 'A?C' }}{{ 'a?c' is pattern 'A?C' }}", "11"),
+    ("{{ ['x', 'abc'] is pattern('a*') }}{{ [] is pattern('*') }}{{ null is pattern('') }}{{ 5 is pattern('5*') }}", "111"),
+    ("{{ 'a.c' is pattern('a.c') }}{{ 'abc' is pattern('a.c') }}{{ 'a\nb' is pattern('a*b') }}", "11"),
+    ("{{ 'abc' is prefixed('x', ['y', 'ab']) }}{{ 'abc' is prefixed 'B' }}{{ 55 is prefixed(5) }}", "11"),
+    ("{{ 'abc' is suffixed('x', ['y', 'bc']) }}{{ 'abc' is suffixed 'C' }}{{ null is suffixed '' }}", "11"),
+    ("{{ 'abc' is pattern }}", Fails("stands where an expression is expected")),
+    ("{{ 'abc' is pattern() }}", Fails("'pattern' needs the argument 'pattern'")),
+    ("{{ 5 is defined(1) }}", Fails("'defined' takes at most 0 arguments")),
+    ("{{ 5 is }}", Fails("stands where a name is expected")),
+    ("{{ 5 is evn }}", Fails("there is no test 'evn'; did you mean 'even'?")),
+    ("{{ 'x' is record type('ticket') }}", Fails("no service is there to be asked")),
+]  # fmt: skip
+
+
+@every(FURTHER)
+def test_more_of_tests(case: Case) -> None:
+    check(case)
+
+
+def test_there_are_these_tests_and_no_others() -> None:
+    assert sorted(TESTS) == [
+        "defined", "divisible by", "empty", "even", "iterable", "none", "null", "numeric", "odd", "pattern", "prefixed",
+        "record type", "same as", "suffixed",
+    ]  # fmt: skip
