@@ -3,7 +3,10 @@
 The examples are the same in each run. EXAMPLES=50 in the environment makes more of them, and for every record type."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -59,6 +62,25 @@ def test_no_request_breaks_the_server_or_has_an_undocumented_answer(alone: Api) 
     assert not problems, "\n\n".join(problems)
     client_is_known = alone.get("/rest/workers/me.json").status == 200
     assert client_is_known, "a request took the token away, so that those after it tell nothing"
+
+
+# Endpoints of each family. What is left out takes the token away, or is as one of these.
+AT_LIMITS = "^/rest/(records/ticket|contexts|tickets|groups/members|data|automations|webhooks|parser|customfields)/"
+
+
+def test_values_at_the_limits_of_the_document_are_answered_as_it_says(alone: Api, tmp_path: Path) -> None:
+    """The tool's own list for each parameter: the smallest and largest value, one more, another type, none at all."""
+    run = subprocess.run(
+        [
+            sys.executable, "-m", "schemathesis.cli", "run", f"{alone.url}/openapi.json", "--phases", "coverage",
+            "--checks", ",".join(NAMED), "--include-path-regex", AT_LIMITS, "--seed", "1", "--no-color",
+            "--header", f"Authorization: Bearer {alone.token}", "--generation-database", "none",
+        ],
+        cwd=tmp_path, env=os.environ | {"HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path)}, capture_output=True, text=True,
+        timeout=600, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-2_000:]
+    assert alone.get("/rest/workers/me.json").status == 200, "the token was taken away, so that the rest tells nothing"
 
 
 def _ask(operation: schemathesis.APIOperation, client: Api) -> None:
