@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
@@ -18,7 +20,8 @@ from statistics import median
 from tests.bench import data, report
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
-from tests.bench.scenarios import SCENARIOS, Desk, Scenario
+from tests.bench.scenarios import ASKING, SCENARIOS, Desk, Scenario, webhook
+from tests.bench.waiting import HOST, Silent, waiting
 
 STARTS = 3  # of which the median is the start-to-first-answer time
 BENCH_WORKER = "bench@example.com"
@@ -78,7 +81,8 @@ def make_token(program: list[str], folder: Path) -> str:
 
 
 def serve(program: list[str], folder: Path) -> Server:
-    return Server([*program, "serve", "--port", "0", "--data", str(folder), "--no-open"], data.FOLDER / "serve.log")
+    command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
+    return Server(command, data.FOLDER / "serve.log", HELPDESK_OUTBOUND_ALLOW=HOST)
 
 
 def first_answer(program: list[str], folder: Path, token: str) -> float:
@@ -100,16 +104,32 @@ def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> li
         yardstick = Desk(bare.port, desk.token, desk.tickets)
         for clients in asked.clients:
             for scenario in chosen:
-                rounds = [
-                    (
-                        run(bare.port, [yardstick.get(f"/{scenario.name}")], clients, asked.seconds),
-                        run(desk.port, requests[scenario.name], clients, asked.seconds),
-                    )
-                    for _ in range(asked.rounds)
-                ]
+                with meanwhile(desk, scenario):
+                    rounds = [
+                        (
+                            run(bare.port, [yardstick.get(f"/{scenario.name}")], clients, asked.seconds),
+                            run(desk.port, requests[scenario.name], clients, asked.seconds),
+                        )
+                        for _ in range(asked.rounds)
+                    ]
                 results.append(report.Result(scenario, desk.tickets, clients, rounds))
                 print(report.line(results[-1]), flush=True)
     return results
+
+
+@contextmanager
+def meanwhile(desk: Desk, scenario: Scenario) -> Iterator[None]:
+    """What goes on in the server while a scenario is measured."""
+    if not scenario.waiting:
+        yield
+        return
+    silent = Silent(scenario.waiting)
+    try:
+        request = webhook(desk, ASKING.replace("PORT", str(silent.port)), f"bench.wait.{silent.port}")
+        with waiting(desk.port, request, silent, scenario.waiting):
+            yield
+    finally:
+        silent.close()
 
 
 _numbers_used = count(1)

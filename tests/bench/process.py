@@ -1,5 +1,6 @@
 """Servers under measurement: started, asked which port they got, looked at from outside, stopped."""
 
+import os
 import re
 import signal
 import subprocess
@@ -14,12 +15,15 @@ STOP_SECONDS = 15
 class Server:
     """A child process that prints `listening on http://HOST:PORT`. Use it in `with`; it is stopped at the end."""
 
-    def __init__(self, command: list[str], log: Path) -> None:
-        """log: file for what the process writes to standard error. Raises SystemExit when it ends before it listens."""
+    def __init__(self, command: list[str], log: Path, **env: str) -> None:
+        """log: file for what the process writes to standard error. env: further variables of its environment.
+
+        Raises SystemExit when it ends before it listens."""
         self.started_at = time.perf_counter()
         self.log = log
         with log.open("ab") as errors:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
+                                            env=os.environ | env)  # fmt: skip
         try:
             self.port = self._port(command)
         except BaseException:

@@ -52,13 +52,16 @@ class Desk:
 @dataclass(frozen=True)
 class Scenario:
     """`target` is the ratio to the bare handler at 16 clients that must be reached, or with `most_ms` the milliseconds
-    that one client may wait for half of its answers."""
+    that one client may wait for half of its answers, or with `most_p99_ms` that 99 of 100 answers may take at 16
+    clients. waiting: so many webhooks wait for another program meanwhile."""
 
     name: str
     title: str
     target: float
     requests: Callable[[Desk], list[str]]
     most_ms: float = 0
+    most_p99_ms: float = 0
+    waiting: int = 0
 
 
 def read(desk: Desk) -> list[str]:
@@ -116,6 +119,72 @@ def deep(desk: Desk) -> list[str]:
     return [desk.get("/rest/records/ticket/search.json", q=wanted, limit="10")]
 
 
+RESPONDER = """
+start:
+  set:
+    answer:
+      method@key: request_method
+      path@key: request_path
+      headers@key: request_headers
+      params@key: request_params
+      client_ip@key: request_client_ip
+  return:
+    status_code@int: 200
+    headers:
+      Content-Type: application/json
+    body: {{answer|json_encode}}
+"""
+REPEATING = """
+start:
+  repeat:
+    each@csv: {{range(1, 10000)|join(",")}}
+    as: number
+    do:
+      set:
+        last@key: number
+  return:
+    headers:
+      Content-Type: application/json
+    body: {{ {last: last}|json_encode }}
+"""
+ASKING = """
+start:
+  http.request:
+    output: answered
+    inputs:
+      url: http://127.0.0.1:PORT/
+      timeout@int: 60
+"""
+MAY_ALL = "commands:\n  all:\n    allow@bool: yes"
+
+
+def webhook(desk: Desk, script: str, name: str) -> str:
+    """A POST request to a new webhook whose automation is this script."""
+    known = f"{name}.{desk.port}"
+    fields = {"name": known, "extension_id": "svc.trigger.webhook.respond", "script": script, "policy_kata": MAY_ALL}
+    _create(desk, "automation", fields)
+    made = _create(desk, "webhook_listener", {"name": known, "automations_kata": f"automation/a:\n  uri: {known}"})
+    return desk.post(f"/webhooks/{made['guid']}?order=7", name="Ana")
+
+
+def _create(desk: Desk, uri: str, fields: dict[str, str]) -> dict[str, Any]:
+    return desk.answer(
+        desk.post(f"/rest/records/{uri}/create.json", **{f"fields[{name}]": value for name, value in fields.items()})
+    )
+
+
+def respond(desk: Desk) -> list[str]:
+    return [webhook(desk, RESPONDER, "bench.respond")]
+
+
+def repeat(desk: Desk) -> list[str]:
+    return [webhook(desk, REPEATING, "bench.repeat")]
+
+
+def me(desk: Desk) -> list[str]:
+    return [desk.get("/rest/workers/me.json")]
+
+
 SCENARIOS = (
     Scenario("read", "read a ticket by id", 0.55, read),
     Scenario("newest", "ten newest open tickets", 0.30, newest),
@@ -127,4 +196,7 @@ SCENARIOS = (
     Scenario("subtotals", "subtotals of status, group", 0.05, subtotals),
     Scenario("months", "months by status, data query", 0, months, most_ms=250),
     Scenario("deep", "deep filter, org and messages", 0, deep, most_ms=100),
+    Scenario("webhook", "webhook, example responder", 0.15, respond),
+    Scenario("repeat", "webhook, repeat 10,000 times", 0, repeat, most_ms=1500),
+    Scenario("waiting", "who I am, 200 webhooks waiting", 0, me, most_p99_ms=50, waiting=200),
 )
