@@ -15,12 +15,13 @@ TEMPLATE_FUNCTION = "svc.trigger.scripting.function"
 
 @dataclass(frozen=True)
 class Automation:
-    """An automation as it is run. name: "" for one that is not kept."""
+    """An automation as it is run. name, id: "" and 0 for one that is not kept."""
 
     script: str
     policy: str = ""
     name: str = ""
     trigger: str = FUNCTION
+    id: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Automations inside a running service: what they reach there, and what a run leaves behind in the log."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ from server.automation.engine import Result, run
 from server.automation.host import Automation, Entry
 from server.automation.template_functions import functions_for
 from server.context import Context
-from server.desk import automation_log, records
+from server.desk import automation_log, metrics, records
+from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
 from server.store.transaction import Transaction
@@ -64,7 +66,14 @@ def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
     if row is None:
         return None
     record = record_type.record(row)
-    return Automation(record["script"], record["policy_kata"], record["name"], record["extension_id"])
+    return Automation(record["script"], record["policy_kata"], record["name"], record["extension_id"], record["id"])
+
+
+def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> None:
+    """For the metrics of automations."""
+    of = {"automation_id": automation.id, "trigger": automation.trigger}
+    metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
+    metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
 
 
 Kept = Callable[[Transaction, Result], None]
@@ -77,15 +86,22 @@ def perform(
     *,
     dry: bool = False,
     traced: bool = False,
+    then: Callable[[Result], None] | None = None,
     kept: Kept | None = None,
     host: ServiceHost | None = None,
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer. kept(tx, result): what else is written
-    together with the log; it may add to the log. host: of the operation, when there is one already."""
+    dry: nothing is written and nothing sent, and the log is only in the answer. then(result): done after the run, and
+    before anything is written. kept(tx, result): what else is written together with the log. Both may add to the log.
+    host: of the operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)
+    began = time.perf_counter()
     found = run(automation, dict(values), host, traced=traced)
+    if not host.dry:
+        _count(ctx, automation, found, (time.perf_counter() - began) * 1000)
+    if then is not None:
+        then(found)
     if kept is not None:
         before = list(found.log)
 

@@ -11,12 +11,13 @@ from typing import Any
 from server.automation import bindings
 from server.automation.deliveries import Delivery, keep
 from server.automation.dictionary import plain
-from server.automation.engine import Result, run
+from server.automation.engine import Result
 from server.automation.host import Entry
-from server.automation.service import ServiceHost
+from server.automation.service import ServiceHost, perform
 from server.automation.tokens import listener_of
 from server.context import Context
 from server.desk import contents, metrics
+from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
 from server.records.base import Record
@@ -25,7 +26,6 @@ from server.template.shared.texts import bytes_of, text_of_bytes
 from server.template.values import printed, whole
 
 TRIGGER = "svc.trigger.webhook.respond"
-METRIC = "svc.webhook.invocations"
 FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so is the file that it names
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 MAX_HEADERS = 50  # of an answer
@@ -79,7 +79,7 @@ def respond(ctx: Context, token: str, received: Received) -> Response:
 def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Response, int]:
     """Let a listener's automation answer; the answer, and the id of the delivery that was kept."""
     metrics.record(
-        ctx.service, METRIC, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
+        ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
     )
     values, host = _values(listener, received), ServiceHost(ctx)
     delivery = Delivery.of(listener["id"], received, ctx.now)
@@ -89,15 +89,18 @@ def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Respons
         return _refused(ctx, host, delivery, 500, f"the binding of webhook {listener['id']} fails: {error.message}")
     if handler is None:
         return _refused(ctx, host, delivery, 404, "")
-    found = run(handler.automation, {**values, "inputs": handler.inputs}, host, traced=True)
-    response = _response(host.ctx, found)
-    delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
+    made: dict[str, Any] = {}
 
-    def write(tx: Transaction) -> int:
-        host.log(tx, handler.automation.name, found.log)
-        return keep(tx, delivery)
+    def answer(found: Result) -> None:
+        response = made["response"] = _response(host.ctx, found)
+        delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
 
-    return response, ctx.service.store.write(write)
+    def kept(tx: Transaction, _: Result) -> None:
+        made["id"] = keep(tx, delivery)
+
+    values["inputs"] = handler.inputs
+    perform(ctx, handler.automation, values, traced=True, then=answer, kept=kept, host=host)
+    return made["response"], made["id"]
 
 
 def _values(listener: Record, received: Received) -> dict[str, Any]:
