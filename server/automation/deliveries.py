@@ -5,7 +5,7 @@ never shown."""
 
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -66,7 +66,7 @@ class Delivery:
         """Note how a run went and what was answered."""
         self.automation, self.state, self.message = name, found.state, found.message
         self.status, self.headers, self.body = status, headers, body
-        self.trace = [asdict(step) for step in found.trace[:MAX_STEPS]]
+        self.trace = [vars(step) for step in found.trace[:MAX_STEPS]]
 
 
 def keep(tx: Transaction, each: Delivery) -> int:
