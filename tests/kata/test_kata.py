@@ -46,7 +46,7 @@ def filled(text: str, values: dict[str, Any]) -> Any:
     try:
         return plain(Generic(given).value(parse(text).tree))
     except KataSyntax as error:
-        return Fails(error.details["code"], error.details.get("path", error.details.get("line")))
+        return Fails(str(error.details["code"]), str(error.details.get("path", "")) or int(str(error.details["line"])))
 
 
 @pytest.mark.parametrize("case", [*cases.TEMPLATES, *cases.REFERENCES], ids=lambda case: case[0])
