@@ -66,7 +66,7 @@ class Delivery:
         """Note how a run went and what was answered."""
         self.automation, self.state, self.message = name, found.state, found.message
         self.status, self.headers, self.body = status, headers, body
-        self.trace = [vars(step) for step in found.trace[:MAX_STEPS]]
+        self.trace = [vars(step) for step in found.trace]
 
 
 def keep(tx: Transaction, each: Delivery) -> int:

@@ -24,7 +24,7 @@ from server.template.values import pairs, printed, truthy
 MAX_NODES = 1_000_000  # commands that one run may take
 MAX_MESSAGE = 1024  # characters of an entry of the log
 MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
-MAX_TRACED = 10_000  # commands of one trace; one more says that the rest is left out
+MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 LIMIT_REACHED = "the automation takes longer than its time limit"
 LOG = log.get("automation")
@@ -89,7 +89,7 @@ class Run:
         values: dict[str, Any],
         host: Host,
         *,
-        traced: bool = False,
+        traced: int = 0,
         calls: int = 0,
         latest: float | None = None,
     ) -> None:
@@ -106,6 +106,7 @@ class Run:
         self.budget = Budget()
         self._frames: list[_Frame] = []
         self._trace: list[Step] | None = [] if traced else None
+        self._traced = min(traced, MAX_TRACED)
         self._nodes = 0
         self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self._ends_at = 0.0
@@ -217,11 +218,11 @@ class Run:
     # -- one command ------------------------------------------------------------------------------------------------
 
     def _run(self, node: Node) -> None:
-        if self._trace is None or len(self._trace) > MAX_TRACED:
+        if self._trace is None or len(self._trace) > self._traced:
             self._do(node)
             return
-        if len(self._trace) == MAX_TRACED:
-            self._trace.append(Step("", error=f"the run takes more than {MAX_TRACED:,} commands; the rest is left out"))
+        if len(self._trace) == self._traced:
+            self._trace.append(Step("", error=f"only the first {self._traced:,} commands of the run are listed"))
             self._do(node)
             return
         step, began = Step(node.path), time.perf_counter()
@@ -563,7 +564,7 @@ _REMEMBERED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def run(automation: Automation, values: dict[str, Any], host: Host, *, traced: bool = False) -> Result:
+def run(automation: Automation, values: dict[str, Any], host: Host, *, traced: int = 0) -> Result:
     """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does."""
     running = Run(automation, values, host, traced=traced)
     found = running.result()

@@ -9,10 +9,25 @@ from server.errors import KataSyntax, nearest
 from server.kata import Document, Tree, parse
 from server.kata.parser import annotations, plain
 
-CONTROL = frozenset(
-    ("set", "decision", "outcome", "repeat", "while", "return", "error", "await", "log", "log.warn", "log.error",
-     "log.alert", "simulate.success", "simulate.error")
-)  # fmt: skip
+FLOW = {
+    "set": "Put values into the dictionary, one after the other; a map replaces what was there.",
+    "decision": "Run the first `outcome:` whose `if:` is true.",
+    "outcome": "With `if:` and `then:`: run what is below `then:` when `if:` is true. A text is true unless it is empty "
+    "or 0; `if@bool:` reads words.",
+    "repeat": "With `each:`, `as:` and `do:`: run `do:` for each element, as `<as>` and `<as>__index`; "
+    "`as: key, value` names both.",
+    "while": "With `if:` and `do:`: run `do:` as long as it is true, asked before each of its commands.",
+    "return": "End the run; what is below is its answer. `return@key: path` answers what stands there.",
+    "await": "Let the run wait; what is below says for what. Timers take `until:`.",
+    "error": "End the run as failed, with a text.",
+    "log": "Write a text into the automation log: debug.",
+    "log.warn": "The same: warning.",
+    "log.error": "The same: error.",
+    "log.alert": "The same: alert. Runs, but no script that has it is saved.",
+    "simulate.success": "In `on_simulate:`: what is below is the output of the command, which went well.",
+    "simulate.error": "In `on_simulate:`: what is below is the output of the command, which failed.",
+}
+CONTROL = frozenset(FLOW)
 BRANCHES = ("on_simulate", "on_success", "on_error")
 PARTS = {
     "decision": (), "outcome": ("if", "then"), "repeat": ("each", "as", "do"), "while": ("if", "do"),

@@ -85,14 +85,14 @@ def perform(
     values: Mapping[str, Any],
     *,
     dry: bool = False,
-    traced: bool = False,
+    traced: int = 0,
     then: Callable[[Result], None] | None = None,
     kept: Kept | None = None,
     host: ServiceHost | None = None,
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer. then(result): done after the run, and
+    dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced. then(result): done after the run, and
     before anything is written. kept(tx, result): what else is written together with the log. Both may add to the log.
     host: of the operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.automation import bindings
-from server.automation.deliveries import Delivery, keep
+from server.automation.deliveries import MAX_STEPS, Delivery, keep
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
@@ -99,7 +99,7 @@ def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Respons
         made["id"] = keep(tx, delivery)
 
     values["inputs"] = handler.inputs
-    perform(ctx, handler.automation, values, traced=True, then=answer, kept=kept, host=host)
+    perform(ctx, handler.automation, values, traced=MAX_STEPS, then=answer, kept=kept, host=host)
     return made["response"], made["id"]
 
 

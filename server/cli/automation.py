@@ -49,7 +49,7 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
         raise Invalid("script and policy cannot both come from standard input")
     automation = Automation(texts.read(options.file), texts.read(options.policy) if options.policy else "")
     values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
-    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=True)
+    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=engine.MAX_TRACED)
     more = {"log": [asdict(each) for each in found.log], "trace": [asdict(each) for each in found.trace]}
     texts.put(texts.as_json(_ending(found) | more, indent=1) + "\n")
     if found.state in ENDED:
