@@ -12,8 +12,8 @@ from server.kata.parser import annotations, plain
 FLOW = {
     "set": "Put values into the dictionary, one after the other; a map replaces what was there.",
     "decision": "Run the first `outcome:` whose `if:` is true.",
-    "outcome": "With `if:` and `then:`: run what is below `then:` when `if:` is true. A text is true unless it is empty "
-    "or 0; `if@bool:` reads words.",
+    "outcome": "With `if:` and `then:`: run what is below `then:` when `if:` is true. A text is true unless it is "
+    "empty or 0; `if@bool:` reads words.",
     "repeat": "With `each:`, `as:` and `do:`: run `do:` for each element, as `<as>` and `<as>__index`; "
     "`as: key, value` names both.",
     "while": "With `if:` and `do:`: run `do:` as long as it is true, asked before each of its commands.",

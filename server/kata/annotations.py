@@ -142,4 +142,23 @@ def parts_of(annotation: str, text: str) -> int:
     return 1 + sum(text.count(mark) for mark in _SEPARATORS.get(annotation, ""))
 
 
-KNOWN = frozenset((*SIMPLE, "date", "kata", "key", "ref", "raw", "optional"))
+# What each makes of the text under its key. Several are applied from left to right: `list@csv,json:`.
+NOTES = {
+    "text": "The text as it is.",
+    "trim": "The text without white space at its ends.",
+    "bool": "No for 0, false, n, no, off and an empty text, in any letter case; else yes.",
+    "bit": "1 for yes and 0 for no, as `bool` reads them.",
+    "int": "The whole number that the text begins with, 0 for none.",
+    "float": "The number that the text begins with, 0 for none.",
+    "csv": "The parts between commas, trimmed, as a list.",
+    "list": "The lines, trimmed, as a list.",
+    "json": "The value of a JSON text, null for what is none.",
+    "base64": "The bytes that a Base64 text stands for.",
+    "date": "Unix seconds of a time in words, such as `+2 days`; false for what is none.",
+    "kata": "The tree of a KATA text.",
+    "key": "What stands in the dictionary at a path. In automations its parts are joined by `:`, in bindings by `.`.",
+    "ref": "What the definition `&name:` at the top of the document holds, or a part of it, as `name:part`.",
+    "raw": "The text, with its templates as they are written and not rendered.",
+    "optional": "Among what a command takes: the key is left out when its value is null or an empty text.",
+}
+KNOWN = frozenset(NOTES)

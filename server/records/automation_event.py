@@ -4,32 +4,14 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in, checks
-from server.records.shared.triggers import PREFIX
+from server.records.shared.triggers import EVENTS, PREFIX
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
-EVENTS = {
-    "mail.draft": "A mail is begun, or a draft of one is opened again.",
-    "mail.draft.validate": "A new mail is about to be sent or queued; it can be refused.",
-    "mail.filter": "Mail arrived and is not filed yet; it can be changed or refused.",
-    "mail.moved": "A ticket went to another group or bucket.",
-    "mail.received": "A message that arrived is on its ticket.",
-    "mail.reply.validate": "A reply is about to be written; it can be refused.",
-    "mail.route": "Mail that begins a ticket is given to a group and a bucket.",
-    "mail.send": "A mail is about to leave; it can be changed.",
-    "mail.sent": "A mail has left.",
-    "record.changed": "A record was created, changed or deleted.",
-    "record.merge": "Records are about to be merged; it can be refused.",
-    "record.merged": "Records were merged.",
-    "record.viewed": "Somebody opened the page of a record.",
-    "reminder.remind": "A reminder is due.",
-    "worker.authenticate.failed": "Somebody failed to log in.",
-    "worker.authenticated": "A worker is about to be logged in; it can be refused.",
-}
 ROWS = tuple(
-    {"name": name, "extension_id": PREFIX + name, "description": description} for name, description in EVENTS.items()
+    {"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items()
 )
 
 

@@ -14,7 +14,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 @dataclass(frozen=True)
 class Callee:
     """One of them. names: its parameters without the run, and without the value. least, most: how many arguments it
-    takes, most None for any. takes_arrow: whether an argument may be `x => expression`."""
+    takes, most None for any. takes_arrow: whether an argument may be `x => expression`. note: the first paragraph of
+    its docstring."""
 
     name: str
     call: Callable[..., Any]
@@ -54,7 +55,7 @@ def _declare(
         least = sum(each.default is inspect.Parameter.empty for each in plain)
         most = len(plain) if len(plain) == len(parameters) else None
         listed = tuple(each.name.removesuffix("_") for each in plain)
-        note = (inspect.getdoc(call) or "").split("\n")[0]
+        note = " ".join((inspect.getdoc(call) or "").partition("\n\n")[0].split())
         for name in names:
             table[name] = Callee(name, call, listed, least, most, takes_arrow, note)
         return call

@@ -1,11 +1,136 @@
-"""The ids of triggers: what an automation may be started by. Data only; nothing is run here."""
+"""What an automation may be started by: when that is, what its dictionary holds, what is made of its answer.
+
+Data only; nothing is run here. Help pages are made of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 PREFIX = "svc.trigger."
-TRIGGERS = tuple(PREFIX + name for name in (
-    "automation.function", "automation.timer", "behavior.action", "data.query", "interaction.internal",
-    "interaction.website", "interaction.worker", "interaction.worker.explore", "mail.draft", "mail.draft.validate",
-    "mail.filter", "mail.moved", "mail.received", "mail.reply.validate", "mail.route", "mail.send", "mail.sent",
-    "map.clicked", "projectBoard.cardAction", "projectBoard.renderCard", "record.changed", "record.merge",
-    "record.merged", "record.viewed", "reminder.remind", "resource.get", "scripting.function", "ui.chart.data",
-    "ui.sheet.data", "ui.widget", "webhook.respond", "worker.authenticate.failed", "worker.authenticated",
-))  # fmt: skip
+EVERY, FIRST, UNTIL = "every one", "the first one", "one after the other until one returns"
+RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")
+MAIL = ("email_sender_", "email_sender_email", "email_subject", "email_headers", "email_body", "email_body_html",
+        "email_recipients")  # fmt: skip
+LOGIN = ("worker_", "client_ip", "client_browser_name", "client_browser_platform", "client_browser_version")
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """when: what happens. keys: of the dictionary; one that ends in `_` stands for all keys of a record. answer: {key:
+    what it does} of what the automation returns. runs: which of several that are bound. is_screen: whether it belongs
+    to a screen that this version does not have, so that nothing starts it."""
+
+    when: str
+    keys: tuple[str, ...] = ()
+    answer: Mapping[str, str] = field(default_factory=dict)
+    runs: str = FIRST
+    is_screen: bool = False
+
+
+# What happens in the service. Automations are bound in the records of the type automation_event with these names.
+EVENTS: dict[str, Trigger] = {
+    "mail.draft": Trigger(
+        "A mail is begun, or a draft of one is opened again.", ("draft_", "is_resumed"),
+        {"draft: params": "changes of the draft"}, EVERY, is_screen=True,
+    ),
+    "mail.draft.validate": Trigger(
+        "A new mail is about to be sent or queued; it can be refused.",
+        ("draft_", "caller_name", "caller_params", "worker_"),
+        {"reject": "true refuses it", "message": "why, for who wrote it"}, EVERY,
+    ),
+    "mail.filter": Trigger(
+        "Mail arrived and is not filed yet; it can be changed or refused.", (*MAIL, "parent_ticket_"),
+        {
+            "reject": "true refuses the mail",
+            "set": "email_subject, email_body, email_body_html, headers (a map; blank takes one away), "
+            "email_sender_org_id, custom_fields (of its ticket and message)",
+        }, EVERY,
+    ),
+    "mail.moved": Trigger(
+        "A ticket went to another group or bucket.", ("ticket_", "was_group_", "was_bucket_", "actor_"), runs=EVERY
+    ),
+    "mail.received": Trigger("A message that arrived is on its ticket.", ("is_new_ticket", "message_"), runs=EVERY),
+    "mail.reply.validate": Trigger(
+        "A reply is about to be written; it can be refused.", ("draft_", "caller_name", "caller_params", "worker_"),
+        {"reject": "true refuses it", "message": "why, for who wrote it"}, EVERY,
+    ),
+    "mail.route": Trigger(
+        "Mail that begins a ticket is given to a group and a bucket.", MAIL,
+        {
+            "bucket_id": "where it goes", "group_id": "to the inbox of a group", "group_name": "the same, by its name",
+            "bucket_name": "a bucket of that group",
+        }, UNTIL,
+    ),
+    "mail.send": Trigger(
+        "A mail is about to leave; it can be changed.", ("draft_",),
+        {
+            "draft: params": "to, cc, bcc, subject, content, format, group_id, bucket_id, owner_id, status, status_id, "
+            "ticket_reopen, file_ids, html_template_id, custom_fields",
+            "draft: content": "append, prepend, replace: each a map with text; replace takes with and regex too",
+        }, EVERY,
+    ),
+    "mail.sent": Trigger("A mail has left.", ("message_",), runs=EVERY),
+    "record.changed": Trigger(
+        "A record was created, changed or deleted.",
+        ("change_type", "is_new", "record__type", "record_", "was_record_", "actor__type", "actor_"), runs=EVERY,
+    ),
+    "record.merge": Trigger(
+        "Records are about to be merged; it can be refused.", RECORDS_MERGED, {"deny": "a text: why not"}, UNTIL
+    ),
+    "record.merged": Trigger("Records were merged.", RECORDS_MERGED, runs=EVERY),
+    "record.viewed": Trigger(
+        "Somebody opened the page of a record.", ("record_", "worker_"), runs=EVERY, is_screen=True
+    ),
+    "reminder.remind": Trigger("A reminder is due.", ("reminder_",), runs=EVERY),
+    "worker.authenticate.failed": Trigger("Somebody failed to log in.", LOGIN, runs=EVERY, is_screen=True),
+    "worker.authenticated": Trigger(
+        "A worker is about to be logged in; it can be refused.", LOGIN, {"deny": "a text: why not"}, EVERY,
+        is_screen=True,
+    ),
+}  # fmt: skip
+
+OTHERS: dict[str, Trigger] = {
+    "automation.function": Trigger(
+        "The command `function` of another automation.", ("inputs",), {"...": "any map: the output of the command"}
+    ),
+    "automation.timer": Trigger(
+        "The time of a timer has come.", ("timer_", "inputs"),
+        {"until": "of `await`: when the run goes on", "delete": "true removes the timer"},
+    ),
+    "behavior.action": Trigger(
+        "The action `core.bot.action.automation` of a behavior.", ("...", "inputs"),
+        {"...": "any map: the result of the action"},
+    ),
+    "data.query": Trigger(
+        "A data query of the type `automation.invoke`.", ("inputs", "query_format"),
+        {"data": "the answer; without it, all that is returned", "_": "what stands beside it"},
+    ),
+    "interaction.internal": Trigger("A menu of the program itself.", is_screen=True),
+    "interaction.website": Trigger("A menu on a website.", is_screen=True),
+    "interaction.worker": Trigger("A menu for workers.", is_screen=True),
+    "interaction.worker.explore": Trigger("A worker goes through a list.", is_screen=True),
+    "map.clicked": Trigger("A place on a map is clicked.", is_screen=True),
+    "projectBoard.cardAction": Trigger("A card of a project board is moved.", is_screen=True),
+    "projectBoard.renderCard": Trigger("A card of a project board is shown.", is_screen=True),
+    "resource.get": Trigger(
+        "A resource whose content an automation makes is asked for, and is no longer fresh.", ("resource_", "actor_"),
+        {"file: content": "the bytes", "file: expires_at": "until when they are fresh"},
+    ),
+    "scripting.function": Trigger(
+        "The template function `svc_automation`.", ("inputs",),
+        {"...": "any map: `return` of what the function answers"},
+    ),
+    "ui.chart.data": Trigger("A chart is shown.", is_screen=True),
+    "ui.sheet.data": Trigger("A table is shown.", is_screen=True),
+    "ui.widget": Trigger("A widget is shown.", is_screen=True),
+    "webhook.respond": Trigger(
+        "A request arrived at the address of a webhook.",
+        ("request_method", "request_path", "request_headers", "request_params", "request_body", "request_client_ip",
+         "webhook_", "inputs"),
+        {
+            "status_code": "200 when blank", "headers": "a map",
+            "body": "a text; a map or list is sent as JSON; `svc:resource:<id>` and `svc:automation_resource:<token>` "
+            "send that file",
+        },
+    ),
+}  # fmt: skip
+TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
