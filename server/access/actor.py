@@ -34,7 +34,6 @@ class Actor:
     reads_groups: frozenset[int] | None = None
     roles: frozenset[int] = frozenset()
     reads_roles: frozenset[int] = frozenset()
-    edits_roles: frozenset[int] = frozenset()
 
     @property
     def worker_id(self) -> int:
@@ -102,7 +101,6 @@ def _read(tx: Transaction, id: int) -> Actor | None:
         None if is_admin else _readable_groups(tx, frozenset(rosters)),
         roles.get("member", frozenset()),
         roles.get("reader", frozenset()),
-        roles.get("editor", frozenset()),
     )
 
 

@@ -15,6 +15,7 @@ from server.access.parents import PARENTS, Parent
 from server.errors import AdminOnly, Forbidden
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
+from server.records.shared import owners
 from server.search import readable as readables
 from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of, slots_from
 from server.store.statements import slot
@@ -197,20 +198,7 @@ class Rules:
         context, id = record["owner__context"], record["owner_id"]
         if context == "" and record_type.ownerless_is_open:
             return True
-        return self.may_own_as(context, id, tx)
-
-    def may_own_as(self, context: str, id: int, tx: Transaction) -> bool:
-        """Whether the actor may name this owner, and change what it owns. A bot is asked for its own owner."""
-        actor = self.actor
-        if actor.is_admin:
-            return True
-        if context == BOT:
-            return self._may_change(PARENTS["bot"], id, tx)
-        return (
-            (context == WORKER and id == actor.worker_id)
-            or (context == GROUP and id in actor.manages)
-            or (context == ROLE and id in actor.edits_roles)
-        )
+        return owners.may_own_as(tx, self.actor, context, id)
 
     def _is_its_worker(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["worker_id"] == self.actor.worker_id)

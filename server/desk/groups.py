@@ -24,7 +24,7 @@ def change_members(ctx: Context, sent: Any) -> None:
 def _write(writing: RecordWriter, changes: Changes) -> None:
     _require_all(writing, "group", changes)
     for group_id in changes:
-        if not owners.may_own_as(writing, owners.GROUP, group_id):
+        if not owners.may_own_as(writing.tx, writing.actor, owners.GROUP, group_id):
             raise Forbidden(f"only administrators and managers of group {group_id} change its members")
     _require_all(writing, "worker", (id for workers in changes.values() for id in workers))
     rosters.change_rosters(writing, changes)

@@ -9,7 +9,7 @@ import peewee
 
 from server.errors import Forbidden, Invalid
 from server.fields.link import APP, ContextName, Id
-from server.records.parts import Change, Writing
+from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
 from server.search.filters.app import AppFilter
 from server.search.filters.base import Filter
@@ -76,7 +76,7 @@ def require(change: Change, writing: Writing) -> None:
     if not _is_new(change) or writing.actor.is_admin:
         return
     context, id = change.value("owner__context"), change.value("owner_id")
-    if context and not may_own_as(writing, context, id):
+    if context and not may_own_as(writing.tx, writing.actor, context, id):
         raise Forbidden(
             "owner: you can name yourself, a group that you manage, a role that you edit or a bot of one of these; "
             "anything else is for administrators",
@@ -84,21 +84,26 @@ def require(change: Change, writing: Writing) -> None:
         )
 
 
-def may_own_as(writing: Writing, context: str, id: int) -> bool:
-    """Whether the caller may name this owner, as the rosters stand in this transaction."""
-    actor = writing.actor
+def may_own_as(tx: Transaction, actor: Caller, context: str, id: int) -> bool:
+    """Whether the caller may name this owner, and change what it owns, as the rosters stand in this transaction. A bot
+    is asked for its own owner."""
     if actor.is_admin:
         return True
     if actor.context != WORKER:
         return False
     if context == GROUP:
-        return writing.tx.first(GROUP_MEMBER, group_id=id, worker_id=actor.id, is_manager=1) is not None
+        return tx.first(GROUP_MEMBER, group_id=id, worker_id=actor.id, is_manager=1) is not None
     if context == ROLE:
-        return writing.tx.first(ROLE_WORKER, role_id=id, part="editor", worker_id=actor.id) is not None
+        return tx.first(ROLE_WORKER, role_id=id, part="editor", worker_id=actor.id) is not None
     if context == BOT:
-        bot = writing.record("bot", id)
-        return bot is not None and may_own_as(writing, bot["owner__context"], bot["owner_id"])
+        owner = tx.row(("owner of a bot",), _owner_of_bot, (id,))
+        return owner is not None and may_own_as(tx, actor, *owner)
     return context == WORKER and id == actor.id
+
+
+def _owner_of_bot() -> Any:
+    bot: Any = peewee.Table("bot", ("id", "owner__context", "owner_id"))
+    return bot.select(bot.owner__context, bot.owner_id).where(bot.id == slot(0))
 
 
 def forget(tx: Transaction, registry: "Registry", context: str, id: int) -> None:
