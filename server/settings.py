@@ -99,6 +99,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
     Setting("rate_limit_per_minute", 0, "Requests a token may make in a minute; 0: any number.", "requests"),
     # Tokens, sessions, passwords
+    Setting("session_idle_hours", 12, "Time without requests after which somebody is signed out of the console, unless "
+            "they asked to stay signed in.", "hours", least=1, most=8760),
+    Setting("session_days", 30, "Longest time that somebody stays signed in to the console.", "days", least=1,
+            most=365),
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text"),
@@ -119,6 +123,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("outbound_max_bytes", 16 * MiB, "Largest answer of another program, unpacked.", "bytes", least=KiB,
             most=256 * MiB),
     Setting("script_dns", False, "Let scripts look names up in DNS, which tells name servers what they look for.",
+            type="yes/no"),
+    # Console
+    Setting("component_page", False, "Show every component of the console at /-/ui; for those who work on it.",
             type="yes/no"),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),

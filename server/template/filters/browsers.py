@@ -31,7 +31,12 @@ _FIRST = re.compile(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
 def parse_user_agent(run: Run, value: Any) -> dict[str, Any]:
     """{platform, browser, version} of a User-Agent header, null for what it does not tell.
     Source: Templates, parse_user_agent."""
-    agent = (read_text(run, value) or "")[:MAX_AGENT_CHARS]
+    return browser_of(read_text(run, value) or "")
+
+
+def browser_of(agent: str) -> dict[str, str | None]:
+    """{platform, browser, version} of a User-Agent header, None for what it does not tell."""
+    agent = agent[:MAX_AGENT_CHARS]
     platform = next((name for name, pattern in _PLATFORMS if pattern.search(agent)), None)
     for name, pattern in _BROWSERS:
         found = pattern.search(agent)

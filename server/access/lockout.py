@@ -1,0 +1,78 @@
+"""How often somebody may be wrong: counts of attempts by account and by address, as rows, so that a restart forgives
+nothing.
+
+An attempt is counted before it is looked at, and taken back when it was right: many at once cannot get past the limit.
+Source: ours."""
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Any
+
+from server.errors import TooMany
+from server.records.shared.secrets import digest
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+WINDOW_SECONDS = 600
+MAX_WRONG_OF_ACCOUNT = 10  # attempts in a window
+MAX_WRONG_OF_ADDRESS = 50  # attempts in a window; an office may share one address
+
+ATTEMPT = Table(
+    "login_attempt",
+    [Column("key", "TEXT"), Column("number"), Column("until")],
+    [Index(("until",), "those that are over")],
+    key=("key",),
+)
+
+
+def account(kind: str, name: str) -> str:
+    """The key of an account. kind: password, code, link. Names are kept as hashes: people type passwords there."""
+    return f"{kind}:{digest(name.strip().lower())}"
+
+
+def address(client: str) -> str:
+    """The key of a client's address; of IPv6 the network of 64 bits, since one machine has all of those."""
+    try:
+        parsed = ipaddress.ip_address(client)
+    except ValueError:
+        return f"address:{client[:50]}"
+    if parsed.version == 6:
+        return f"address:{ipaddress.ip_network((parsed, 64), strict=False)}"
+    return f"address:{parsed}"
+
+
+def count(tx: Transaction, keys: Iterable[str], now: int) -> None:
+    """Count one attempt under each key. Raises TooMany, and counts nothing, when one of them has used up its own."""
+    for key in keys:
+        number, until = _present(tx, key, now)
+        most = MAX_WRONG_OF_ADDRESS if key.startswith("address:") else MAX_WRONG_OF_ACCOUNT
+        if number >= most:
+            minutes = max(1, -(-(until - now) // 60))
+            raise TooMany(
+                f"Too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}.",
+                retry_after=until - now,
+            )
+        tx.put(ATTEMPT, {"key": key, "number": number + 1, "until": until})
+
+
+def forgive(tx: Transaction, account_key: str, address_key: str, now: int) -> None:
+    """It was right: the account starts anew, the address gets this one attempt back."""
+    tx.delete(ATTEMPT, key=account_key)
+    number, until = _present(tx, address_key, now)
+    if number:
+        tx.put(ATTEMPT, {"key": address_key, "number": number - 1, "until": until})
+
+
+def forget_over(tx: Transaction, now: int) -> int:
+    """Remove counts whose window is over; answers how many."""
+    table: Any = ATTEMPT.sql
+    return tx.run(("attempts", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,))
+
+
+def _present(tx: Transaction, key: str, now: int) -> tuple[int, int]:
+    """How many attempts were counted, and until when they are."""
+    row = tx.first(ATTEMPT, key=key)
+    if row is None or row[ATTEMPT.position["until"]] <= now:
+        return 0, now + WINDOW_SECONDS
+    return row[ATTEMPT.position["number"]], row[ATTEMPT.position["until"]]

@@ -1,0 +1,72 @@
+"""The second factor of workers: the secret that their authenticator app shares with us, and codes for when it is lost.
+
+The secret must be kept as it is, since codes are made from it; recovery codes are kept as hashes. Source: ours."""
+
+import secrets
+
+from server.access import totp
+from server.records.shared.secrets import digest
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+RECOVERY_CODES = 10
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look alike
+_CODE_CHARS = 16  # 79 random bits
+
+SECOND_FACTOR = Table(
+    "worker_second_factor",
+    [Column("worker_id", references="worker(id)"), Column("secret", "TEXT"), Column("created_at"), Column("last_step")],
+    key=("worker_id",),
+)
+RECOVERY = Table(
+    "worker_recovery_code",
+    [Column("worker_id", references="worker(id)"), Column("hash", "TEXT")],
+    [Index(("worker_id", "hash"), "a code that was given", unique=True)],
+)
+
+
+def is_on(tx: Transaction, worker_id: int) -> bool:
+    """Whether the worker signs in with a second factor."""
+    return tx.first(SECOND_FACTOR, worker_id=worker_id) is not None
+
+
+def turn_on(tx: Transaction, worker_id: int, secret: str, given: str, now: int) -> list[str] | None:
+    """Keep a secret once a code of it was given; answers the recovery codes, None for a wrong code."""
+    step = totp.step_of(secret, given, now)
+    if step is None:
+        return None
+    tx.put(SECOND_FACTOR, {"worker_id": worker_id, "secret": secret, "created_at": now, "last_step": step})
+    return new_recovery_codes(tx, worker_id)
+
+
+def turn_off(tx: Transaction, worker_id: int) -> None:
+    """Sign in by password alone from now on."""
+    tx.delete(SECOND_FACTOR, worker_id=worker_id)
+    tx.delete(RECOVERY, worker_id=worker_id)
+
+
+def new_recovery_codes(tx: Transaction, worker_id: int) -> list[str]:
+    """Ten codes in place of those before; each works once."""
+    tx.delete(RECOVERY, worker_id=worker_id)
+    codes = ["".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS)) for _ in range(RECOVERY_CODES)]
+    tx.put_many(RECOVERY, ("worker_id", "hash"), [(worker_id, digest(each)) for each in codes])
+    return ["-".join(each[place : place + 4] for place in range(0, _CODE_CHARS, 4)) for each in codes]
+
+
+def recovery_codes_left(tx: Transaction, worker_id: int) -> int:
+    """How many recovery codes were not used yet."""
+    return len(tx.find(RECOVERY, worker_id=worker_id))
+
+
+def accept(tx: Transaction, worker_id: int, given: str, now: int) -> bool:
+    """Whether a code of the app, or a recovery code, is right; it is used up by that."""
+    row = tx.first(SECOND_FACTOR, worker_id=worker_id)
+    if row is None:
+        return False
+    secret, last = row[SECOND_FACTOR.position["secret"]], row[SECOND_FACTOR.position["last_step"]]
+    step = totp.step_of(secret, given, now, after=last)
+    if step is not None:
+        tx.put(SECOND_FACTOR, dict(zip(SECOND_FACTOR.names, row, strict=True)) | {"last_step": step})
+        return True
+    letters = "".join(each for each in given.lower() if each.isalnum())
+    return bool(tx.delete(RECOVERY, worker_id=worker_id, hash=digest(letters)))

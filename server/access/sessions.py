@@ -1,0 +1,171 @@
+"""Sessions of the console: who is signed in, from where, until when. Rows; the browser holds the only copy of the id.
+
+An id is 256 random bits, of which the database keeps the SHA-256. A session ends by sign-out, after a time without
+requests, after a time at all, when its worker is disabled or gone, and when the password changes. Source: ours."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from server.access import actor
+from server.access.actor import Actor
+from server.records.shared.secrets import digest
+from server.records.worker import WORKER_LOGIN
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+ID_BYTES = 32
+STEP_UP_SECONDS = 600  # so long after the password, or a code, secrets and tokens may be touched
+CODE_SECONDS = 600  # between the password and the code of the second factor
+SEEN_EVERY_SECONDS = 300  # how exactly "last seen" is kept: a write for each request would be too many
+_MARK_CHARS = 16
+MAX_ID_CHARS = 200
+MAX_DEVICE_CHARS = 200  # of a User-Agent header that are kept
+
+SESSION = Table(
+    "session",
+    [
+        Column("hash", "TEXT"), Column("worker_id", references="worker(id)"), Column("created_at"),
+        Column("seen_at"), Column("expires_at"), Column("idle_seconds"), Column("password_mark", "TEXT"),
+        Column("stepped_up_at"), Column("waits_for_code"), Column("device", "TEXT"), Column("client", "TEXT"),
+    ],
+    [
+        Index(("hash",), "every page of the console", unique=True),
+        Index(("worker_id",), "the sessions of a worker"),
+        Index(("expires_at",), "those that are over"),
+    ],
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that is good now. Times in Unix seconds. waits_for_code: the password was right, and the code of the
+    second factor is still to come; nothing but that may be done with it."""
+
+    id: int
+    actor: Actor
+    created_at: int
+    seen_at: int
+    expires_at: int
+    idle_seconds: int
+    stepped_up_at: int
+    waits_for_code: bool
+    device: str
+    client: str
+
+    def is_stepped_up(self, now: int) -> bool:
+        """Whether the worker proved a short while ago to be there."""
+        return self.stepped_up_at + STEP_UP_SECONDS > now
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """How long a session lasts, in seconds: without requests, and at all."""
+
+    idle: int
+    most: int
+
+
+def create(
+    tx: Transaction,
+    worker_id: int,
+    now: int,
+    lifetime: Lifetime,
+    device: str,
+    client: str,
+    waits_for_code: bool = False,
+) -> str:
+    """A new session; answers its id, which is in no other place."""
+    id = secrets.token_urlsafe(ID_BYTES)
+    most = CODE_SECONDS if waits_for_code else lifetime.most
+    tx.insert(SESSION, {
+        "hash": digest(id), "worker_id": worker_id, "created_at": now, "seen_at": now, "expires_at": now + most,
+        "idle_seconds": lifetime.idle, "password_mark": _password_mark(tx, worker_id),
+        "stepped_up_at": 0 if waits_for_code else now, "waits_for_code": int(waits_for_code),
+        "device": device[:MAX_DEVICE_CHARS], "client": client,
+    })  # fmt: skip
+    return id
+
+
+def check(tx: Transaction, id: str, now: int) -> Session | None:
+    """The session of an id, None when it is unknown or over."""
+    if not id or len(id) > MAX_ID_CHARS:
+        return None
+    row = tx.first(SESSION, hash=digest(id))
+    if row is None:
+        return None
+    values = dict(zip(SESSION.names, row, strict=True))
+    who = actor.worker(tx, values["worker_id"])
+    return _good(values, who, _password_mark(tx, values["worker_id"]), now) if who is not None else None
+
+
+def seen(tx: Transaction, session_id: int, now: int, client: str) -> None:
+    """Note that a session was used; called every SEEN_EVERY_SECONDS at most."""
+    tx.update(SESSION, session_id, {"seen_at": now, "client": client})
+
+
+def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = True) -> str:
+    """A new id for a session, in place of the old one: after the password was asked for again, or was changed."""
+    id = secrets.token_urlsafe(ID_BYTES)
+    tx.update(SESSION, session.id, {
+        "hash": digest(id), "seen_at": now, "stepped_up_at": now if is_stepped_up else 0,
+        "password_mark": _password_mark(tx, session.actor.worker_id),
+    })  # fmt: skip
+    return id
+
+
+def end(tx: Transaction, session_id: int, worker_id: int) -> bool:
+    """End one session of a worker; False when there is none."""
+    return bool(tx.delete(SESSION, id=session_id, worker_id=worker_id))
+
+
+def end_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
+    """End the sessions of a worker, all but one; answers how many."""
+    table: Any = SESSION.sql
+    return tx.run(
+        ("sessions", "end"),
+        lambda: table.delete().where(table.worker_id == slot(0), table.id != slot(1)),
+        (worker_id, but),
+    )
+
+
+def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Session]:
+    """The sessions of a worker that are good now, the last one used first."""
+    who = actor.worker(tx, worker_id)
+    if who is None:
+        return []
+    password_mark = _password_mark(tx, worker_id)
+    rows = (dict(zip(SESSION.names, row, strict=True)) for row in tx.find(SESSION, worker_id=worker_id))
+    good = [each for values in rows if (each := _good(values, who, password_mark, now)) and not each.waits_for_code]
+    return sorted(good, key=lambda each: -each.seen_at)
+
+
+def forget_over(tx: Transaction, now: int) -> int:
+    """Remove sessions that are over; they are refused already. Answers how many."""
+    table: Any = SESSION.sql
+    return tx.run(
+        ("sessions", "over"),
+        lambda: table.delete().where((table.expires_at <= slot(0)) | (table.seen_at + table.idle_seconds <= slot(0))),
+        (now,),
+    )
+
+
+def _good(values: dict[str, Any], who: Actor, password_mark: str, now: int) -> Session | None:
+    """The session of a row, None when it is over."""
+    is_over = values["expires_at"] <= now or values["seen_at"] + values["idle_seconds"] <= now
+    if is_over or values["password_mark"] != password_mark:
+        return None
+    return Session(
+        values["id"], who, values["created_at"], values["seen_at"], values["expires_at"], values["idle_seconds"],
+        values["stepped_up_at"], bool(values["waits_for_code"]), values["device"], values["client"],
+    )  # fmt: skip
+
+
+def _password_mark(tx: Transaction, worker_id: int) -> str:
+    """Tells one password of a worker from the next."""
+    login = WORKER_LOGIN.sql
+    found = tx.value(
+        ("password mark",), lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,)
+    )
+    return digest(str(found or ""))[:_MARK_CHARS]

@@ -1,0 +1,121 @@
+"""Passwords set anew: by their worker, or behind a one-time link that was sent by mail. Source: ours."""
+
+from typing import Any
+
+from server.access import lockout, password_links, sessions
+from server.access.actor import system
+from server.access.sessions import Session
+from server.context import Context, Service
+from server.desk.first_start import own_context
+from server.desk.sign_in import WORKER, Peer, require_password, worker_with
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, NotFound
+from server.jobs.queue import JobQueue, job
+from server.records.draft import TRANSACTIONAL
+from server.store.transaction import Transaction
+
+KIND = "password.link"
+GONE = "this link was used, replaced or is too old; ask for a new one"
+SUBJECT = "Set a new password"
+TEXT = """\
+Somebody, hopefully you, asked to set a new password for {email}.
+
+Open this address to choose one. It works once, for {minutes} minutes:
+
+{link}
+
+If it was not you, do nothing: your password stays as it is.
+"""
+
+
+def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -> str:
+    """Set one's own password; all other sessions end. Answers the session's new id.
+
+    Takes as long as two hashings. Raises NotAuthenticated, TooMany, Invalid for a new one that is too short."""
+    worker_id = session.actor.worker_id
+    require_password(ctx, worker_id, current, peer)
+    fields = _prepared(ctx.service, new)
+
+    def write(tx: Transaction) -> str:
+        _set(ctx, tx, worker_id, fields)
+        sessions.end_all(tx, worker_id, but=session.id)
+        return sessions.renew(tx, session, ctx.now)
+
+    return ctx.service.store.write(write)
+
+
+def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
+    """Send a link to a worker's address. Tells nobody whether there is such a worker: neither by its answer nor by the
+    time it takes. Raises TooMany."""
+    keys = (lockout.account("link", email), lockout.address(peer.client))
+    store = ctx.service.store
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+    worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
+    if not worker_id:
+        return
+
+    def write(tx: Transaction) -> None:
+        JobQueue.add(tx, KIND, ctx.now, {"worker_id": worker_id}, f"{KIND}:{worker_id}")
+        if ctx.service.wake_scheduler is not None:
+            tx.after_commit(ctx.service.wake_scheduler)
+
+    store.submit(write, lambda pending: None)
+
+
+@job(KIND)
+def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
+    """The mail is made here and not when it is asked for, so that asking takes the same time for everybody."""
+    ctx, worker_id = own_context(service), int(payload["worker_id"])
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        worker = writing.record("worker", worker_id)
+        if worker is None or worker["is_disabled"] or worker["is_password_disabled"]:
+            return
+        address = writing.record("address", worker["email_id"]) or {}
+        link = f"{service.base_url}/reset/{password_links.create(tx, worker_id, now)}"
+        content = TEXT.format(email=address["email"], link=link, minutes=password_links.LINK_SECONDS // 60)
+        params = {"to": address["email"], "subject": SUBJECT, "content": content}
+        writing.create("draft", {
+            "type": TRANSACTIONAL, "name": SUBJECT, "to": address["email"], "params": params, "is_queued": 1,
+            "queue_delivery_date": now,
+        })  # fmt: skip
+        if service.wake_scheduler is not None:
+            tx.after_commit(service.wake_scheduler)
+
+    service.store.write(write)
+
+
+def worker_of_link(service: Service, code: str, now: int) -> int:
+    """The worker whose password a link may set. Raises NotFound for one that works no more."""
+    worker_id = service.store.read(lambda tx: password_links.worker_of(tx, code, now))
+    if worker_id is None:
+        raise NotFound(GONE)
+    return worker_id
+
+
+def set_by_link(ctx: Context, code: str, new: str) -> None:
+    """Set the password behind a link, use the link up, end all sessions. Raises NotFound, Invalid."""
+    fields = _prepared(ctx.service, new)
+
+    def write(tx: Transaction) -> None:
+        worker_id = password_links.worker_of(tx, code, ctx.now)
+        if worker_id is None:
+            raise NotFound(GONE)
+        _set(ctx, tx, worker_id, fields)
+        password_links.use_up(tx, worker_id)
+        sessions.end_all(tx, worker_id)
+
+    ctx.service.store.write(write)
+
+
+def _prepared(service: Service, new: str) -> dict[str, Any]:
+    if not new:
+        raise Invalid("Choose a new password.", field="password")
+    return service.registry.type("worker").before({"password": new})
+
+
+def _set(ctx: Context, tx: Transaction, worker_id: int, fields: dict[str, Any]) -> None:
+    """In the service's name: whoever was let in here may set this password, whatever else they may."""
+    own = ctx.as_actor(system(ctx.actor.timezone or "UTC"), ctx.tz)
+    RecordWriter(own, tx).update_sent(ctx.service.registry.type(WORKER), worker_id, fields)

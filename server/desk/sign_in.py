@@ -1,0 +1,265 @@
+"""Signing in to the console: password, then the second factor of those who have one; and out again.
+
+What is wrong is never told apart: an unknown name, a wrong password and a worker who may not sign in get the same
+words after the same time. Not for cookies and forms; those are the console's. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from server import passwords
+from server.access import lockout, second_factor, sessions
+from server.access.sessions import Lifetime, Session
+from server.context import Context, Service
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, NotAuthenticated
+from server.jobs.scheduler import periodic
+from server.records.worker import WORKER_LOGIN
+from server.store.transaction import Transaction
+from server.template.filters.browsers import browser_of
+
+WORKER = "svc.contexts.worker"
+AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
+WRONG = "Mail address or password are not right."
+WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."
+MAX_REASON_CHARS = 200  # of what an automation says when it refuses
+HOUR_SECONDS, DAY_SECONDS = 3600, 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who sent a request: its address, and its User-Agent header."""
+
+    client: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session. waits_for_code: it is good for nothing but giving the code of the second factor."""
+
+    session_id: str
+    waits_for_code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What a name leads to. worker_id: 0 for nobody who may sign in by password; known_id: who was meant."""
+
+    worker_id: int
+    known_id: int
+    password_hash: str
+
+
+def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> SignedIn:
+    """Start a session. is_remembered: it does not end for want of requests.
+
+    Takes as long as hashing a password does. Raises NotAuthenticated for what is wrong, TooMany, Forbidden with the
+    reason when an automation refuses."""
+    keys = (lockout.account("password", email), lockout.address(peer.client))
+    store = ctx.service.store
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+    account = store.read(lambda tx: _account(ctx, tx, email))
+    if not passwords.verify(account.password_hash, password) or not account.worker_id:
+        _note_failure(ctx, account.known_id, peer)
+        raise NotAuthenticated(WRONG)
+    renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
+    has_code = store.read(lambda tx: second_factor.is_on(tx, account.worker_id))
+    if not has_code:
+        _ask(ctx, account.worker_id, peer)
+
+    def write(tx: Transaction) -> SignedIn:
+        lockout.forgive(tx, *keys, ctx.now)
+        if renewed:
+            row = tx.first(WORKER_LOGIN, worker_id=account.worker_id)
+            if row is not None and row[WORKER_LOGIN.position["password_hash"]] == account.password_hash:
+                tx.put(WORKER_LOGIN, dict(zip(WORKER_LOGIN.names, row, strict=True)) | {"password_hash": renewed})
+        span = lifetime(ctx.service, is_remembered)
+        made = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
+        if not has_code:
+            _log(ctx, tx, "worker.logged_in", account.worker_id, peer)
+        return SignedIn(made, has_code)
+
+    return store.write(write)
+
+
+def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> str:
+    """The id of a full session in place of one that waits for the code of the second factor.
+
+    Raises NotAuthenticated for a wrong code, TooMany, Forbidden."""
+    worker_id = session.actor.worker_id
+    _require_code(ctx, worker_id, given, peer)
+    _ask(ctx, worker_id, peer)
+    is_remembered = session.idle_seconds >= lifetime(ctx.service, True).idle
+
+    def write(tx: Transaction) -> str:
+        sessions.end(tx, session.id, worker_id)
+        _log(ctx, tx, "worker.logged_in", worker_id, peer)
+        span = lifetime(ctx.service, is_remembered)
+        return sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
+
+    return ctx.service.store.write(write)
+
+
+def step_up(ctx: Context, session: Session, given: str, peer: Peer) -> str:
+    """The new id of a session whose worker gave the password, or a code of the second factor, once more.
+
+    Raises NotAuthenticated for what is wrong, TooMany."""
+    worker_id = session.actor.worker_id
+    has_code = ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    looks_like_code = "".join(given.split()).isdigit() and len("".join(given.split())) == 6
+    if has_code and looks_like_code:
+        _require_code(ctx, worker_id, given, peer)
+    else:
+        require_password(ctx, worker_id, given, peer)
+    return ctx.service.store.write(lambda tx: sessions.renew(tx, session, ctx.now))
+
+
+def require_password(ctx: Context, worker_id: int, password: str, peer: Peer) -> None:
+    """Raises NotAuthenticated unless this is the worker's password, TooMany after too many wrong ones."""
+    keys = (lockout.account("password again", str(worker_id)), lockout.address(peer.client))
+    store = ctx.service.store
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+    stored = store.read(lambda tx: _hash_of(tx, worker_id))
+    if not passwords.verify(stored, password):
+        raise NotAuthenticated("The password is not right.")
+    store.write(lambda tx: lockout.forgive(tx, *keys, ctx.now))
+
+
+def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
+    """End a session."""
+    worker_id = session.actor.worker_id
+
+    def write(tx: Transaction) -> None:
+        if sessions.end(tx, session.id, worker_id) and not session.waits_for_code:
+            _log(ctx, tx, "worker.logged_out", worker_id, peer)
+
+    ctx.service.store.write(write)
+
+
+def turn_on_code(ctx: Context, worker_id: int, secret: str, given: str, peer: Peer) -> list[str]:
+    """Let a worker sign in with a second factor from now on; answers the recovery codes. Raises Invalid for a wrong
+    code, TooMany."""
+    keys = (lockout.account("code", str(worker_id)), lockout.address(peer.client))
+    ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+
+    def write(tx: Transaction) -> list[str]:
+        codes = second_factor.turn_on(tx, worker_id, secret, given, ctx.now)
+        if codes is None:
+            raise Invalid("The code is not right. Is the clock of your phone?", field="code")
+        lockout.forgive(tx, *keys, ctx.now)
+        return codes
+
+    return ctx.service.store.write(write)
+
+
+def lifetime(service: Service, is_remembered: bool) -> Lifetime:
+    """How long sessions last, by the settings."""
+    most = service.settings.session_days * DAY_SECONDS
+    return Lifetime(most if is_remembered else service.settings.session_idle_hours * HOUR_SECONDS, most)
+
+
+def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
+    """The worker whose address this is, 0 for none."""
+    addresses = ctx.service.registry.type("address").table
+    row = tx.first(addresses, email=email.strip().lower())
+    return int(row[addresses.position["worker_id"]]) if row is not None else 0
+
+
+@periodic("sessions that are over")
+def forget_over(service: Service, now: int) -> None:
+    """Remove sessions and counts of attempts that are over."""
+
+    def write(tx: Transaction) -> None:
+        sessions.forget_over(tx, now)
+        lockout.forget_over(tx, now)
+
+    if service.store.read(lambda tx: tx.first(sessions.SESSION) or tx.first(lockout.ATTEMPT)):
+        service.store.write(write)
+
+
+def _account(ctx: Context, tx: Transaction, email: str) -> _Account:
+    known_id = worker_with(ctx, tx, email)
+    workers = ctx.service.registry.type("worker")
+    row = tx.get(workers.table, known_id) if known_id else None
+    if row is None:
+        return _Account(0, 0, "")
+    worker = workers.record(row)
+    may_sign_in = not worker["is_disabled"] and not worker["is_password_disabled"]
+    return _Account(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
+
+
+def _hash_of(tx: Transaction, worker_id: int) -> str:
+    row = tx.first(WORKER_LOGIN, worker_id=worker_id)
+    return str(row[WORKER_LOGIN.position["password_hash"]]) if row is not None else ""
+
+
+def _require_code(ctx: Context, worker_id: int, given: str, peer: Peer) -> None:
+    """Raises NotAuthenticated for a wrong code, TooMany. The code is used up by this."""
+    keys = (lockout.account("code", str(worker_id)), lockout.address(peer.client))
+    store = ctx.service.store
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+
+    def write(tx: Transaction) -> bool:
+        if not second_factor.accept(tx, worker_id, given, ctx.now):
+            return False
+        lockout.forgive(tx, *keys, ctx.now)
+        return True
+
+    if not store.write(write):
+        _note_failure(ctx, worker_id, peer)
+        raise NotAuthenticated(WRONG_CODE)
+
+
+def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
+    """Raises Forbidden when an automation refuses. Source: Automation events, worker.authenticated."""
+    for answer in events.ask(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
+        reason = answer.get("deny")
+        if reason:
+            _note_failure(ctx, worker_id, peer)
+            told = reason if isinstance(reason, str) else "ask an administrator"
+            raise Forbidden(f"Signing in was refused: {told[:MAX_REASON_CHARS]}")
+
+
+def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
+    browser = browser_of(peer.device)
+    return events.record_values("worker", WORKER, worker_id) | {
+        "client_ip": peer.client,
+        "client_browser_name": browser["browser"] or "",
+        "client_browser_platform": browser["platform"] or "",
+        "client_browser_version": browser["version"] or "",
+    }
+
+
+def _note_failure(ctx: Context, worker_id: int, peer: Peer) -> None:
+    """Told without waiting for it: the time that an answer takes must not tell whether there is such a worker."""
+    if not worker_id:
+        return
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        events.tell(writing, FAILED, _values(worker_id, peer))
+        writing.log("worker.login.failed", WORKER, worker_id, _told(writing, worker_id, peer))
+
+    ctx.service.store.submit(write, lambda pending: None)
+
+
+def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer) -> None:
+    writing = RecordWriter(ctx, tx)
+    told = _told(writing, worker_id, peer)
+    writing.log(point, WORKER, worker_id, told | {"actor": told["target"]})
+
+
+def _told(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
+    return {
+        "target": writing.label(WORKER, worker_id), "ip": peer.client, "user_agent": shown_device(peer.device),
+    }  # fmt: skip
+
+
+def shown_device(device: str) -> str:
+    """A User-Agent header in few words, such as `Firefox on Linux`."""
+    browser = browser_of(device)
+    name, platform = browser["browser"], browser["platform"]
+    if name and platform:
+        return f"{name} on {platform}"
+    return str(name or platform or "an unknown browser")
