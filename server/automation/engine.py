@@ -22,6 +22,7 @@ from server.template import Budget, Surroundings
 from server.template.values import pairs, printed, truthy
 
 MAX_NODES = 1_000_000  # commands that one run may take
+MAX_TOTAL_CHARS = 256 * 1024 * 1024  # of all texts that one run makes on its way; what it keeps is limited apart
 MAX_MESSAGE = 1024  # characters of an entry of the log
 MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
 MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
@@ -120,7 +121,7 @@ class Run:
             program = compiled(self.automation.script, commands.load())
             self._policy = policy.read(self.automation.policy)
             self._ends_at = min(time.monotonic() + self._policy.seconds, self._latest)
-            self.budget = Budget(steps=MAX_NODES * 10, ends_at=self._ends_at)
+            self.budget = Budget(steps=MAX_NODES * 10, chars=MAX_TOTAL_CHARS, ends_at=self._ends_at)
             if not self._resume(program):
                 self._take_inputs(program)
                 self._frames = [_Frame(program.start)]

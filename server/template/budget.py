@@ -6,7 +6,7 @@ from server.errors import BudgetSpent
 
 MAX_TEMPLATE_CHARS = 256 * 1024
 MAX_OUTPUT_CHARS = 16 * 1024 * 1024  # of one text that a template makes, its output among them
-MAX_TOTAL_CHARS = 256 * 1024 * 1024  # of all texts that one rendering makes on its way
+MAX_TOTAL_CHARS = 64 * 1024 * 1024  # of all texts that one rendering makes on its way
 MAX_STEPS = 1_000_000  # iterations, calls, compared and copied elements
 MAX_ELEMENTS = 100_000  # of a list that a script makes out of nothing
 MAX_SECONDS = 10.0  # when the caller names no end
@@ -47,7 +47,7 @@ class Budget:
             raise BudgetSpent(f"a text of {chars:,} characters is too long; scripts make {MAX_OUTPUT_CHARS:,} at most")
         self.chars -= chars
         if self.chars < 0:
-            raise BudgetSpent(f"the script makes more than {MAX_TOTAL_CHARS:,} characters of text")
+            raise BudgetSpent("the script makes more text than it may; let it handle less at once")
 
     def elements(self, number: int) -> None:
         """Before a list of so many elements is made. Raises BudgetSpent."""
