@@ -110,7 +110,7 @@ ATTEMPTS = {
     "many long texts": Attempt(
         "start:\n  repeat:\n    each@json: {{ (1..1000)|json_encode }}\n    as: i\n    do:\n      var.set:\n"
         "        inputs:\n          key: k{{i}}\n          value: {{s}}{{s}}{{s}}", "failure",
-        words="characters of text", line=6, values={"s": "x" * 1_000_000}, policy="",
+        words="more text than it may", line=6, values={"s": "x" * 1_000_000}, policy="",
     ),
     "a map that holds itself twice, again and again": Attempt("start:\n" + DOUBLE % 64, words=TOO_LARGE),
     "the same, returned": Attempt(f"start:\n{DOUBLE % 64}  return:\n    a@key: a", words=TOO_LARGE),
