@@ -13,7 +13,7 @@ from server.automation.command import COMMANDS, Call, Command, CommandFailed, ch
 from server.automation.dictionary import Dictionary, lazy, plain, require_bounded
 from server.automation.host import Automation, Entry, Host
 from server.automation.program import Block, Node, Program, compiled
-from server.errors import BudgetSpent, HelpdeskError, KataSyntax, ScriptError
+from server.errors import BudgetSpent, HelpdeskError, KataSyntax, ScriptError, TemplateFailed
 from server.kata import Given, Parameters
 from server.kata.annotations import as_bool, parts_of
 from server.kata.parser import Tree, annotations
@@ -105,6 +105,7 @@ class Run:
         self.at_end: list[Callable[[bool], None]] = []
         self.around = Surroundings(zone=host.zone, host=host.functions())
         self.budget = Budget()
+        self._program: Program | None = None
         self._frames: list[_Frame] = []
         self._trace: list[Step] | None = [] if traced else None
         self._traced = min(traced, MAX_TRACED)
@@ -118,7 +119,7 @@ class Run:
     def result(self) -> Result:
         """Run to the end, or to an await."""
         try:
-            program = compiled(self.automation.script, commands.load())
+            program = self._program = compiled(self.automation.script, commands.load())
             self._policy = policy.read(self.automation.policy)
             self._ends_at = min(time.monotonic() + self._policy.seconds, self._latest)
             self.budget = Budget(steps=MAX_NODES * 10, chars=MAX_TOTAL_CHARS, ends_at=self._ends_at)
@@ -356,10 +357,13 @@ class Run:
         self.at_end += inner.at_end
         return found
 
-    def _given(self, path: str) -> Given:
-        return Given(
-            self.values, self.render, self.read_date, lambda _, message: self.note(3, path, message), self._charge
-        )
+    def _given(self, path: str, key: str = "") -> Given:
+        """What the values below a path are evaluated with. key: of the value, where the path does not end with it."""
+
+        def log(here: str, error: TemplateFailed) -> None:
+            self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
+
+        return Given(self.values, self.render, self.read_date, log, self._charge)
 
     def _charge(self, annotation: str, text: str) -> None:
         """Before a text becomes many values. Raises BudgetSpent."""
@@ -370,7 +374,7 @@ class Run:
             self.budget.step(parts)
 
     def _parameter(self, key: str, value: "str | Tree", path: str) -> tuple[str, Any] | None:
-        evaluator = Parameters(self._given(path))
+        evaluator = Parameters(self._given(path, plain_key(key)))
         if isinstance(value, str):
             return evaluator.leaf(key, value, path)
         return plain_key(key), (value if "raw" in annotations(key) else evaluator.map(value, path))

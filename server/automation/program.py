@@ -5,7 +5,7 @@ Not for what commands do: engine.py runs the ones that control the flow, command
 import functools
 from dataclasses import dataclass, field
 
-from server.errors import KataSyntax, nearest
+from server.errors import KataSyntax, TemplateFailed, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.parser import annotations, plain
 
@@ -60,22 +60,33 @@ class Block:
 
 @dataclass
 class Program:
-    """A script that can be run. inputs: its declarations. blocks: every block by its path."""
+    """A script that can be run. inputs: its declarations. blocks: every block by its path. source: its text."""
 
     start: Block
     inputs: Tree
     document: Document
     blocks: dict[str, Block]
+    source: str
+
+    def located(self, error: TemplateFailed, path: str, key: str) -> str:
+        """What a template failed with, and the line of the script. path, key: of the text that it is."""
+        known = self.document.lines
+        line = known.get(f"{path}:{key}", known.get(path))
+        within = error.details.get("line")
+        if line is None or not isinstance(within, int):
+            return error.message
+        is_block = self.source.split("\n")[line].rstrip().endswith(":")  # the text begins on the next line
+        return f"{reason(error)} (line {line + within + is_block})"
 
 
 def compiled(script: str, known: frozenset[str]) -> Program:
     """The program of a script. known: the names of commands. Raises KataSyntax with a `line`."""
-    return _kept(script, known) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), known).program()
+    return _kept(script, known) if len(script) <= MAX_KEPT_CHARS else _Builder(parse(script), known).program(script)
 
 
 @functools.lru_cache(maxsize=MAX_KEPT)
 def _kept(script: str, known: frozenset[str]) -> Program:
-    return _Builder(parse(script), known).program()
+    return _Builder(parse(script), known).program(script)
 
 
 class _Builder:
@@ -84,7 +95,7 @@ class _Builder:
         self._known = known
         self._blocks: dict[str, Block] = {}
 
-    def program(self) -> Program:
+    def program(self, source: str) -> Program:
         inputs: Tree = {}
         start: Block | None = None
         for key, value in self._document.tree.items():
@@ -99,7 +110,7 @@ class _Builder:
                 start = self._block(value, name)
         if start is None:
             raise KataSyntax("the script has no start", code="NO_START", line=1)
-        return Program(start, inputs, self._document, self._blocks)
+        return Program(start, inputs, self._document, self._blocks, source)
 
     def _block(self, tree: "str | Tree", path: str, lenient: bool = False) -> Block:
         """lenient: leave out what is no command."""

@@ -92,9 +92,9 @@ def perform(
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced. then(result): done after the run, and
-    before anything is written. kept(tx, result): what else is written together with the log. Both may add to the log.
-    host: of the operation, when there is one already."""
+    dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
+    then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
+    with the log. Both may add to the log. host: of the operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)
     began = time.perf_counter()
     found = run(automation, dict(values), host, traced=traced)

@@ -13,7 +13,7 @@ from server.kata import annotations as notes
 from server.kata import parser
 from server.kata.parser import Tree
 
-Log = Callable[[str, str], None]
+Log = Callable[[str, TemplateFailed], None]
 
 
 def _read_date(text: str) -> int | None:
@@ -28,13 +28,13 @@ class Given:
     """What a tree is evaluated with.
 
     values: the dictionary that `key` looks in, None for none. render: turns a template into text, may raise
-    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and a message.
-    charge: is told of each annotation and its text before that becomes values; may raise BudgetSpent."""
+    TemplateFailed. read_date: Unix seconds of a time in words, None for no time. log: takes a path and what failed
+    there. charge: is told of each annotation and its text before that becomes values; may raise BudgetSpent."""
 
     values: dict[str, Any] | None = None
     render: Callable[[str], str] | None = None
     read_date: Callable[[str], int | None] = _read_date
-    log: Log = lambda path, message: None
+    log: Log = lambda path, error: None
     charge: Callable[[str, str], None] = lambda annotation, text: None
 
 
@@ -119,7 +119,7 @@ class Generic:
         """The value in the place of a template that failed."""
         if self.strict:
             raise KataSyntax(f"[{path}] {error.message}", code="TEMPLATE_ERROR", path=path, **_line(error)) from error
-        self.given.log(path, error.message)
+        self.given.log(path, error)
         return None
 
     def unknown(self, annotation: str, value: Any, path: str) -> Any:
@@ -146,7 +146,7 @@ class Parameters(Generic):
         return found
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
-        self.given.log(path, error.message)
+        self.given.log(path, error)
         return False
 
     def unknown(self, annotation: str, value: Any, path: str) -> Any:
