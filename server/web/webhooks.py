@@ -1,6 +1,6 @@
 """The webhook receiver as a site: `{base_url}/webhooks/<token>`, with any method and any path behind it.
 
-Who answers, and what, is automation/webhooks.py. Source: Webhook."""
+Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
 import re
 from typing import Any
@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 from server import clock, log, times
 from server.access import actor
-from server.automation import webhooks
-from server.automation.webhooks import Received, Response
+from server.automation.webhooks import responding
+from server.automation.webhooks.responding import Received, Response
 from server.context import Context, Service
 from server.errors import HelpdeskError
 from server.template.shared.texts import text_of_bytes
@@ -46,7 +46,7 @@ class WebhookSite(Site):
             return Answer(status=404)
         headers = list(request.headers.get_all())
         received = received_of(request.method, path, request.query, headers, request.body, request.client)
-        return answered(webhooks.respond(context(self.service, request.id), token, received))
+        return answered(responding.respond(context(self.service, request.id), token, received))
 
 
 def context(service: Service, request_id: str) -> Context:

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from server.automation import deliveries, tokens, webhooks
-from server.automation.deliveries import MAX_BODY_BYTES
-from server.automation.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
+from server.automation.webhooks import deliveries, responding, tokens
+from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.desk.records import MAX_PAGE
 from server.errors import AdminOnly, Conflict
 from server.web.call import Call
@@ -72,7 +72,7 @@ def replay_delivery(call: Call) -> dict[str, Any]:
     listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
     headers = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
     received = received_of(old["method"], "", old["query"], headers, old["body"] or b"", old["client"], old["id"])
-    _, made = webhooks.deliver(ctx, listener, received.at_path(old["path"]))
+    _, made = responding.deliver(ctx, listener, received.at_path(old["path"]))
     return deliveries.shown(store.read(lambda tx: deliveries.row_of(tx, made)))
 
 

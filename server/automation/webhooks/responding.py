@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.automation import bindings
-from server.automation.deliveries import MAX_STEPS, Delivery, keep
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform
-from server.automation.tokens import listener_of
+from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep
+from server.automation.webhooks.tokens import listener_of
 from server.context import Context
 from server.desk import contents, metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS

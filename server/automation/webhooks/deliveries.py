@@ -20,7 +20,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from server.automation.webhooks import Received
+    from server.automation.webhooks.responding import Received
 
 KEPT_DAYS, DAY_SECONDS = 14, 86400
 MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
