@@ -21,7 +21,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from server import access, automation, clock, desk, jobs, log, outbound
-from server.access import tokens
+from server.access import provider
 from server.automation import saving
 from server.context import Service
 from server.desk import builtin_records, first_start, service_settings
@@ -152,7 +152,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
 
 @periodic("tokens of no use")
 def _forget_useless_tokens(service: Service, now: int) -> None:
-    service.store.write(lambda tx: tokens.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
+    service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
 
 
 def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:

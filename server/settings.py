@@ -103,6 +103,12 @@ SETTINGS: tuple[Setting, ...] = (
             "they asked to stay signed in.", "hours", least=1, most=8760),
     Setting("session_days", 30, "Longest time that somebody stays signed in to the console.", "days", least=1,
             most=365),
+    Setting("oauth_access_seconds", 3600, "Time an access token lasts that an app got by a login.", "seconds", least=60,
+            most=86400),
+    Setting("oauth_refresh_days", 30, "Time an app has to renew its tokens before the worker must sign in again.",
+            "days", least=1, most=365),
+    Setting("oauth_remember_consent", True, "Ask a worker only once what an app may do; no: at every login of the app.",
+            type="yes/no"),
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text"),

@@ -42,17 +42,17 @@ def address(client: str) -> str:
     return f"address:{parsed}"
 
 
+def require_open(tx: Transaction, keys: Iterable[str], now: int) -> None:
+    """Raises TooMany when one of these keys has used up its attempts; counts nothing."""
+    for key in keys:
+        _require_left(key, *_present(tx, key, now), now)
+
+
 def count(tx: Transaction, keys: Iterable[str], now: int) -> None:
     """Count one attempt under each key. Raises TooMany, and counts nothing, when one of them has used up its own."""
     for key in keys:
         number, until = _present(tx, key, now)
-        most = MAX_WRONG_OF_ADDRESS if key.startswith("address:") else MAX_WRONG_OF_ACCOUNT
-        if number >= most:
-            minutes = max(1, -(-(until - now) // 60))
-            raise TooMany(
-                f"Too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}.",
-                retry_after=until - now,
-            )
+        _require_left(key, number, until, now)
         tx.put(ATTEMPT, {"key": key, "number": number + 1, "until": until})
 
 
@@ -68,6 +68,15 @@ def forget_over(tx: Transaction, now: int) -> int:
     """Remove counts whose window is over; answers how many."""
     table: Any = ATTEMPT.sql
     return tx.run(("attempts", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,))
+
+
+def _require_left(key: str, number: int, until: int, now: int) -> None:
+    most = MAX_WRONG_OF_ADDRESS if key.startswith("address:") else MAX_WRONG_OF_ACCOUNT
+    if number >= most:
+        minutes = max(1, -(-(until - now) // 60))
+        raise TooMany(
+            f"Too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}.", retry_after=until - now
+        )
 
 
 def _present(tx: Transaction, key: str, now: int) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 A token is checked against what the database says now: the app is there, the worker is there and not disabled. What was
 read is kept in memory until a worker, role, roster, app or token changes, in this process or another."""
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +13,13 @@ from server.access import actor
 from server.access.actor import Actor
 from server.errors import NotAuthenticated
 from server.records.shared.scopes import Scope, parse
+from server.records.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
+PREFIXES = {"access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
 MAX_TOKEN_CHARS = 200
 
 TOKEN = Table(
@@ -26,11 +27,13 @@ TOKEN = Table(
     [
         Column("kind", "TEXT"), Column("hash", "TEXT"), Column("prefix", "TEXT"), Column("app_id"),
         Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
-        Column("expires_at"), Column("revoked_at"),
+        Column("expires_at"), Column("revoked_at"), Column("family", "TEXT"), Column("renewable_until"),
+        Column("renewed_at"), Column("salt", "TEXT"),
     ],
     [
         Index(("hash",), "every request", unique=True),
         Index(("app_id",), "an app that goes takes its tokens along"),
+        Index(("family",), "one that is renewed, revoked or used twice ends the others of its login"),
         Index(("worker_id",), "a worker that goes takes the tokens along"),
         Index(("expires_at",), "cleaning up"),
     ],
@@ -59,16 +62,28 @@ def issue(
     now: int,
     label: str = "",
     kind: str = "access",
+    *,
+    family: str = "",
+    renewable_until: int = 0,
+    text: str = "",
 ) -> str:
-    """A new token for a worker; its text is in no place but the answer. Scopes must be checked by the caller."""
-    prefix = ACCESS_PREFIX if kind == "access" else REFRESH_PREFIX
-    token = prefix + secrets.token_urlsafe(32)
+    """A new token for a worker; its text is in no place but the answer. Scopes must be checked by the caller.
+
+    family: what it shares with those that end with it; see families.py. renewable_until: of a refresh token, in Unix
+    seconds. text: that of the token, when the caller has made it already."""
+    prefix = PREFIXES[kind]
+    token = text or new_text(kind)
     tx.insert(TOKEN, {
-        "kind": kind, "hash": _hash(token), "prefix": token[: len(prefix) + 6], "app_id": app_id,
+        "kind": kind, "hash": digest(token), "prefix": token[: len(prefix) + 6], "app_id": app_id,
         "worker_id": worker_id, "scopes": " ".join(scopes), "label": label, "created_at": now,
-        "expires_at": expires_at,
+        "expires_at": expires_at, "family": family, "renewable_until": renewable_until,
     })  # fmt: skip
     return token
+
+
+def new_text(kind: str) -> str:
+    """The text of a new token of a kind, access or refresh."""
+    return PREFIXES[kind] + secrets.token_urlsafe(32)
 
 
 def check(tx: Transaction, token: str, now: int) -> Grant:
@@ -76,17 +91,17 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
     app is gone."""
     if len(token) > MAX_TOKEN_CHARS or not token.startswith(ACCESS_PREFIX):
         raise _refused()
-    digest = _hash(token)
+    hashed = digest(token)
     version = actor.version(tx)
     kept = tx.store.shared.get("grants")
     if kept is None or kept[0] != version or len(kept[1]) > 10_000:
         kept = tx.store.shared["grants"] = (version, {})
     grants: dict[str, Grant | None] = kept[1]
-    if digest in grants:
-        grant = grants[digest]
+    if hashed in grants:
+        grant = grants[hashed]
     else:
-        grant = _read(tx, digest)
-        grants[digest] = grant
+        grant = _read(tx, hashed)
+        grants[hashed] = grant
     if grant is None or grant.expires_at <= now:
         raise _refused()
     return grant
@@ -94,7 +109,9 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is kept of a token, whether it is good or not. Times in Unix seconds, revoked_at 0 for never."""
+    """What is kept of a token, whether it is good or not. Times in Unix seconds, revoked_at and renewed_at 0 for never.
+
+    renewed_at: when a refresh token was exchanged for the pair after it. salt: what that pair was made with."""
 
     id: int
     kind: str
@@ -104,17 +121,23 @@ class Known:
     created_at: int
     expires_at: int
     revoked_at: int
+    family: str
+    renewable_until: int
+    renewed_at: int
+    salt: str
+    label: str
 
 
 def known(tx: Transaction, token: str) -> Known | None:
     """What is kept of the token with this text, None for an unknown one."""
-    row = tx.first(TOKEN, hash=_hash(token)) if len(token) <= MAX_TOKEN_CHARS else None
+    row = tx.first(TOKEN, hash=digest(token)) if len(token) <= MAX_TOKEN_CHARS else None
     if row is None:
         return None
     at = TOKEN.position
     return Known(
         row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),
-        row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]],
+        row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]], row[at["family"]],
+        row[at["renewable_until"]], row[at["renewed_at"]], row[at["salt"]], row[at["label"]],
     )  # fmt: skip
 
 
@@ -143,8 +166,8 @@ def forget_useless(tx: Transaction, before: int) -> int:
     return tx.run(("useless tokens",), build, (before,))
 
 
-def _read(tx: Transaction, digest: str) -> Grant | None:
-    row = tx.first(TOKEN, hash=digest)
+def _read(tx: Transaction, hashed: str) -> Grant | None:
+    row = tx.first(TOKEN, hash=hashed)
     if row is None:
         return None
     place = TOKEN.position
@@ -162,10 +185,6 @@ def _read(tx: Transaction, digest: str) -> Grant | None:
     return Grant(
         row[0], row[place["app_id"]], who, granted, row[place["expires_at"]], tuple(defined.values())
     )
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _refused() -> NotAuthenticated:

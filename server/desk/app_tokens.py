@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from server import times
-from server.access import tokens
+from server.access import families, tokens
 from server.context import Context
 from server.desk.first_start import APP_NAME
 from server.errors import AdminOnly, Invalid, NotFound, nearest
@@ -37,8 +37,12 @@ def create(
         app = _app(ctx, tx, app_id)
         wanted = _scopes(app["scopes"], scopes)
         _require_worker(ctx, tx, worker_id)
-        access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label)
-        refresh = tokens.issue(tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh")
+        family = families.new()
+        access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family)
+        refresh = tokens.issue(
+            tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh", family=family,
+            renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
+        )  # fmt: skip
         return Issued(access, refresh, ends - ctx.now, " ".join(wanted))
 
     return ctx.service.store.write(write)

@@ -6,7 +6,7 @@ links and files are written, the full-text index follows. Not for who may: calle
 from dataclasses import replace
 from typing import Any
 
-from server.access import tokens
+from server.access import provider
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
@@ -292,7 +292,7 @@ class RecordWriter:
         events.moved(self, change)
         record_type.after_write(change, self)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
-            tokens.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
+            provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
         wake = self.ctx.service.wake_scheduler
         if wake is not None and _wakes(change):
             tx.after_commit(wake)

@@ -1,0 +1,91 @@
+"""Where apps take the answer of a login: which addresses are fit for it, and which of them a request means. Pure.
+
+An address is compared as it is written, character by character; only the port of a loopback address is free, since
+programs on a worker's own machine take the one that is free. Source: ours, after RFC 6749, 8252 and 9700."""
+
+import re
+from urllib.parse import urlsplit
+
+MAX_CALLBACK_CHARS = 2000
+# Browsers run, show or read these themselves, so no app would be the one that gets the code.
+NO_APP = frozenset(("about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "mailto", "tel",
+                    "vbscript", "view-source", "ws", "wss"))  # fmt: skip
+
+_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_AUTHORITY = re.compile(r"https?://[^/?@]+(?:[/?]|\Z)")
+_LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
+
+
+def registered(text: str) -> tuple[str, ...]:
+    """The addresses of an app: one a line, those that are fit for a login.
+
+    >>> registered("https://a.example/back\\n\\nanything  \\nhttp://127.0.0.1/back")
+    ('https://a.example/back', 'http://127.0.0.1/back')
+    """
+    return tuple(line for each in text.splitlines() if (line := each.strip()) and not problem(line))
+
+
+def problem(address: str) -> str:
+    """Why no login can lead to an address, "" when one can.
+
+    >>> problem("https://a.example/back?x=1"), problem("com.example.app:/back"), problem("/back")
+    ('', '', 'must begin with https: or the scheme of an app')
+    """
+    scheme = _SCHEME.match(address)
+    if scheme is None:
+        return "must begin with https: or the scheme of an app"
+    if len(address) > MAX_CALLBACK_CHARS:
+        return f"must have at most {MAX_CALLBACK_CHARS} characters"
+    if "#" in address:
+        return "must not have a fragment, which is what follows #"
+    if not _CHARACTERS.match(address) or re.search(r"%(?![0-9A-Fa-f]{2})", address):
+        return "must not hold characters that are not allowed in an address; write them as %XX"
+    name = scheme[1].lower()
+    if name in NO_APP:
+        return f"must not begin with {name}:, which leads to no app"
+    if name in ("http", "https") and not _AUTHORITY.match(address):
+        return "must name a host, without a user name before it"
+    return "" if _is_readable(address) else "is not an address"
+
+
+def match(known: tuple[str, ...], sent: str) -> bool:
+    """Whether an address that was sent is one of those of the app.
+
+    >>> match(("http://127.0.0.1/back",), "http://127.0.0.1:49152/back")
+    True
+    >>> match(("https://a.example/back",), "https://a.example/back/")
+    False
+    """
+    if problem(sent):
+        return False
+    return sent in known or ((wanted := _without_port(sent)) != "" and wanted in map(_without_port, known))
+
+
+def origin(address: str) -> str:
+    """Scheme and host of an address, for the consent page and its content security policy.
+
+    >>> origin("https://a.example:8443/back?x=1"), origin("com.example.app:/back")
+    ('https://a.example:8443', 'com.example.app:')
+    """
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+def is_only_its_own(address: str) -> bool:
+    """Whether nobody but the app can be behind an address: other programs of a machine can take a port or a scheme."""
+    return address.lower().startswith("https:")
+
+
+def _without_port(address: str) -> str:
+    """A loopback address without its port, "" for other addresses."""
+    found = _LOOPBACK.match(address)
+    return f"{found[1]}{found[2]}" if found else ""
+
+
+def _is_readable(address: str) -> bool:
+    try:
+        port = urlsplit(address).port
+    except ValueError:  # brackets that do not match, a port that is no number
+        return False
+    return port is None or port > 0

@@ -1,0 +1,90 @@
+"""Authorization codes: what a worker allowed an app, to be exchanged for tokens once, within a minute.
+
+Of a code the SHA-256 is kept. A code that was used stays known, so that its second use is noticed. Source: ours."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from server.records.shared.secrets import digest
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+CODE_SECONDS = 60
+MAX_CODE_CHARS = 200
+
+CODE = Table(
+    "oauth_code",
+    [
+        Column("hash", "TEXT"), Column("app_id"), Column("worker_id"), Column("scopes", "TEXT"),
+        Column("callback", "TEXT"), Column("is_callback_sent"), Column("challenge", "TEXT"), Column("family", "TEXT"),
+        Column("expires_at"), Column("used_at"),
+    ],
+    [
+        Index(("hash",), "the exchange", unique=True),
+        Index(("worker_id",), "a worker that goes takes the codes along"),
+        Index(("expires_at",), "cleaning up"),
+    ],
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a code stands for. challenge: that of PKCE with S256, "" for none. family: of the tokens made of it.
+    is_callback_sent: whether the request named the callback, and the exchange must do so, too. expires_at, used_at:
+    Unix seconds, used_at 0 for never."""
+
+    app_id: int
+    worker_id: int
+    scopes: tuple[str, ...]
+    callback: str
+    is_callback_sent: bool
+    challenge: str
+    family: str
+    expires_at: int = 0
+    used_at: int = 0
+    id: int = 0
+
+
+def text() -> str:
+    """The text of a new code."""
+    return secrets.token_urlsafe(32)
+
+
+def add(tx: Transaction, text: str, code: Code, now: int) -> None:
+    """Keep a new code, good for CODE_SECONDS."""
+    tx.insert(CODE, {
+        "hash": digest(text), "app_id": code.app_id, "worker_id": code.worker_id, "scopes": " ".join(code.scopes),
+        "callback": code.callback, "is_callback_sent": int(code.is_callback_sent), "challenge": code.challenge,
+        "family": code.family, "expires_at": now + CODE_SECONDS,
+    })  # fmt: skip
+
+
+def known(tx: Transaction, text: str) -> Code | None:
+    """What a text stands for, used and expired or not; None for an unknown one."""
+    row = tx.first(CODE, hash=digest(text)) if len(text) <= MAX_CODE_CHARS else None
+    if row is None:
+        return None
+    values = dict(zip(CODE.names, row, strict=True))
+    return Code(
+        values["app_id"], values["worker_id"], tuple(values["scopes"].split()), values["callback"],
+        bool(values["is_callback_sent"]), values["challenge"], values["family"], values["expires_at"],
+        values["used_at"], values["id"],
+    )  # fmt: skip
+
+
+def use(tx: Transaction, code: Code, now: int) -> None:
+    """From here on the code is a used one."""
+    tx.update(CODE, code.id, {"used_at": now})
+
+
+def forget_of_worker(tx: Transaction, worker_id: int) -> None:
+    """Remove the codes of a worker."""
+    tx.delete(CODE, worker_id=worker_id)
+
+
+def forget_useless(tx: Transaction, before: int) -> int:
+    """Remove codes that ended before this instant; answers how many."""
+    table: Any = CODE.sql
+    return tx.run(("useless codes",), lambda: table.delete().where(table.expires_at < slot(0)), (before,))

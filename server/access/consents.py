@@ -1,0 +1,93 @@
+"""What workers allowed apps, so that they are not asked the same twice, see a list of it and can take it back.
+
+Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.access import codes
+from server.access.tokens import TOKEN
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+CONSENT = Table(
+    "oauth_consent",
+    [Column("worker_id"), Column("app_id"), Column("scopes", "TEXT"), Column("granted_at")],
+    [Index(("app_id",), "who uses an app")],
+    key=("worker_id", "app_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """An app that a worker let in. scopes: all that were allowed. granted_at: Unix seconds, of the last time.
+    live_tokens: access and refresh tokens that are good now."""
+
+    app_id: int
+    app_name: str
+    app_url: str
+    scopes: tuple[str, ...]
+    granted_at: int
+    live_tokens: int
+
+
+def scopes(tx: Transaction, worker_id: int, app_id: int) -> frozenset[str]:
+    """The scopes that a worker allowed an app so far."""
+    row = tx.first(CONSENT, worker_id=worker_id, app_id=app_id)
+    return frozenset(row[CONSENT.position["scopes"]].split()) if row else frozenset()
+
+
+def remember(tx: Transaction, worker_id: int, app_id: int, allowed: tuple[str, ...], now: int) -> None:
+    """Add to what a worker allowed an app."""
+    together = sorted(scopes(tx, worker_id, app_id) | set(allowed))
+    tx.put(CONSENT, {"worker_id": worker_id, "app_id": app_id, "scopes": " ".join(together), "granted_at": now})
+
+
+def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Consent]:
+    """The apps that a worker let in, by name."""
+    table, app, token = CONSENT.sql, peewee.Table("oauth_app"), TOKEN.sql
+    live = token.select(peewee.fn.COUNT(token.id)).where(
+        token.worker_id == table.worker_id, token.app_id == table.app_id, token.revoked_at == 0,
+        token.expires_at > slot(1),
+    )  # fmt: skip
+    rows = tx.rows(
+        ("consents of a worker",),
+        lambda: table.select(table.app_id, app.c.name, app.c.url, table.scopes, table.granted_at, live)
+        .join(app, on=(app.c.id == table.app_id)).where(table.worker_id == slot(0)).order_by(app.c.name, app.c.id),
+        (worker_id, now),
+    )  # fmt: skip
+    return [Consent(row[0], row[1], row[2], tuple(row[3].split()), row[4], row[5]) for row in rows]
+
+
+def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
+    """Let an app in no longer: its tokens for this worker end, and it must ask again. False when there was nothing."""
+    token: Any = TOKEN.sql
+    ended = tx.run(
+        ("tokens of worker and app",),
+        lambda: token.update({token.revoked_at: slot(0)})
+        .where(token.worker_id == slot(1), token.app_id == slot(2), token.revoked_at == 0),
+        (now, worker_id, app_id),
+    )  # fmt: skip
+    ended += tx.delete(codes.CODE, worker_id=worker_id, app_id=app_id, used_at=0)
+    return bool(tx.delete(CONSENT, worker_id=worker_id, app_id=app_id)) or bool(ended)
+
+
+def forget_of_worker(tx: Transaction, worker_id: int) -> None:
+    """Remove all that a worker allowed, with the codes that are not yet exchanged."""
+    tx.delete(CONSENT, worker_id=worker_id)
+    codes.forget_of_worker(tx, worker_id)
+
+
+def forget_useless(tx: Transaction) -> int:
+    """Remove consents whose app or worker is gone; answers how many."""
+    table: Any = CONSENT.sql
+    app, worker = peewee.Table("oauth_app"), peewee.Table("worker")
+
+    def build() -> Any:
+        is_useless = table.app_id.not_in(app.select(app.c.id)) | table.worker_id.not_in(worker.select(worker.c.id))
+        return table.delete().where(is_useless)
+
+    return tx.run(("useless consents",), build)

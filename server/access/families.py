@@ -1,0 +1,145 @@
+"""Families of tokens: what one login, or one use of the token generator, has led to. They are renewed and end together.
+
+A refresh token works once: the pair that it is exchanged for takes the place of the one before. Who comes with it once
+more has lost the answer, when that is a moment ago, and gets the same pair again; later on, somebody has stolen it, and
+the whole family ends. The new pair is made of the old refresh token and a salt that is kept here, so that it can be
+told twice though the database holds no token. Source: ours, after RFC 9700."""
+
+import base64
+import hmac
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from server.access import actor, tokens
+from server.access.tokens import TOKEN, Known
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+RETRY_SECONDS = 10
+MAX_FAMILY_SECONDS = 365 * 86400  # seconds from the login; then the worker is asked again
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetimes:
+    """Seconds that an access token and a refresh token last."""
+
+    access: int
+    refresh: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A refresh token that may be exchanged, and the pair that it is exchanged for. after: the access token that a
+    retry gets once more, None the first time."""
+
+    old: Known
+    access_token: str
+    refresh_token: str
+    salt: str
+    after: Known | None = None
+
+
+def new() -> str:
+    """The name of a new family."""
+    return secrets.token_urlsafe(16)
+
+
+def begin(
+    tx: Transaction, family: str, app_id: int, worker_id: int, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int,
+    access_token: str, refresh_token: str,
+) -> None:  # fmt: skip
+    """The first pair of a login, with these texts."""
+    until = now + MAX_FAMILY_SECONDS
+    tokens.issue(tx, app_id, worker_id, scopes, now + lifetimes.access, now, family=family, text=access_token)
+    tokens.issue(
+        tx, app_id, worker_id, scopes, now + lifetimes.refresh, now, kind="refresh", family=family,
+        renewable_until=until, text=refresh_token,
+    )  # fmt: skip
+
+
+def presented(tx: Transaction, refresh_token: str, app_id: int, now: int) -> Renewal | None:
+    """What a refresh token may be exchanged for, None when it is no good. One that was exchanged before, longer ago
+    than a retry takes, ends its family."""
+    old = tokens.known(tx, refresh_token)
+    if old is None or old.kind != "refresh" or old.app_id != app_id:
+        return None
+    if old.renewed_at:
+        return _retried(tx, refresh_token, old, now)
+    if old.revoked_at or old.expires_at <= now or actor.worker(tx, old.worker_id) is None:
+        return None
+    return _renewal(refresh_token, old, secrets.token_urlsafe(32))
+
+
+def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int) -> None:
+    """Put the new pair in the place of the old one. scopes: of the access token; the refresh token keeps its own."""
+    old = renewal.old
+    _end(tx, old, now)
+    tx.update(TOKEN, old.id, {"renewed_at": now, "salt": renewal.salt})
+    until = _last_end(old)
+    family = old.family or new()
+    tokens.issue(
+        tx, old.app_id, old.worker_id, scopes, access_end(renewal, lifetimes, now), now, old.label, family=family,
+        text=renewal.access_token,
+    )  # fmt: skip
+    tokens.issue(
+        tx, old.app_id, old.worker_id, old.scopes, min(now + lifetimes.refresh, until), now, old.label, "refresh",
+        family=family, renewable_until=until, text=renewal.refresh_token,
+    )  # fmt: skip
+
+
+def access_end(renewal: Renewal, lifetimes: Lifetimes, now: int) -> int:
+    """When the new access token ends, in Unix seconds."""
+    return min(now + lifetimes.access, _last_end(renewal.old))
+
+
+def revoke(tx: Transaction, token: Known, now: int) -> None:
+    """End a token; a refresh token ends its whole family."""
+    if token.kind == "refresh":
+        _end(tx, token, now)
+    else:
+        tokens.revoke(tx, token.id, now)
+
+
+def end(tx: Transaction, family: str, now: int) -> int:
+    """From the next request on all tokens of a family are refused; answers how many there were."""
+    table: Any = TOKEN.sql
+    return tx.run(
+        ("end of a family",),
+        lambda: table.update({table.revoked_at: slot(0)}).where(table.family == slot(1), table.revoked_at == 0),
+        (now, family),
+    )
+
+
+def _end(tx: Transaction, token: Known, now: int) -> None:
+    if token.family:
+        end(tx, token.family, now)
+    else:
+        tokens.revoke(tx, token.id, now)
+
+
+def _last_end(token: Known) -> int:
+    """Beyond this instant the family cannot be renewed."""
+    return token.renewable_until or token.expires_at
+
+
+def _retried(tx: Transaction, refresh_token: str, old: Known, now: int) -> Renewal | None:
+    renewal = _renewal(refresh_token, old, old.salt)
+    access, refresh = (tokens.known(tx, text) for text in (renewal.access_token, renewal.refresh_token))
+    is_untouched = access is not None and refresh is not None and not access.revoked_at and not refresh.revoked_at
+    if is_untouched and now <= old.renewed_at + RETRY_SECONDS and actor.worker(tx, old.worker_id) is not None:
+        return Renewal(old, renewal.access_token, renewal.refresh_token, old.salt, access)
+    _end(tx, old, now)
+    return None
+
+
+def _renewal(refresh_token: str, old: Known, salt: str) -> Renewal:
+    return Renewal(
+        old, _derived(refresh_token, salt, "access"), _derived(refresh_token, salt, "refresh"), salt
+    )
+
+
+def _derived(refresh_token: str, salt: str, kind: str) -> str:
+    """256 bits that nobody knows who lacks either the old token or the salt."""
+    made = hmac.digest(refresh_token.encode(), f"{kind} {salt}".encode(), "sha256")
+    return tokens.PREFIXES[kind] + base64.urlsafe_b64encode(made).rstrip(b"=").decode()

@@ -1,0 +1,388 @@
+"""What oauthlib asks of us about apps, codes and tokens, answered from the rows of one transaction.
+
+oauthlib owns the protocol: which parameters belong together, which error comes first. Here is what it cannot know, and
+where we are stricter: S256 only, one way to authenticate at a time, codes and tokens that notice their second use."""
+
+import base64
+import binascii
+import re
+import secrets
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote_plus
+
+from oauthlib.common import Request
+from oauthlib.oauth2 import (
+    AuthorizationCodeGrant,
+    BearerToken,
+    IntrospectEndpoint,
+    InvalidGrantError,
+    InvalidRequestError,
+    RefreshTokenGrant,
+    RequestValidator,
+    RevocationEndpoint,
+    UnsupportedGrantTypeError,
+    UnsupportedResponseTypeError,
+)
+from oauthlib.oauth2.rfc6749.endpoints import AuthorizationEndpoint, TokenEndpoint
+from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challenge_method_s256
+
+from server.access import actor, callbacks, codes, families, tokens
+from server.access.codes import Code
+from server.access.families import Lifetimes, Renewal
+from server.access.tokens import Known
+from server.context import Service
+from server.records.shared.scopes import Scope, parse
+from server.records.shared.secrets import digest
+from server.store.transaction import Transaction
+
+GRANT_TYPES = ("authorization_code", "refresh_token")
+CHALLENGE_METHODS = ("S256",)
+MAX_CLIENT_ID_CHARS = 255
+
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}\Z")
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}\Z")
+_scopes = lru_cache(maxsize=256)(parse)  # YAML takes milliseconds, and the exchange of a token holds up the writer
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """An OAuth app as the protocol sees it. secrets: hashes of those that are good, the present one first."""
+
+    id: int
+    client_id: str
+    name: str
+    url: str
+    callbacks: tuple[str, ...]
+    scopes: dict[str, Scope]
+    secrets: tuple[str, ...]
+    is_public: bool
+    is_pkce_required: bool
+
+
+def app_of(tx: Transaction, service: Service, client_id: str) -> App | None:
+    """The app with this client id, as it is written."""
+    if not client_id or len(client_id) > MAX_CLIENT_ID_CHARS:
+        return None
+    table = service.registry.type("oauth_app").table
+    row = tx.first(table, client_id=client_id)
+    if row is None:
+        return None
+    values = dict(zip(table.names, row, strict=True))
+    if values["client_id"] != client_id:  # the column does not tell capitals apart
+        return None
+    hashes = tuple(each for each in (values["client_secret_hash"], values["previous_secret_hash"]) if each)
+    is_public = bool(values["is_public"])
+    return App(
+        values["id"], client_id, values["name"], values["url"], callbacks.registered(values["callback_url"]),
+        _scopes(values["scopes"]), () if is_public else hashes, is_public,
+        is_public or bool(values["is_pkce_required"]),
+    )  # fmt: skip
+
+
+class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, IntrospectEndpoint):
+    """The four endpoints of oauthlib over one transaction."""
+
+    def __init__(self, tx: Transaction, service: Service, now: int) -> None:
+        self.validator = validator = Validator(tx, service, now)
+        code = CodeGrant(
+            validator, pre_auth=[validator.require_code_and_challenge], post_token=[validator.refuse_unasked_verifier]
+        )  # fmt: skip
+        refresh = RefreshTokenGrant(validator, post_token=[validator.require_same_scopes])
+        bearer = BearerToken(
+            validator, lambda request: validator.text("access"), lambda request: validator.expires_in(),
+            lambda request: validator.text("refresh"),
+        )  # fmt: skip
+        # The types that oauthlib is described with elsewhere are narrower than what it takes.
+        AuthorizationEndpoint.__init__(self, "code", bearer, {"code": code})  # type: ignore[arg-type]
+        grants = {"authorization_code": code, "refresh_token": refresh, "": NoGrant(validator)}
+        TokenEndpoint.__init__(self, "", bearer, grants)  # type: ignore[arg-type]
+        RevocationEndpoint.__init__(self, validator)
+        IntrospectEndpoint.__init__(self, validator)
+
+
+class CodeGrant(AuthorizationCodeGrant):
+    """Codes of 256 bits, answers in the query, and no challenge but S256."""
+
+    _code_challenge_methods = {"S256": code_challenge_method_s256}
+
+    def create_authorization_code(self, request: Request) -> dict[str, str]:
+        """{code, state}, the state as it came."""
+        return {"code": codes.text(), **({"state": request.state} if request.state else {})}
+
+
+class NoGrant(RefreshTokenGrant):
+    """Every grant type that is not offered."""
+
+    def validate_token_request(self, request: Request) -> None:
+        """Raises InvalidRequestError when none was named, UnsupportedGrantTypeError otherwise."""
+        if not request.grant_type:
+            raise InvalidRequestError("Name a grant_type: authorization_code or refresh_token.")
+        raise UnsupportedGrantTypeError("Offered are authorization_code and refresh_token.")
+
+
+class Validator(RequestValidator):
+    """One request. What was read for it is kept: app, code and renewal."""
+
+    def __init__(self, tx: Transaction, service: Service, now: int) -> None:
+        super().__init__()
+        settings = service.settings
+        self.tx = tx
+        self.service = service
+        self.now = now
+        self.lifetimes = Lifetimes(settings.oauth_access_seconds, settings.oauth_refresh_days * 86400)
+        self.code: Code | None = None
+        self.renewal: Renewal | None = None
+        self.app: App | None = None  # of the login, or who has shown to be it
+        self.answer: dict[str, str] | None = None  # code and state of a login that was allowed
+
+    # -- the login: which app asks, for what, and where the answer goes
+
+    def validate_client_id(self, client_id: str, request: Request, *args: Any, **more: Any) -> bool:
+        self.app = request.client = self._app(client_id)
+        return self.app is not None
+
+    def validate_redirect_uri(
+        self, client_id: str, redirect_uri: str, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        return callbacks.match(self._present.callbacks, redirect_uri)
+
+    def get_default_redirect_uri(self, client_id: str, request: Request, *args: Any, **more: Any) -> str:
+        """At the exchange that of the code, before it the only one there is, "" for none."""
+        if self.code is not None:
+            return self.code.callback
+        known = self._present.callbacks
+        return known[0] if len(known) == 1 else ""
+
+    def validate_response_type(
+        self, client_id: str, response_type: str, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        return response_type == "code"
+
+    def is_pkce_required(self, client_id: str, request: Request) -> bool:
+        return self._present.is_pkce_required
+
+    def get_default_scopes(self, client_id: str, request: Request, *args: Any, **more: Any) -> list[str]:
+        return []
+
+    def validate_scopes(
+        self, client_id: str, scopes: list[str] | None, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        return bool(scopes) and all(each in client.scopes for each in scopes or ())
+
+    def save_authorization_code(
+        self, client_id: str, code: Any, request: Request, *args: Any, **more: Any
+    ) -> None:
+        asked = Code(
+            self._present.id, int(str(request.user)), tuple(request.scopes or ()), str(request.redirect_uri),
+            not request.using_default_redirect_uri, request.code_challenge or "", families.new(),
+        )  # fmt: skip
+        codes.add(self.tx, code["code"], asked, self.now)
+        self.answer = code
+
+    def require_code_and_challenge(self, request: Request) -> dict[str, Any]:
+        """Before oauthlib looks, which takes every response type with `code` in it. Raises what goes to the app."""
+        mode, challenge, method = request.response_mode, request.code_challenge, request.code_challenge_method
+        request.response_mode = "query"  # answers and errors alike
+        if request.response_type not in (None, "code"):
+            raise UnsupportedResponseTypeError("Offered is the response_type code.", request=request)
+        if mode not in (None, "query"):
+            raise InvalidRequestError("Offered is the response_mode query.", request=request)
+        if challenge is None and method is not None:
+            raise InvalidRequestError("Send a code_challenge with the code_challenge_method.", request=request)
+        if challenge is not None and method not in CHALLENGE_METHODS:
+            raise InvalidRequestError("The code_challenge_method must be S256.", request=request)
+        if challenge is not None and not _CHALLENGE.match(challenge):
+            raise InvalidRequestError("A code_challenge of S256 has 43 characters of base64url.", request=request)
+        return {}
+
+    # -- who calls
+
+    def client_authentication_required(self, request: Request, *args: Any, **more: Any) -> bool:
+        """All must but a public app that says no more than who it is."""
+        if "Authorization" in request.headers or request.client_secret:
+            return True
+        found = self._app(request.client_id or "")
+        return found is None or not found.is_public
+
+    def authenticate_client_id(self, client_id: str, request: Request, *args: Any, **more: Any) -> bool:
+        found = self._app(client_id)
+        self.app = request.client = found if found is not None and found.is_public else None
+        return self.app is not None
+
+    def authenticate_client(self, request: Request, *args: Any, **more: Any) -> bool:
+        """By Basic or by the body. Raises InvalidRequestError when both came, or two names."""
+        client_id, secret = request.client_id or "", request.client_secret or ""
+        header = request.headers.get("Authorization")
+        if header is not None:
+            if secret:
+                raise InvalidRequestError("Send client id and secret in the header or in the body, not in both.")
+            named, secret = basic(header)
+            if client_id and named and named != client_id:
+                raise InvalidRequestError("The client_id of the body is another than that of the header.")
+            client_id = named
+        found = self._app(client_id)
+        hashes = found.secrets if found is not None else ()
+        if not _is_one_of(digest(secret), hashes) or not secret:
+            return False
+        self.app = request.client = found
+        request.client_id = client_id
+        return True
+
+    def validate_grant_type(
+        self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        return grant_type in GRANT_TYPES
+
+    # -- the exchange of a code
+
+    def validate_code(
+        self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        """A second use ends what the first one led to."""
+        found = codes.known(self.tx, code)
+        if found is None or found.app_id != client.id:
+            return False
+        if found.used_at:
+            families.end(self.tx, found.family, self.now)
+            return False
+        if found.expires_at <= self.now or actor.worker(self.tx, found.worker_id) is None:
+            return False
+        # What the app no longer defines is of no use to it, as with tokens.
+        request.scopes = [each for each in found.scopes if each in client.scopes]
+        request.user = found.worker_id
+        self.code = found
+        return bool(request.scopes)
+
+    def get_code_challenge(self, code: str, request: Request) -> str | None:  # type: ignore[override]
+        return (self.code.challenge or None) if self.code else None
+
+    def get_code_challenge_method(self, code: str, request: Request) -> str:
+        return CHALLENGE_METHODS[0]
+
+    def confirm_redirect_uri(
+        self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        """Raises InvalidGrantError for another callback than that of the login, or none where one was named."""
+        assert self.code is not None
+        is_missing = self.code.is_callback_sent and request.using_default_redirect_uri
+        if is_missing or redirect_uri != self.code.callback:
+            raise InvalidGrantError("Repeat the redirect_uri of the authorization request.")
+        return True
+
+    def refuse_unasked_verifier(self, request: Request) -> None:
+        """A verifier without a challenge: somebody has taken the challenge out of the authorization request."""
+        verifier = request.code_verifier
+        if verifier is not None and not (self.code and self.code.challenge):
+            raise InvalidGrantError("The authorization request had no code_challenge.")
+        if verifier is not None and not _VERIFIER.match(verifier):
+            raise InvalidGrantError("A code_verifier has 43 to 128 letters, digits and - . _ ~.")
+
+    def invalidate_authorization_code(
+        self, client_id: str, code: str, request: Request, *args: Any, **more: Any
+    ) -> None:
+        assert self.code is not None
+        codes.use(self.tx, self.code, self.now)
+
+    # -- the exchange of a refresh token
+
+    def validate_refresh_token(
+        self, refresh_token: str, client: Any, request: Request, *args: Any, **more: Any
+    ) -> bool:
+        self.renewal = families.presented(self.tx, refresh_token, client.id, self.now)
+        return self.renewal is not None
+
+    def get_original_scopes(self, refresh_token: str, request: Request, *args: Any, **more: Any) -> list[str]:
+        return list(self.renewal.old.scopes) if self.renewal else []
+
+    def require_same_scopes(self, request: Request) -> None:
+        """A retry must ask for what it asked for the first time."""
+        after = self.renewal.after if self.renewal else None
+        if after is not None and set(request.scopes or ()) != set(after.scopes):
+            raise InvalidGrantError("The refresh token was used already.")
+
+    def rotate_refresh_token(self, request: Request) -> bool:
+        return True
+
+    # -- new tokens
+
+    def text(self, kind: str) -> str:
+        """The text of the token that is about to be made; a retry gets that of the first time."""
+        if self.renewal is None:
+            return tokens.new_text(kind)
+        return self.renewal.access_token if kind == "access" else self.renewal.refresh_token
+
+    def expires_in(self) -> int:
+        """Seconds that the access token will last from now on."""
+        if self.renewal is None:
+            return self.lifetimes.access
+        if self.renewal.after is not None:
+            return self.renewal.after.expires_at - self.now
+        return families.access_end(self.renewal, self.lifetimes, self.now) - self.now
+
+    def save_bearer_token(self, token: Any, request: Request, *args: Any, **more: Any) -> None:
+        scopes = tuple(request.scopes or ())
+        if self.code is not None:
+            families.begin(
+                self.tx, self.code.family, self.code.app_id, self.code.worker_id, scopes, self.lifetimes, self.now,
+                token["access_token"], token["refresh_token"],
+            )  # fmt: skip
+        elif self.renewal is not None and self.renewal.after is None:
+            families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now)
+
+    # -- tokens that are there
+
+    def revoke_token(self, token: str, token_type_hint: str, request: Request, *args: Any, **more: Any) -> None:
+        found = self._own(token)
+        if found is not None:
+            families.revoke(self.tx, found, self.now)
+
+    def introspect_token(
+        self, token: str, token_type_hint: str, request: Request, *args: Any, **more: Any
+    ) -> dict[str, Any] | None:
+        found = self._own(token)
+        who = actor.worker(self.tx, found.worker_id) if found else None
+        if found is None or who is None or found.revoked_at or found.expires_at <= self.now:
+            return None
+        scopes = [each for each in found.scopes if each in self._present.scopes]
+        return {
+            "scope": " ".join(scopes), "client_id": self._present.client_id, "sub": str(found.worker_id),
+            "iat": found.created_at, "exp": found.expires_at, "iss": self.service.base_url,
+            **({"token_type": "Bearer"} if found.kind == "access" else {}),
+        }  # fmt: skip
+
+    def _app(self, client_id: str) -> App | None:
+        return app_of(self.tx, self.service, client_id)
+
+    def _own(self, token: str) -> Known | None:
+        """What is known of a token of the app that asks; those of others are unknown to it."""
+        found = tokens.known(self.tx, token)
+        return found if found is not None and found.app_id == self._present.id else None
+
+    @property
+    def _present(self) -> App:
+        """The app, where oauthlib has made sure that there is one."""
+        assert self.app is not None
+        return self.app
+
+
+def basic(header: str) -> tuple[str, str]:
+    """Client id and secret of an Authorization header, empty when it holds none. Both are form-encoded in it."""
+    scheme, _, value = header.strip().partition(" ")
+    if scheme.lower() != "basic":
+        return "", ""
+    try:
+        decoded = base64.b64decode(value.strip(), validate=True).decode("utf-8")
+        name, _, secret = decoded.partition(":")
+        return unquote_plus(name, errors="strict"), unquote_plus(secret, errors="strict")
+    except (binascii.Error, UnicodeDecodeError):
+        return "", ""
+
+
+def _is_one_of(hashed: str, known: tuple[str, ...]) -> bool:
+    """Looks at all of them, so that the time does not tell which one it was."""
+    found = False
+    for each in known or ("",):
+        found |= secrets.compare_digest(hashed, each)
+    return found
