@@ -35,7 +35,7 @@ from server.settings import Settings
 from server.store import lock, schema
 from server.store.database import Store
 from server.store.tables import Table
-from server.web import rest
+from server.web import oauth, rest
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
@@ -199,7 +199,7 @@ def _start(
     api = {
         "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
     }  # fmt: skip
-    front = Front(service, {**api, **sites(service)}, settings.rest_errors_as_200)
+    front = Front(service, {**api, **oauth.sites(service), **sites(service)}, settings.rest_errors_as_200)
     http = HTTPServer(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,

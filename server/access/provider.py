@@ -27,7 +27,7 @@ from urllib.parse import urlencode
 from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 
 from server.access import actor, callbacks, codes, consents, lockout, tokens
-from server.access.validator import App, Endpoints, basic
+from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
 from server.errors import Forbidden, Invalid
 from server.records.shared.scopes import Scope
@@ -188,6 +188,11 @@ def deny(service: Service, asked: Asked) -> str:
     return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
 
 
+def client_id(sent: Sent) -> str:
+    """The client that a request says it comes from, "" for none."""
+    return (dict(sent.parameters).get("client_id") or basic(sent.authorization or "")[0])[:MAX_CLIENT_ID_CHARS]
+
+
 def exchange(service: Service, sent: Sent, now: int) -> Reply:
     """Tokens for a code or a refresh token. Raises Invalid for what is no such request, TooMany for one who was wrong
     too often. What a second use ends is ended though the answer is an error."""
@@ -224,10 +229,9 @@ def _answered(
     _require_short(pairs)
     _require_once(pairs)
     headers = {} if sent.authorization is None else {"Authorization": sent.authorization}
-    client_id = dict(pairs).get("client_id") or basic(sent.authorization or "")[0]
     address = lockout.address(sent.client)
     # A client id is no secret: who guesses must not lock out those who call from elsewhere.
-    keys = [lockout.account("client", f"{client_id} {address}"), f"{address} client"]
+    keys = [lockout.account("client", f"{client_id(sent)} {address}"), f"{address} client"]
 
     def write(tx: Transaction) -> Reply:
         lockout.require_open(tx, keys, now)

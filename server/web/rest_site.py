@@ -8,10 +8,11 @@ from server import clock, times
 from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
-from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied, TooMany
+from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.noted import noted
 from server.web.call import Answer, Call
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
+from server.web.rate import PerMinute
 from server.web.routes import ENDPOINTS, Endpoint, Router
 from server.web.server import Request, Site, content_type, unsupported
 
@@ -35,8 +36,7 @@ class RestSite(Site):
             "mail": settings.max_mail_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
             "file": settings.max_attachment_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
         }
-        self.per_minute = settings.rate_limit_per_minute
-        self.minute: tuple[int, dict[int, int]] = (0, {})
+        self.rate = PerMinute(settings.rate_limit_per_minute, "with one token")
 
     def limit(self, method: str, path: str) -> int:
         endpoints, _ = self.router.find(_below(path) or "")
@@ -99,18 +99,9 @@ class RestSite(Site):
     def _count(self, grant: Grant, request: Request) -> None:
         """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
         starts again on a thread is one."""
-        if not self.per_minute or request.is_counted:
-            return
-        request.is_counted = True
-        minute = int(time.time() // 60)
-        if self.minute[0] != minute:
-            self.minute = (minute, {})
-        counts = self.minute[1]
-        counts[grant.token_id] = counts.get(grant.token_id, 0) + 1
-        if counts[grant.token_id] > self.per_minute:
-            raise TooMany(
-                f"at most {self.per_minute} requests a minute with one token", retry_after=60 - int(time.time()) % 60
-            )
+        if not request.is_counted:
+            request.is_counted = True
+            self.rate.count(grant.token_id, time.time())
 
 
 def _options(call: Call) -> Answer:

@@ -1,0 +1,191 @@
+"""The endpoints that OAuth2 clients call themselves, as a site: tokens, revocation, introspection, metadata.
+
+They read a form and an Authorization header, never a cookie. What they answer is decided in access/provider.py; the
+page at /oauth/authorize is the console's. Source: ours, after RFC 6749, 7009, 7662, 8414 and 9728."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from server import clock, log
+from server.access import provider
+from server.access.lockout import address
+from server.access.provider import Pairs, Reply, Sent
+from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
+from server.context import Service
+from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
+from server.web import errors
+from server.web.call import Answer
+from server.web.forms import MAX_FIELDS
+from server.web.rate import PerMinute
+from server.web.server import Request, Site, content_type
+
+AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
+REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
+SERVER_METADATA = "/.well-known/oauth-authorization-server"
+RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
+RESOURCE = "/rest"
+FORM, JSON = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
+CHALLENGE = 'Basic realm="svc"'
+MAX_FORM_BYTES = 64 * 1024  # of a request to one of these endpoints
+MAX_REQUESTS_PER_MINUTE = 600  # of one address, to all of these endpoints together
+MAX_CLIENT_REQUESTS_PER_MINUTE = 300  # of one client at one address
+METADATA_SECONDS = 3600  # that clients may keep metadata
+READ = "GET, HEAD, OPTIONS"
+
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+LOG = log.get("oauth")
+
+CALLS: dict[str, Callable[[Service, Sent, int], Reply]] = {
+    TOKEN: provider.exchange,
+    TOKEN_ALIAS: provider.exchange,
+    REVOKE: provider.revoke,
+    INTROSPECT: provider.introspect,
+}
+
+
+class OAuthSite(Site):
+    """One site for all of these paths; `sites` tells which."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.by_address = PerMinute(MAX_REQUESTS_PER_MINUTE, "from one address")
+        self.by_client = PerMinute(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client")
+        self.metadata = metadata(service)
+
+    def limit(self, method: str, path: str) -> int:
+        return MAX_FORM_BYTES
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        if request.path in self.metadata:
+            return self._read(request)
+        call = CALLS.get(request.path)
+        if call is None:
+            raise NotFound(f"there is nothing at {request.path[:200]}")
+        if request.method == "OPTIONS":
+            return Answer(status=204, headers={"Allow": "OPTIONS, POST"})
+        try:
+            return self._call(request, call)
+        except HelpdeskError as error:
+            return _failed(error)
+
+    def _read(self, request: Request) -> Answer:
+        if request.method == "OPTIONS":
+            return Answer(status=204, headers={"Allow": READ})
+        if request.method not in ("GET", "HEAD"):
+            raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but {READ}", allow=READ)
+        headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}"}
+        return Answer(headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=JSON)
+
+    def _call(self, request: Request, call: Callable[[Service, Sent, int], Reply]) -> Answer:
+        if request.method != "POST":
+            raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but POST", allow="OPTIONS, POST")
+        now = clock.now()
+        self.by_address.count(address(request.client), now)
+        sent = Sent(_form(request), _authorization(request), request.client)
+        self.by_client.count((provider.client_id(sent), address(request.client)), now)
+        reply = call(self.service, sent, now)
+        error = reply.payload.get("error") if reply.payload else None
+        if error:
+            LOG.info("refused", path=request.path, error=error, client_id=provider.client_id(sent)[:100])
+        return _answer(reply.status, reply.payload)
+
+
+def sites(service: Service) -> dict[str, Site]:
+    """The site by the beginnings of its paths."""
+    if not is_safe(service.base_url):
+        LOG.warning("insecure", base_url=service.base_url, advice="put https before it: tokens can be read on the way")
+    site = OAuthSite(service)
+    return dict.fromkeys((*CALLS, *site.metadata), site)
+
+
+def is_safe(base_url: str) -> bool:
+    """Whether what clients send to this address can be read by nobody else."""
+    parts = urlsplit(base_url)
+    return parts.scheme == "https" or parts.hostname in ("127.0.0.1", "::1", "localhost")
+
+
+def metadata(service: Service) -> dict[str, dict[str, Any]]:
+    """{path: what it tells about us}. Both documents are found at two places when base_url has a path, or the resource
+    one: the RFCs put it behind the well-known part, clients look at either."""
+    base = service.base_url
+    below = urlsplit(base).path
+    methods = ["client_secret_basic", "client_secret_post"]
+    server = {
+        "issuer": base,
+        "authorization_endpoint": base + AUTHORIZE,
+        "token_endpoint": base + TOKEN,
+        "revocation_endpoint": base + REVOKE,
+        "introspection_endpoint": base + INTROSPECT,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": list(GRANT_TYPES),
+        "code_challenge_methods_supported": list(CHALLENGE_METHODS),
+        "token_endpoint_auth_methods_supported": [*methods, "none"],
+        "revocation_endpoint_auth_methods_supported": [*methods, "none"],
+        "introspection_endpoint_auth_methods_supported": methods,
+        "authorization_response_iss_parameter_supported": True,
+    }
+    resource = {
+        "resource": base + RESOURCE,
+        "authorization_servers": [base],
+        "bearer_methods_supported": ["header"],
+    }
+    return {
+        SERVER_METADATA: server,
+        SERVER_METADATA + below: server,
+        RESOURCE_METADATA: resource,
+        RESOURCE_METADATA + below + RESOURCE: resource,
+    }
+
+
+def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Answer:
+    """Without the envelope of the API: these bodies are those of the RFCs."""
+    more = {"Pragma": "no-cache", **({"WWW-Authenticate": CHALLENGE} if status == 401 else {}), **(headers or {})}
+    body = b"" if payload is None else json.dumps(payload).encode()
+    return Answer(status=status, headers=more, body=body, content_type=JSON if body else "")
+
+
+def _failed(error: HelpdeskError) -> Answer:
+    status, _ = errors.status_and_code(error)
+    status = 400 if isinstance(error, Invalid) else status
+    is_later = isinstance(error, TooMany | Unavailable)
+    payload = {"error": "temporarily_unavailable" if is_later else "invalid_request",
+               "error_description": error.message}  # fmt: skip
+    return _answer(status, payload, errors.headers(error))
+
+
+def _authorization(request: Request) -> str | None:
+    headers = request.headers.get_list("Authorization")
+    if len(headers) > 1:
+        raise Invalid("send one Authorization header")
+    return headers[0] if headers else None
+
+
+def _form(request: Request) -> Pairs:
+    if request.query:
+        raise Invalid("send the parameters in the body: addresses are logged on their way")
+    if content_type(request) != FORM:
+        raise Invalid(f"send the parameters as {FORM}")
+    return pairs(request.body)
+
+
+def pairs(raw: bytes) -> Pairs:
+    """The parameters of a form or a query, in the order sent, names that are repeated included. Raises Invalid for what
+    is no form, is not UTF-8, or has too many fields."""
+    if raw.count(b"&") >= MAX_FIELDS:
+        raise Invalid(f"send at most {MAX_FIELDS} parameters")
+    if _BAD_ESCAPE.search(raw):
+        raise Invalid("a % must be followed by two hexadecimal digits")
+    try:
+        return tuple(
+            (_text(name), _text(value)) for name, _, value in (each.partition(b"=") for each in raw.split(b"&")) if name
+        )
+    except UnicodeDecodeError:
+        raise Invalid("the parameters must be UTF-8") from None
+
+
+def _text(raw: bytes) -> str:
+    return unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
