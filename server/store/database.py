@@ -215,13 +215,9 @@ class Store:
 
     def check(self) -> list[str]:
         """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks."""
-
         connection = self._borrow()
         try:
-            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-            found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
-                "PRAGMA foreign_key_check")]
-            return found
+            return problems_of(connection)
         finally:
             self._free.append(connection)
 
@@ -244,3 +240,11 @@ class Store:
             self._connections.clear()
             self._free.clear()
         self._local = threading.local()
+
+
+def problems_of(connection: apsw.Connection) -> list[str]:
+    """What is wrong with the file of an open connection, [] when nothing is."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
+        "PRAGMA foreign_key_check")]
+    return found

@@ -22,7 +22,7 @@ class FolderLock:
             file = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115, kept open as long as the lock is held
         except OSError as error:
             raise Damaged(f"{self._path} cannot be written ({error.strerror}); check the data folder") from error
-        if not _try_lock(file):
+        if not try_lock(file):
             file.seek(0)
             holder = file.read(200).strip() or "another process"
             file.close()
@@ -47,7 +47,7 @@ def is_held(folder: Path) -> bool:
         return False
     try:
         with open(path, "a+", encoding="utf-8") as file:
-            return not _try_lock(file)
+            return not try_lock(file)
     except OSError:
         return False
 
@@ -55,7 +55,8 @@ def is_held(folder: Path) -> bool:
 if os.name == "nt":
     import msvcrt
 
-    def _try_lock(file: IO[str]) -> bool:
+    def try_lock(file: IO[str]) -> bool:
+        """Lock an open file until it is closed; False when another process has it."""
         try:
             file.seek(4096)  # beyond the text, which others must be able to read
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
@@ -66,7 +67,8 @@ if os.name == "nt":
 else:
     import fcntl
 
-    def _try_lock(file: IO[str]) -> bool:
+    def try_lock(file: IO[str]) -> bool:
+        """Lock an open file until it is closed; False when another process has it."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -4,18 +4,21 @@ A file of a newer version, or of another program, is refused and left as it is."
 
 import hashlib
 import importlib
+import os
 import pkgutil
 import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import apsw
 
 from server import clock
 from server.errors import Damaged
 from server.store import fulltext, migrations
+from server.store.copying import copy_database
 from server.store.database import APPLICATION_ID, Store
 from server.store.faults import as_helpdesk_error
 from server.store.tables import Column, Table
@@ -114,18 +117,9 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
 def copy_before_migration(store: Store) -> Path:
     """Copy the file beside itself through SQLite's own backup; answers the copy's path."""
     copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
-    part = copy.with_name(f"{copy.name}.part")  # a copy that was cut short must not look like a whole one
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)
-    source, target = apsw.Connection(str(store.path)), apsw.Connection(str(part))
-    try:
-        with target.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(1000)
-    finally:
-        target.close()
-        source.close()
-    return part.replace(copy)
+    copy.unlink(missing_ok=True)  # of a start within the same second
+    copy_database(store.path, copy)
+    return copy
 
 
 def refuse_foreign(path: Path) -> None:
@@ -133,19 +127,34 @@ def refuse_foreign(path: Path) -> None:
     opens the file for writing, so that nothing of it is changed."""
     if not path.exists() or path.stat().st_size == 0:
         return
+    match kind_of_file(path):
+        case "damaged":
+            raise Damaged(f"{path} is not a database of this program, or its beginning is damaged; restore a backup")
+        case "foreign":
+            raise Damaged(f"{path} belongs to another program; choose another data folder")
+        case "newer":
+            raise Damaged(f"{path} was written by a newer version of this program; start that version")
+
+
+def kind_of_file(path: Path) -> Literal["ours", "foreign", "newer", "damaged", "short"]:
+    """What a file is by its header. short: it ends before its last page. Not for a database that this process has open:
+    to close a file takes SQLite's locks on it away. Raises Damaged when it cannot be read."""
     try:
         with path.open("rb") as file:
             header = file.read(100)
+            size = os.fstat(file.fileno()).st_size
     except OSError as error:
-        raise Damaged(f"{path} cannot be read ({error.strerror}); check it or choose another data folder") from error
+        raise Damaged(f"{path} cannot be read ({error.strerror}); check it or choose another") from error
     if len(header) < 100 or not header.startswith(b"SQLite format 3\x00"):
-        raise Damaged(f"{path} is not a database of this program, or its beginning is damaged; restore a backup")
-    application = int.from_bytes(header[68:72], "big")
-    number = int.from_bytes(header[60:64], "big")
-    if application != APPLICATION_ID:
-        raise Damaged(f"{path} belongs to another program; choose another data folder")
-    if number > SCHEMA_NUMBER:
-        raise Damaged(f"{path} was written by a newer version of this program; start that version")
+        return "damaged"
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        return "foreign"
+    if int.from_bytes(header[60:64], "big") > SCHEMA_NUMBER:
+        return "newer"
+    page_size = int.from_bytes(header[16:18], "big")
+    is_told = header[24:28] == header[92:96]  # else an old program wrote last, which did not count pages
+    pages = int.from_bytes(header[28:32], "big") if is_told else 0
+    return "short" if size < pages * (65536 if page_size == 1 else page_size) else "ours"
 
 
 def _refuse_newer(tx: Transaction) -> None:

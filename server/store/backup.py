@@ -1,0 +1,188 @@
+"""Backups: copies of the database that are checked, and put back in its place. Which are made when, and which are kept,
+is decided in desk/backups.py."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from server import clock
+from server.errors import Damaged, NotFound, Unavailable
+from server.store.copying import PART, Progress, copy_database, sync
+from server.store.database import BUSY_TIMEOUT_MS, problems_of
+from server.store.dialect import add_functions
+from server.store.schema import SCHEMA_NUMBER, kind_of_file
+
+LOGS = ("-wal", "-journal")  # beside a database that is in use, or was when its computer stopped
+SHOWN_PROBLEMS = 3
+REFUSED = {
+    "damaged": "{0} is no backup of this program, or its beginning is damaged; choose another one",
+    "foreign": "{0} is a database of another program; choose a backup that `helpdesk backup` made",
+    "newer": "{0} was made by a newer version of this program; restore it with that version",
+    "short": "{0} is cut short: its end is missing. Copy it again from where it was kept, or choose another one",
+}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a sound backup holds. bytes: its size. tables: {name: how many rows}. schema: its number."""
+
+    bytes: int
+    tables: dict[str, int]
+    schema: int = SCHEMA_NUMBER
+
+
+@dataclass(frozen=True)
+class Restored:
+    """kept: the database that was there before, None when there was none. problem: why that one was put aside with its
+    log as it stood; "" when it was whole."""
+
+    contents: Contents
+    kept: Path | None
+    problem: str = ""
+
+
+def make(database: Path, target: Path, progress: Progress | None = None) -> int:
+    """Copy the database, which may be in use, to `target`; answers its size in bytes. Raises Conflict when there is
+    such a file, Full, Unavailable. Source: ours."""
+    copy_database(database, target, progress)
+    return target.stat().st_size
+
+
+def require_backup(file: Path) -> None:
+    """Look at the outside of a file. Raises NotFound, Damaged for one that is foreign, newer, cut short or in use."""
+    if not file.is_file():
+        raise NotFound(f"there is no backup {file}; check the name")
+    kind = kind_of_file(file)
+    if kind != "ours":
+        raise Damaged(REFUSED[kind].format(file))
+    for ending in LOGS:
+        log = file.with_name(file.name + ending)
+        if log.exists() and log.stat().st_size:
+            raise Damaged(
+                f"{file} is a database in use and no backup: {log.name} beside it holds a part of it. Make a backup of "
+                "it with `helpdesk backup`"
+            )
+
+
+def verify(file: Path) -> Contents:
+    """Read all of a backup: SQLite's checks of its structure, and the count of its rows. Changes nothing.
+
+    Raises NotFound, Damaged. Source: ours."""
+    require_backup(file)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)) as connection:
+            return _contents(connection, file)
+    except apsw.Error as error:
+        raise Damaged(f"{file} is damaged: {error}; choose another backup") from error
+
+
+def _contents(connection: apsw.Connection, file: Path) -> Contents:
+    add_functions(connection)
+    problems = problems_of(connection)
+    if problems:
+        more = f" and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
+        raise Damaged(f"{file} is damaged: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}. Choose another backup")
+    number = connection.pragma("user_version")
+    if number > SCHEMA_NUMBER:
+        raise Damaged(REFUSED["newer"].format(file))
+    listed = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "ORDER BY name"
+    ).fetchall()
+    tables = {str(row[0]): int(connection.execute(f'SELECT count(*) FROM "{row[0]}"').get) for row in listed}
+    return Contents(file.stat().st_size, tables, number)
+
+
+def restore(
+    file: Path, database: Path, progress: Progress | None = None, told: Callable[[str], None] = lambda what: None
+) -> Restored:
+    """Put a backup in the place of the database; who calls holds the lock of its folder.
+
+    The backup is copied beside the database and the copy is checked before anything is changed; the database that is
+    there is kept under another name. A process that is killed on the way leaves the one or the other, whole.
+    told: hears what is being done. Raises NotFound, Damaged for a file that is refused, Full, Unavailable. Source:
+    ours."""
+    require_backup(file)
+    part = database.with_name(f"{database.name}.restoring")
+    remove_unfinished(database)
+    told("copying")
+    copy_database(file, part, progress, at_rest=True)
+    try:
+        told("checking")
+        contents = verify(part)
+        told("putting it in place")
+        problem = _fold_log(database)
+        kept = _keep(database)
+        part.replace(database)
+        sync(database.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return Restored(contents, kept, problem)
+
+
+def remove_unfinished(database: Path) -> None:
+    """Remove what a restore that was killed has left beside the database."""
+    for ending in (".restoring", f".restoring{PART}", f".restoring{PART}-journal"):
+        database.with_name(database.name + ending).unlink(missing_ok=True)
+
+
+def _fold_log(database: Path) -> str:
+    """Fold the write-ahead log into the file, so that the file alone is all of it; answers what was in the way of that,
+    "" for nothing. A log that stayed would be taken for that of the backup. Raises Unavailable when the database is in
+    use."""
+    if not database.exists():
+        return ""
+    if kind_of_file(database) == "damaged":  # SQLite would remove a log that it cannot tell whose it is
+        return "its beginning is damaged"
+    try:
+        with closing(apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            if connection.pragma("journal_mode", "DELETE") == "delete":
+                return ""
+    except (apsw.BusyError, apsw.LockedError):
+        pass
+    except apsw.Error as error:
+        return str(error)
+    raise Unavailable(f"{database} is used by another command; wait for its end, then try again")
+
+
+def _keep(database: Path) -> Path | None:
+    """Give the database, and logs that could not be folded in, a second name; answers it. The logs lose their own."""
+    if not database.exists():
+        return None
+    kept = _free_name(database.with_name(f"{database.name}.before-restore-{clock.now()}"))
+    beside = [each for each in (*LOGS, "-shm") if database.with_name(database.name + each).exists()]
+    for ending in ("", *beside):
+        _second_name(database.with_name(database.name + ending), kept.with_name(kept.name + ending))
+    sync(database.parent)
+    for ending in beside:
+        database.with_name(database.name + ending).unlink()
+    return kept
+
+
+def _free_name(wanted: Path) -> Path:
+    found, count = wanted, 1
+    while found.exists():
+        count += 1
+        found = wanted.with_name(f"{wanted.name}-{count}")
+    return found
+
+
+def _second_name(file: Path, name: Path) -> None:
+    with contextlib.suppress(OSError):  # a file system without links
+        os.link(file, name)
+        return
+    handle, part = tempfile.mkstemp(dir=name.parent, prefix=name.name, suffix=PART)
+    os.close(handle)
+    shutil.copyfile(file, part)
+    sync(Path(part))
+    os.replace(part, name)
