@@ -14,9 +14,9 @@ from typing import Any
 
 from console import site
 from server import app, log
-from server.cli import automation, kata, packages, script
+from server.cli import automation, kata, mail, packages, script
 from server.cli.arguments import command
-from server.desk import app_tokens, first_start, mail_import, records
+from server.desk import app_tokens, first_start, records
 from server.errors import HelpdeskError, Invalid
 from server.records import registry as record_types
 from server.settings import BUILD, VERSION, Settings, help_rows, load
@@ -24,7 +24,6 @@ from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
 DONE, FAILED, USAGE = 0, 1, 2
-BAR_WIDTH = 30
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     _serve_command(commands)
     _worker_command(commands)
     _token_command(commands)
-    _mail_command(commands)
+    mail.declare(commands, _with_service)
     kata.declare(commands)
     script.declare(commands)
     automation.declare(commands)
@@ -95,19 +94,6 @@ def _token_command(commands: Any) -> None:
     create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({first_start.APP_NAME})")
     create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
     create.add_argument("--expires", default="1 hour", metavar="TIME", help="such as '30 days' or 2027-01-31 (1 hour)")
-
-
-def _mail_command(commands: Any) -> None:
-    mail = commands.add_parser("mail", help="Mail.", description="Mail in files.")
-    group = mail.add_subparsers(metavar="ACTION", required=True)
-    bring = command(
-        group, "import", "Import mail as tickets and replies.", _import_mail,
-        "Import mail as tickets and replies. Mail that is there already is not imported twice.",
-    )  # fmt: skip
-    bring.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "
-        "message on standard input"
-    )  # fmt: skip
 
 
 def _simple_commands(commands: Any) -> None:
@@ -190,30 +176,6 @@ def _create_token(options: argparse.Namespace) -> None:
         return app_tokens.create(ctx, worker_id, app_id, options.scope, options.expires, "command line").access_token
 
     print(_with_service(options, work))
-
-
-def _import_mail(options: argparse.Namespace) -> int:
-    return _with_service(options, lambda ctx: _import_paths(ctx, options.paths))
-
-
-def _import_paths(ctx: Any, paths: list[str]) -> int:
-    shows = sys.stderr.isatty()
-    start = "\r" if shows else ""
-
-    def progress(done: int, total: int) -> None:
-        if shows:
-            filled = BAR_WIDTH * done // max(total, 1)
-            bar = "#" * filled + "." * (BAR_WIDTH - filled)
-            print(f"{start}[{bar}] {done}/{total}", end="", file=sys.stderr, flush=True)
-
-    def problem(where: str, reason: str) -> None:
-        print(f"{start}helpdesk: {where}: {reason}", file=sys.stderr)
-
-    counts = mail_import.run(ctx, paths, sys.stdin.buffer, progress, problem)
-    if shows:
-        print(file=sys.stderr)
-    print(counts)
-    return DONE if counts.failed == 0 else FAILED
 
 
 def _describe(options: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from server.access.actor import system
 from server.context import Context, Service
-from server.desk import first_start, mailroom, service_settings, spam
+from server.desk import first_start, mail_import, mailroom, service_settings, spam
 from server.desk.mailroom import Received
 from server.desk.writing import RecordWriter
 from server.records.base import Record
@@ -39,7 +39,7 @@ def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
 
 
 def tables(registry: Registry) -> list[Table]:
-    return [*registry.tables(), service_settings.SERVICE_SETTING, *spam.TABLES]
+    return [*registry.tables(), service_settings.SERVICE_SETTING, mail_import.IMPORTED, *spam.TABLES]
 
 
 class Desk:

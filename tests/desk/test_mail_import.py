@@ -2,6 +2,9 @@
 
 import io
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,9 @@ from server.desk.mail_import import Counts
 from server.desk.mailroom import storing
 from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
-from server.errors import Invalid
+from server.errors import Full, Invalid
 from tests.desk.mailroom import Desk, mail
+from tests.service import ROOT
 
 
 @pytest.fixture
@@ -139,3 +143,108 @@ def test_an_empty_file_is_no_mail(desk: Desk, tmp_path: Path) -> None:
 )
 def test_counts_as_a_line(counts: Counts, text: str) -> None:
     assert str(counts) == text
+
+
+def without_ids(count: int) -> list[bytes]:
+    """Mails that only their place tells apart: none has an id by which a second copy would be known."""
+    return [mail(Subject=f"Mail {number}") for number in range(1, count + 1)]
+
+
+KILLED = """
+import io, os, signal, sys
+from pathlib import Path
+from server.desk import mail_import
+from tests.desk.mailroom import Desk
+
+def progress(done, total):
+    if done == 70:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+mail_import.run(Desk(Path(sys.argv[1])).ctx, [sys.argv[2]], io.BytesIO(), progress, print)
+"""
+
+
+def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> None:
+    file = tmp_path / "box"
+    file.write_bytes(mbox(*without_ids(200)))
+    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "data", file], cwd=ROOT, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    desk = Desk(tmp_path / "data")
+    stored = len(desk.all("ticket"))
+    assert 70 <= stored < 200
+    run = Import(desk, file)
+    assert run.counts == Counts(tickets=200 - stored, earlier=stored)
+    assert run.progress[0] == (1, 200) and run.progress[-1] == (200, 200)
+    assert [ticket["subject"] for ticket in desk.all("ticket")] == [f"Mail {number}" for number in range(1, 201)]
+    assert desk.read(lambda tx: tx.find(mail_import.IMPORTED)) == []
+    desk.close()
+
+
+def test_refused_mails_are_not_tried_again_when_an_import_goes_on(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "box"
+    file.write_bytes(mbox(numbered(1, From=""), numbered(2), numbered(3)))
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    problems: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        mail_import.run(desk.ctx, [str(file)], io.BytesIO(), interrupt, lambda where, reason: problems.append(where))
+    run = Import(desk, file)
+    assert problems == [f"{file}, message 1"] and run.problems == []
+    assert run.counts == Counts(earlier=3)
+
+
+def test_a_full_database_stops_the_import_and_nothing_is_passed_over(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "box"
+    large = mail(Subject="Mail 20", body="x" * 400_000 + "\n")
+    mails = without_ids(40)
+    file.write_bytes(mbox(*mails[:19], large, *mails[20:]))
+    pages = desk.read(lambda tx: tx.connection.pragma("page_count"))
+    limit_pages(desk, pages + 100)
+    with pytest.raises(Full, match=r"stopped after \d+ mails: the same import again goes on there"):
+        Import(desk, file)
+    assert 0 < len(desk.all("ticket")) < 20
+    limit_pages(desk, 2**30)
+    run = Import(desk, file)
+    assert run.counts.done == 40 and run.counts.earlier > 0
+    assert [ticket["subject"] for ticket in desk.all("ticket")] == [f"Mail {number}" for number in range(1, 41)]
+
+
+def limit_pages(desk: Desk, pages: int) -> None:
+    desk.service.store.write(lambda tx: tx.connection.pragma("max_page_count", pages))
+
+
+def test_an_import_from_the_standard_input_goes_on_when_the_same_comes_again(desk: Desk) -> None:
+    content = mbox(*without_ids(5))
+
+    def stop(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mail_import.run(desk.ctx, ["-"], io.BytesIO(content), stop, lambda where, reason: None)
+    stored = len(desk.all("ticket"))
+    assert Import(desk, "-", stdin=content).counts == Counts(tickets=5 - stored, earlier=stored)
+    assert len(desk.all("ticket")) == 5
+
+
+def test_a_file_that_grew_is_read_from_its_beginning(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "box"
+    file.write_bytes(mbox(numbered(1), numbered(2)))
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mail_import.run(desk.ctx, [str(file)], io.BytesIO(), interrupt, lambda where, reason: None)
+    file.write_bytes(mbox(numbered(9), numbered(1), numbered(2)))
+    assert Import(desk, file).counts == Counts(tickets=1, duplicates=2)
+
+
+def test_every_reply_finds_the_mail_that_came_just_before_it(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "box"
+    chain = [numbered(number, In_Reply_To=f"<{number - 1}@kite.example>") for number in range(1, 151)]
+    file.write_bytes(mbox(*chain))
+    assert Import(desk, file).counts == Counts(tickets=1, replies=149)
+    assert desk.one("ticket")["num_messages"] == 150

@@ -1,5 +1,6 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,17 +33,32 @@ class Received:
     outcome: Literal["stored", "duplicate", "ignored"]
 
 
-def receive(ctx: Context, raw: bytes) -> Received:
+def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Received:
     """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
 
-    Nobody is asked whether the caller may: the endpoint does. What cannot be understood of the mail is kept and noted
-    on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a usable sender,
-    for a banned one, and for a new ticket when no group takes it. Source: Mail, Inbound; Endpoints, Parser."""
+    along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
+    than once. Nobody is asked whether the caller may: the endpoint does. What cannot be understood of the mail is kept
+    and noted on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a
+    usable sender, for a banned one, and for a new ticket when no group takes it. Source: Mail, Inbound; Endpoints,
+    Parser."""
+    take = ready(ctx, raw)
+
+    def write(tx: Transaction) -> Received:
+        received = take(tx)
+        if along is not None:
+            along(tx)
+        return received
+
+    return ctx.service.store.write(write)
+
+
+def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
+    """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
-    found = asking.asked(ctx, incoming)
-    return ctx.service.store.write(lambda tx: _take(ctx, tx, found, incoming.mail.sender or ""))
+    found, sender = asking.asked(ctx, incoming), incoming.mail.sender
+    return lambda tx: _take(ctx, tx, found, sender)
 
 
 def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:

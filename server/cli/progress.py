@@ -1,0 +1,75 @@
+"""How far something has come, on standard error: a bar where somebody looks, else a line now and then."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+BAR_WIDTH = 30  # characters
+DRAW_SECONDS = 0.1  # between two drawings of the bar
+LINE_EVERY = 1000  # things done between two lines, where nobody looks
+
+
+class Progress:
+    """Told of each thing done, it shows how many, the rate, and about how long the rest takes. seconds: a clock that
+    nobody can set."""
+
+    def __init__(self, stream: TextIO | None = None, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._is_bar = self._stream.isatty()
+        self._seconds = seconds
+        self._began = seconds()
+        self._first = -1  # done when the first one was told: what an earlier run did says nothing about the rate
+        self._drawn = 0.0
+        self._told = 0
+
+    def show(self, done: int, total: int) -> None:
+        """So many of so many are done."""
+        if self._first < 0:
+            self._first, self._told = done - 1, done - 1
+        now = self._seconds()
+        if self._is_bar and (done >= total or now - self._drawn >= DRAW_SECONDS):
+            self._drawn = now
+            filled = BAR_WIDTH * done // max(total, 1)
+            bar = "#" * filled + "." * (BAR_WIDTH - filled)
+            self._write(f"\r[{bar}] {self._text(done, total, now)}\033[K")
+        elif not self._is_bar and done - self._told >= LINE_EVERY:
+            self._told = done
+            self._write(self._text(done, total, now) + "\n")
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._write(f"{chr(13) if self._is_bar else ''}{text}{chr(27) + '[K' if self._is_bar else ''}\n")
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self._is_bar:
+            self._write("\n")
+
+    def _text(self, done: int, total: int, now: float) -> str:
+        """
+        >>> clock = iter((0.0, 1.0, 4.0)).__next__
+        >>> import io
+        >>> progress = Progress(io.StringIO(), clock)
+        >>> progress.show(1, 500)
+        >>> progress._text(401, 500, clock())
+        '401/500, 100 a second, about 1 s left'
+        """
+        rate = (done - self._first) / max(now - self._began, 0.001)
+        left = _duration(round((total - done) / rate)) if rate else "unknown"
+        return f"{done}/{total}, {rate:.0f} a second, about {left} left"
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def _duration(seconds: int) -> str:
+    """
+    >>> _duration(59), _duration(61), _duration(7260)
+    ('59 s', '1 min 1 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    return f"{minutes} min {seconds} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
