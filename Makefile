@@ -25,7 +25,7 @@ lint: $(VENV)/.for-test  ## ruff and mypy
 bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-reference: $(VENV)/.for-run  ## write the tables of README.md from the code
+reference: $(VENV)/.for-run  ## write the tables of README.md and of the help pages from the code
 	$(BIN)/python build/reference.py
 
 dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk

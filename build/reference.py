@@ -1,8 +1,9 @@
-"""Writes the reference tables of README.md from the code: commands, settings, endpoints, limits.
+"""Writes the tables of README.md and of the help pages from the code.
 
 Run by `make reference`; with --check it writes nothing and ends with code 1 when a table is not what the code says. A
-table stands between `<!-- NAME -->` and `<!-- end -->`. What a limit means to a user is told here (LIMITS), its number
-comes from the code. Not for the descriptions of record types: `helpdesk describe --json` has those.
+table stands between `<!-- NAME -->` and `<!-- end -->`, once, on one of the PAGES. What a limit means to a user is told
+in limits.py, its number comes from the code. Not for the descriptions of record types: `helpdesk describe --json` has
+those.
 """
 
 import argparse
@@ -11,156 +12,198 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "build")]
 
-from server import app  # noqa: E402, found by the line above
-from server.__main__ import parser  # noqa: E402
+import languages  # noqa: E402, found by the line above
+from cells import code, head, row, shown  # noqa: E402
+from limits import LIMITS  # noqa: E402
+
+from server import app  # noqa: E402
+from server.__main__ import description, parser  # noqa: E402
 from server.settings import help_rows  # noqa: E402
-from server.web.routes import ENDPOINTS  # noqa: E402
+from server.web.rest import legacy  # noqa: E402
+from server.web.rest.legacy.families import FAMILIES, Family  # noqa: E402
+from server.web.routes import ENDPOINTS, Endpoint  # noqa: E402
 
-# (where its number is, what it bounds, what it counts)
-LIMITS: tuple[tuple[str, str, str], ...] = (
-    ("web.server.MAX_TARGET_CHARS", "address of a request, with its query", "characters"),
-    ("web.server.MAX_HEAD_CHARS", "header fields of a request, together", "characters"),
-    ("web.forms.MAX_FIELDS", "fields of a request", ""),
-    ("web.forms.MAX_NAME_CHARS", "name of a field", "characters"),
-    ("web.forms.MAX_BRACKETS", "brackets in the name of a field, as in `a[b][c]`", ""),
-    ("web.multipart.MAX_PARTS", "parts of a multipart body", ""),
-    ("web.multipart.MAX_PART_HEAD_BYTES", "head of such a part", "bytes"),
-    ("web.params.MAX_JSON_PARAMETER_BYTES", "parameter whose text is JSON", "bytes"),
-    ("web.json_text.MAX_JSON_DEPTH", "objects and lists inside each other in JSON", ""),
-    ("web.params.MAX_ID", "id of a record", ""),
-    ("web.rest.records.MAX_SUBTOTALS", "`subtotals[]` of a search", ""),
-    ("desk.subtotals.MAX_VALUES", "values of one subtotal, those with most hits", ""),
-    ("search.parser.MAX_QUERY_CHARS", "search query", "characters"),
-    ("search.parser.MAX_TERMS", "terms of a search query", ""),
-    ("search.parser.MAX_DEPTH", "brackets inside brackets in a search query", ""),
-    ("search.filters.base.MAX_ITEMS", "items of a list in a search query", ""),
-    ("search.controls.MAX_LIMIT", "`limit:` inside a search query", "records"),
-    ("search.controls.MAX_PAGE", "`page:` inside a search query", ""),
-    ("store.fulltext.MAX_INDEXED_CHARS", "beginning of a text that a search for words sees", "characters"),
-    ("times.limits.MAX_TEXT", "time in words", "characters"),
-    ("fields.text.DEFAULT_MAX", "text field, unless `describe` says otherwise", "characters"),
-    ("fields.structure.MAX_DEPTH", "maps and lists inside each other in a field", ""),
-    ("fields.structure.MAX_REFERENCES", "ids in a field of ids", ""),
-    ("fields.structure.MAX_IMAGE_BYTES", "image of a record", "bytes"),
-    ("records.group.MAX_MEMBERS", "members in one change of a group", ""),
-    ("records.role.MAX_PRIVILEGES", "privileges of a role", ""),
-    ("records.shared.scopes.MAX_CHARS", "scopes of an OAuth app, as text", "characters"),
-    ("records.shared.scopes.MAX_SCOPES", "scopes of an OAuth app", ""),
-    ("records.shared.scopes.MAX_ENDPOINTS", "endpoints of a scope", ""),
-    ("records.tickets.participants.MAX_PARTICIPANTS", "participants of a ticket in one change", ""),
-    ("records.tickets.expands.MAX_MESSAGES", "messages that `expand=_messages` shows, the newest", ""),
-    ("records.shared.forms.MOST", "ids of each record in lists of linked records", ""),
-    ("records.attachment.MAX_SHOWN", "records that a file is shown to hang on", ""),
-    ("records.shared.mentions.MAX_MENTIONS", "workers told that a text mentions them", ""),
-    ("passwords.MAX_CHARS", "password", "characters"),
-    ("desk.tickets.merge.MAX_MERGED", "tickets merged at once", ""),
-    ("desk.tickets.reply.MAX_QUOTED", "message quoted in a reply", "characters"),
-    ("desk.tickets.letter.MAX_INLINE", "images shown inside one outgoing mail", ""),
-    ("mail.transports.smtp.MAX_TIMEOUT_SECONDS", "`timeout` of a mail transport", "seconds"),
-    ("mail.mailbox_files.MESSAGE_BYTES", "mail in a file that is imported", "bytes"),
-    ("mail.headers.FIELDS", "header fields kept of a mail", ""),
-    ("mail.headers.FIELD_BYTES", "header field kept of a mail", "bytes"),
-    ("mail.addresses.ADDRESSES", "addresses read from one header field", ""),
-    ("mail.bounce.RECEIVED", "passages of a mail from host to host; more are a loop", ""),
-    ("outbound.urls.MAX_URL_CHARS", "address that a request of the service goes to", "characters"),
-    ("outbound.client.MAX_HEADERS", "headers of such a request", ""),
-    ("outbound.client.MAX_HEADER_BYTES", "headers of such a request, together", "characters"),
-    ("outbound.client.MAX_SECONDS", "time that such a request may ask for", "seconds"),
-    ("outbound.client.MAX_REDIRECTS", "redirects that such a request follows", ""),
-    ("outbound.connection.MAX_CONNECT_SECONDS", "time to connect to one address of another program", "seconds"),
-    ("outbound.connection.MAX_HEAD_BYTES", "headers of another program's answer", "bytes"),
-    ("automation.commands.http.MAX_HEADERS_CHARS", "`headers` of `http.request`", "characters"),
-    ("automation.commands.http.MAX_BODY_CHARS", "`body` of `http.request`", "characters, and bytes as sent"),
-    ("automation.commands.http.MAX_BODY_IN_DICTIONARY", "answer to `http.request` that is no automation resource",
-     "bytes"),
-    ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "Markdown of a mail", "characters"),
-    ("markup.clean.MAX_HTML_BYTES", "HTML that is shown; the text is shown instead of more", "bytes"),
-    ("markup.text.MAX_TEXT_SOURCE", "HTML that a text is made from", "characters"),
-    ("records.shared.behavior_tree.MAX_NODES", "nodes of a bot's behavior", ""),
-    ("records.shared.behavior_tree.MAX_DEPTH", "nodes of a behavior inside each other", ""),
-    ("records.shared.behavior_tree.MAX_ACTIONS", "actions of one node of a behavior", ""),
-    ("records.shared.behavior_tree.MAX_VARIABLES", "variables of a behavior", ""),
-    ("records.shared.behavior_tree.MAX_KEY_CHARS", "name of a variable of a behavior", "characters"),
-    ("automation.behaviors.variables.MAX_RECORDS", "records in a list that a behavior is given, or finds", ""),
-    ("automation.behaviors.run.MAX_STEPS", "nodes, actions, conditions and rounds of loops of a behavior's run", ""),
-    ("automation.behaviors.run.MAX_NESTED", "nodes inside each other as a behavior runs, subroutines among them", ""),
-    ("automation.behaviors.run.MAX_SECONDS", "one run of a behavior", "seconds"),
-    ("automation.behaviors.action.MAX_KEY_CHARS", "name of a placeholder that a behavior sets", "characters"),
-    ("automation.behaviors.actions.keys.MAX_KEY_CHARS", "name under which a bot keeps a value", "characters"),
-    ("automation.behaviors.scheduled.MAX_WAITING", "runs of one behavior that wait for their time", ""),
-    ("automation.behaviors.scheduled.MAX_VALUES_CHARS", "variables of a run that waits, as JSON", "characters"),
-)
+PAGES = (ROOT / "README.md", *sorted((ROOT / "resources" / "help").glob("*.md")))
+FIRST = ("records", "tickets", "parser")  # families of endpoints that everybody needs
+PLACE = re.compile(r"(<!-- (\w+(?:-\w+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
-    """Write README.md, or with --check only compare."""
-    options = argparse.ArgumentParser(description="Write the reference tables of README.md.")
+    """Write the pages, or with --check only compare."""
+    options = argparse.ArgumentParser(description="Write the reference tables of README.md and of the help pages.")
     options.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a table is stale")
     is_check = options.parse_args().check
-    before = README.read_text("utf-8")
-    after = rendered(before)
-    if before == after:
-        return
-    if is_check:
-        raise SystemExit("README.md does not say what the code does; run: make reference")
-    README.write_text(after, "utf-8")
-    print("README.md: tables written anew")
+    require_places()
+    for page in PAGES:
+        before = page.read_text("utf-8")
+        after = rendered(before)
+        if before == after:
+            continue
+        if is_check:
+            raise SystemExit(f"{page.name} does not say what the code does; run: make reference")
+        page.write_text(after, "utf-8")
+        print(f"{page.name}: tables written anew")
+
+
+def require_places() -> None:
+    """Raises SystemExit when a table has no place, two places, or a place no table."""
+    places = [found[2] for page in PAGES for found in PLACE.finditer(page.read_text("utf-8"))]
+    wrong = {name for name in {*places, *TABLES} if places.count(name) != 1 or name not in TABLES}
+    if wrong:
+        raise SystemExit(f"each table needs one place, <!-- NAME --> ... <!-- end -->: {', '.join(sorted(wrong))}")
 
 
 def rendered(text: str) -> str:
-    """`text` with every table made from the code. Raises SystemExit when a table has no place in it."""
-    for name, lines in TABLES.items():
-        place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if not place.search(text):
-            raise SystemExit(f"README.md has no place for the {name}: <!-- {name} --> ... <!-- end -->")
-        table = "".join(f"{line}\n" for line in lines())
-        text = place.sub(lambda match, table=table: f"{match[1]}\n{table}\n{match[2]}", text)
-    return text
+    """`text` with every table in it made from the code."""
+    return PLACE.sub(lambda found: "\n".join([found[1], *TABLES[found[2]](), "", found[3]]), text)
 
 
-def commands() -> Iterator[str]:
+def command_rows() -> Iterator[str]:
     """One row a command, with its flags."""
-    yield from _head("Command", "What it does")
+    yield from head("Command", "What it does")
     for usage, told in _commands(parser()):
-        yield _row(f"`{usage}`", told)
+        yield row(code(usage), told)
 
 
 def settings() -> Iterator[str]:
     """One row a setting."""
-    yield from _head("Setting", "Default", "Unit", "Meaning")
-    for row in help_rows():
-        yield _row(f"`{row['name']}`", f"`{row['default']}`" if row["default"] else "", row["unit"], row["help"])
+    yield from head("Setting", "Default", "Unit", "Meaning")
+    for each in help_rows():
+        yield row(code(each["name"]), code(each["default"]) if each["default"] else "", each["unit"], each["help"])
+
+
+# -- endpoints --------------------------------------------------------------------------------------------------------
 
 
 def endpoints() -> Iterator[str]:
-    """One row an endpoint, with its parameters; required ones are bold."""
+    """One row an endpoint, by the file that declares it; required parameters are bold."""
     app.endpoints()
-    yield from _head("Endpoint", "What it does", "Parameters")
-    for each in sorted(ENDPOINTS, key=lambda each: (each.path, each.method)):
-        parameters = (f"**`{one.name}`**" if one.required else f"`{one.name}`" for one in each.parameters)
-        yield _row(f"`{each.method} /rest/{each.path}.json`", each.note, ", ".join(parameters))
+    yield from head("Endpoint", "What it does", "Parameters")
+    family = ""
+    for each in sorted(ENDPOINTS, key=_place):
+        if not _is_legacy(each):
+            if each.function.__module__ != family:
+                family = each.function.__module__
+                yield row(f"**{_subject(sys.modules[family])}**", "", "")
+            yield _endpoint(each)
+    yield row("**This interface, for programs**", "", "")
+    for one in description()["endpoints"]:
+        if not one["path"].startswith("/rest/"):
+            yield row(f"`{one['method']} {one['path']}`", one["note"], "")
+
+
+def legacy_endpoints() -> Iterator[str]:
+    """What endpoints of one type do, which types have them, and what only some have."""
+    app.endpoints()
+    yield _docstring(legacy).replace("\n", " ").partition(" Thin:")[0]
+    yield ""
+    found = [each for each in ENDPOINTS if _is_legacy(each)]
+    common: dict[str, str] = {}
+    names: dict[Family, set[str]] = {}
+    rest: list[Endpoint] = []
+    for each in sorted(found, key=lambda each: (each.path, each.method)):
+        family = _family(each)
+        if family is None:
+            rest.append(each)
+            continue
+        word = each.function.__name__.rpartition("_")[2].replace("listed", "list")
+        names.setdefault(family, set()).add(word)
+        note = each.note.replace(f": {family.name}", " records of the type")
+        note = note.replace(f"{family.name}.", "record of the type.")
+        path = f"`{each.method} /rest/{each.path.replace(family.path, '{path}', 1)}.json`"
+        common.setdefault(word, row(word, path, note, _parameters(each)))
+    yield from head("Name", "Endpoint", "What it does", "Parameters")
+    yield from (common[word] for word in sorted(common))
+    yield ""
+    yield from head("`{path}`", "Record type", "Has")
+    for family in FAMILIES:
+        yield row(code(family.path), family.name, ", ".join(sorted(names.get(family, ()))))
+    yield ""
+    yield from head("Beside these", "What it does", "Parameters")
+    for each in rest:
+        yield _endpoint(each)
+
+
+def _place(each: Endpoint) -> tuple[int, str, str, str]:
+    """Families in the order of FIRST, then of their names."""
+    module = each.function.__module__
+    name = module.rpartition(".")[2]
+    return FIRST.index(name) if name in FIRST else len(FIRST), module, each.path, each.method
+
+
+def _is_legacy(each: Endpoint) -> bool:
+    return each.function.__module__.startswith(legacy.__name__)
+
+
+def _family(each: Endpoint) -> Family | None:
+    """The family that a legacy endpoint was made for."""
+    if each.function.__module__.endswith(".further"):
+        return None
+    below = [one for one in FAMILIES if each.path.startswith(f"{one.path}/")]
+    return max(below, key=lambda one: len(one.path))
+
+
+def _endpoint(each: Endpoint) -> str:
+    return row(f"`{each.method} /rest/{each.path}.json`", each.note, _parameters(each))
+
+
+def _parameters(each: Endpoint) -> str:
+    return ", ".join(f"**{code(one.name)}**" if one.required else code(one.name) for one in each.parameters)
+
+
+def _subject(module: ModuleType) -> str:
+    """The first sentence of a module's docstring, without its end."""
+    return _docstring(module).replace("\n", " ").partition(". ")[0].rstrip(".")
+
+
+def _docstring(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n\n")[0]
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
 
 
 def limits() -> Iterator[str]:
-    """One row a limit."""
-    yield from _head("At most", "Of")
-    for place, meaning, unit in LIMITS:
-        module, _, name = f"server.{place}".rpartition(".")
-        number = getattr(importlib.import_module(module), name)
-        yield _row(f"{number:,}{' ' + unit if unit else ''}", meaning)
+    """One row a limit, below where users meet it."""
+    yield from head("At most", "Of")
+    for heading, found in LIMITS.items():
+        yield row(f"**{heading}**", "")
+        for place, unit, meaning in found:
+            yield row(f"{shown(_number(place))}{' ' + unit if unit else ''}", meaning)
+
+
+def _number(place: str) -> float:
+    module, _, name = f"server.{place}".rpartition(".")
+    found: float = getattr(importlib.import_module(module), name)
+    return found
 
 
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
-    "commands": commands,
+    "commands": command_rows,
     "settings": settings,
     "endpoints": endpoints,
+    "legacy": legacy_endpoints,
     "limits": limits,
+    "flow": languages.flow,
+    "automation-commands": languages.automation_commands,
+    "automation-inputs": languages.automation_inputs,
+    "triggers": languages.trigger_rows,
+    "events": languages.events,
+    "annotations": languages.kata_annotations,
+    "filters": languages.filters,
+    "functions": languages.functions,
+    "tests": languages.template_tests,
+    "data-queries": languages.query_keys,
+    "behaviors": languages.behavior_actions,
 }
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
 
 
 def _commands(found: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
@@ -182,17 +225,8 @@ def _argument(action: argparse.Action) -> str:
     value = str(action.metavar or action.dest.upper())
     if not action.option_strings:
         return f"{value}..." if action.nargs == "+" else value
-    shown = action.option_strings[-1] + ("" if action.nargs == 0 else f" {value}")
-    return shown if action.required else f"[{shown}]"
-
-
-def _head(*titles: str) -> Iterator[str]:
-    yield _row(*titles)
-    yield "|" + "---|" * len(titles)
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    listed = action.option_strings[-1] + ("" if action.nargs == 0 else f" {value}")
+    return listed if action.required else f"[{listed}]"
 
 
 if __name__ == "__main__":

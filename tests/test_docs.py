@@ -1,6 +1,7 @@
 """What users are told, held against the code: every setting, endpoint, command and limit stands where users look.
 
-The tables of README.md are made from the code (build/reference.py); here is what a generator cannot see.
+The tables of README.md and of the help pages are made from the code (build/reference.py); here is what a generator
+cannot see.
 """
 
 import argparse
@@ -9,47 +10,81 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from server import app
+from server import app, resources, template
 from server.__main__ import description, parser
+from server.automation import bindings, checker
+from server.automation import commands as automation_commands
+from server.automation.behaviors import actions
+from server.automation.behaviors.action import ACTIONS
+from server.automation.command import COMMANDS
+from server.automation.program import FLOW
+from server.desk.queries.frame import query_types
+from server.kata import parse
+from server.kata.annotations import NOTES
+from server.records.shared.triggers import EVENTS, OTHERS
 from server.settings import SETTINGS
+from server.template import registry
 from server.web.routes import ENDPOINTS
 from tests.service import Api, command
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 SOURCES = {path: path.read_text("utf-8") for top in ("server", "console") for path in (ROOT / top).rglob("*.py")}
-LIMIT = re.compile(r"^(MAX_\w+|DEFAULT_MAX)(?:: \w+)? = ", re.MULTILINE)
+HELP = ROOT / "resources" / "help"
+PAGES = {path.name: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted(HELP.glob("*.md")))}
+ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILINE)
 
-# Bounds that nobody meets: on our own memory and loops, on what is only shown shorter, or the end of a number's range.
-INTERNAL = frozenset("""
-    access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS
-    console.site.MAX_FORM_BYTES
-    desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
-    desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.outbox.deliver.MAX_RECIPIENTS
-    desk.records.MAX_PAGE desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES desk.tickets.letter.MAX_NAME
-    desk.tickets.parameters.MAX_ID desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND
-    fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT fields.structure.MAX_ID_DIGITS
-    jobs.queue.MAX_ATTEMPTS jobs.queue.MAX_ERROR_CHARACTERS jobs.queue.MAX_RETRY_SECONDS jobs.scheduler.MAX_ROUNDS
-    mail.compose.MAX_FILES_BYTES mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
-    mail.compose.MAX_RECIPIENTS mail.compose.MAX_REFERENCES mail.compose.MAX_WORD_CHARACTERS
-    mail.transports.smtp.MAX_ANSWER_CHARACTERS
-    markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS markup.links.MAX_LINKED_CHARACTERS
-    markup.links.MAX_WORD_CHARACTERS markup.text.MAX_INDENT markup.tokens.MAX_ATTRIBUTES
-    markup.tokens.MAX_REFERENCE_DIGITS
-    outbound.connection.MAX_ADDRESSES outbound.tokens.MAX_TOKEN_BYTES outbound.urls.MAX_HOST_CHARS
-    records.comment.MAX_LABEL_CHARS records.message.MAX_MERGES records.shared.entries.MAX_MESSAGE_CHARS
-    records.shared.mentions.MAX_CHARS records.shared.resolve.MAX_REINDEXED records.shared.scopes.MAX_LABEL_CHARS
-    records.ticket.MAX_DRAWS
-    search.filters.worker.MAX_NAME_CHARS search.parser.MAX_CACHED_CHARS search.values.MAX_INTEGER
-    store.statements.MAX_STATEMENTS
-    times.limits.MAX_SECOND times.limits.MAX_SHOWN times.zones.MAX_NAME
-    web.call.MAX_ID
-""".split())
+# Limits that are no user's concern: why, and which.
+INTERNAL = {
+    "what is made once and kept to be used again; what is beyond it is made anew": """
+        automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
+        automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT search.parser.MAX_CACHED_CHARS
+        store.statements.MAX_CHARS store.statements.MAX_STATEMENTS template.__init__.MAX_KEPT
+        template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
+    """,
+    "how much is done at once; the rest follows": """
+        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
+        store.transaction.MAX_QUICK_VALUES
+    """,
+    "how many names are looked through for one like a wrong one": """
+        automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
+    """,
+    "how many mistakes one error tells of; the others are told once these are mended": """
+        automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
+    """,
+    "the end of a number's range, or of what the other side of a protocol may send": """
+        desk.packages.prompts.MAX_ID_DIGITS desk.queries.numbers.MAX_MAGNITUDE
+        desk.tickets.parameters.MAX_ID fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT
+        fields.structure.MAX_ID_DIGITS markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
+        outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
+        template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND web.call.MAX_ID
+    """,
+    "bounds of our own loops and memory that nothing which is meant well comes near": """
+        access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
+        desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
+        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS desk.packages.importing.MAX_SUFFIX
+        desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
+        jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
+        mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
+        markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
+        outbound.connection.MAX_ADDRESSES outbound.dns.MAX_NAME_STEPS outbound.dns.MAX_SERVERS
+        outbound.dns.MAX_SERVER_BYTES records.message.MAX_MERGES records.shared.mentions.MAX_CHARS
+        records.shared.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED records.ticket.MAX_DRAWS
+        search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME
+    """,
+    "what is only shown shorter": """
+        desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.tickets.letter.MAX_NAME jobs.queue.MAX_ERROR_CHARACTERS
+        mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS mail.compose.MAX_WORD_CHARACTERS
+        mail.transports.smtp.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT records.comment.MAX_LABEL_CHARS
+        records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS times.limits.MAX_SHOWN
+    """,
+}
 
 
 def reference() -> ModuleType:
@@ -68,7 +103,7 @@ def parsers(found: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     return [found, *(each for one in below for each in parsers(one))]
 
 
-def test_the_tables_of_readme_say_what_the_code_does() -> None:
+def test_the_tables_say_what_the_code_does() -> None:
     checked = subprocess.run(
         [sys.executable, ROOT / "build" / "reference.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
@@ -76,15 +111,18 @@ def test_the_tables_of_readme_say_what_the_code_does() -> None:
 
 
 def test_every_limit_is_told_or_known_as_internal() -> None:
-    told = {place for place, _, _ in reference().LIMITS}
+    told = {place for found in reference().LIMITS.values() for place, _, _ in found}
+    internal = {name for names in INTERNAL.values() for name in names.split()}
     named = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("server.") + f".{name}"
         for path, text in SOURCES.items()
-        for name in LIMIT.findall(text)
+        for names in ASSIGNED.findall(text)
+        for name in names.split(", ")
+        if name.startswith("MAX_") or name == "DEFAULT_MAX"
     }
-    assert named - told - INTERNAL == set(), "tell users of it in build/reference.py, or name it in INTERNAL above"
-    assert INTERNAL - named == set(), "is no more; take it out of INTERNAL above"
-    assert told & INTERNAL == set()
+    assert named - told - internal == set(), "tell users of it in build/limits.py, or name it in INTERNAL above"
+    assert internal - named == set(), "is no more; take it out of INTERNAL above"
+    assert told & internal == set()
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: each.name)
@@ -134,11 +172,75 @@ def test_the_search_query_in_readme_is_one(api: Api) -> None:
     api.search("ticket", f"({query[1]}) OR !boat sort:-updated limit:25").ok()
 
 
-def test_links_inside_readme_lead_somewhere() -> None:
-    headings = {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
-                for title in re.findall(r"^#+ (.*)$", README, re.MULTILINE)}  # fmt: skip
-    for target in re.findall(r"\]\(([^)]+)\)", README):
-        assert target[1:] in headings if target.startswith("#") else (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    folder = ROOT if page == "README.md" else HELP
+    for target in re.findall(r"\]\(([^)]+)\)", PAGES[page]):
+        path, _, heading = target.partition("#")
+        assert not path or (folder / path).exists(), target
+        text = PAGES[Path(path).name] if path else PAGES[page]
+        assert not heading or heading in headings(text), target
+
+
+def headings(text: str) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def test_readme_leads_to_every_help_page_and_the_executable_has_them() -> None:
+    shipped = resources.path("help")
+    for page in HELP.glob("*.md"):
+        assert f"(resources/help/{page.name})" in README, page.name
+        assert (shipped / page.name).samefile(page)
+    assert '"resources"' in (ROOT / "helpdesk.spec").read_text("utf-8")
+
+
+EXAMPLE = re.compile(r"^```kata (\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    pytest.param(kind, text, id=f"{page}-{kind}")
+    for page, content in PAGES.items()
+    for kind, text in EXAMPLE.findall(content)
+]
+CHECKS: dict[str, Callable[[str], object]] = {
+    "script": checker.check,
+    "policy": checker.check_policy,
+    "binding": bindings.problems,
+    "tree": lambda text: [] if parse(text).tree else ["nothing is in it"],
+    "template": lambda text: [] if template.compile(text).render({"tickets": TICKETS}).strip() else ["makes nothing"],
+}
+TICKETS = [{"status": "open", "subject": "Leaking zeppelin", "updated": 1}]
+
+
+@pytest.mark.parametrize(("kind", "text"), EXAMPLES)
+def test_examples_can_be_read(kind: str, text: str) -> None:
+    assert CHECKS[kind](text) == []
+
+
+def test_the_data_query_in_the_help_is_one(api: Api) -> None:
+    (query,) = re.findall(r"^type:.*$", PAGES["data-queries.md"], re.MULTILINE)
+    api.get("/rest/data/query.json", q=query).ok()
+
+
+def test_everything_that_people_write_has_a_note() -> None:
+    automation_commands.load()
+    actions.load()
+    noted = [*COMMANDS.values(), *ACTIONS.values(), *(one for each in COMMANDS.values() for one in each.inputs)]
+    for each in (*noted, *registry.FILTERS.values(), *registry.FUNCTIONS.values(), *registry.TESTS.values()):
+        assert re.search(r"\w.*\.$", each.note), each.name
+    for name, note in (FLOW | NOTES).items():
+        assert note.endswith("."), name
+    for name, query_type in query_types().items():
+        assert query_type.description.endswith(".") and all(key.note for key in query_type.keys), name
+
+
+def test_triggers_tell_whether_anything_starts_them() -> None:
+    """One that is kept for a screen is named nowhere but where it is declared; every other one is named by its code."""
+    sources = "".join(text for path, text in SOURCES.items() if path.name != "triggers.py")
+    for name, each in (EVENTS | OTHERS).items():
+        used = re.search(rf"[\"'](?:svc\.trigger\.)?{re.escape(name)}[\"']", sources)
+        assert each.when.endswith(".") and bool(used) is not each.is_screen, name
+        assert each.is_screen or each.keys, name
 
 
 def test_every_make_target_in_readme_is_there() -> None:

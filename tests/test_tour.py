@@ -1,7 +1,7 @@
-"""The tour in README.md, typed as it stands there: its blocks are run by bash, and show what README says they show.
+"""The tours in README.md, typed as they stand there: their blocks are run by bash, and show what README says they show.
 
-Only the two ports are others, so that tests can run beside each other and beside a service. Where there is no
-curl, which is no need of this program, tests/tour/curl.py does what the tour asks of it.
+Only the ports are others, so that tests can run beside each other and beside a service. Where there is no curl, which
+is no need of this program, tests/tour/curl.py does what the tours ask of it.
 """
 
 import doctest
@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -21,8 +22,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SERVICE_PORT, MAIL_PORT = "8200", "8025"  # those of README
+BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|tour peer|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # those of README
+FIRST, SECOND = "A tour in ten minutes", "A tour of automations"
 END_OF_STEP = "=== end of step ==="
 START_SECONDS, TOUR_SECONDS = 60, 120
 BETWEEN_TRIES = 0.05
@@ -30,13 +32,15 @@ CURLS = ["curl", "stand-in"] if shutil.which("curl") else ["stand-in"]
 
 
 class Tour:
-    """The blocks of README. `steps`: (what is typed, what it shows), in order; `ports`: {port of README: ours}."""
+    """The blocks of a chapter of README. steps: (what is typed, what it shows), in order; programs: what runs in
+    terminals of its own; ports: {port of README: ours}."""
 
-    def __init__(self, readme: str, ports: dict[str, str]) -> None:
-        self.ports = ports
+    def __init__(self, chapter: str, *ports: str) -> None:
+        self.ports = {port: free_port() for port in ports}
         self.steps: list[tuple[str, str]] = []
         self.programs: dict[str, str] = {}
-        for _, kind, content in BLOCK.findall(readme):
+        _, _, following = README.partition(f"\n## {chapter}\n")
+        for _, kind, content in BLOCK.findall(following.partition("\n## ")[0]):
             text = self._with_our_ports(content)
             if kind == "tour":
                 self.steps.append((text, ""))
@@ -57,11 +61,6 @@ def free_port() -> str:
         return str(taken.getsockname()[1])
 
 
-@pytest.fixture
-def tour() -> Tour:
-    return Tour(README, {SERVICE_PORT: free_port(), MAIL_PORT: free_port()})
-
-
 @pytest.fixture(params=CURLS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A checkout after `make run`: the Makefile, and an environment with our `python` and `helpdesk`."""
@@ -80,17 +79,24 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_tour_shows_what_it_says(tour: Tour, folder: Path) -> None:
-    assert len(tour.steps) >= 6 and all(shown for _, shown in tour.steps)
-    environment = {**os.environ, "HELPDESK_PORT": tour.ports[SERVICE_PORT]}
+@pytest.mark.parametrize(("chapter", "program", "port"), [
+    (FIRST, "mailbox", MAIL_PORT), (SECOND, "peer", PEER_PORT),
+])  # fmt: skip
+def test_the_tour_shows_what_it_says(chapter: str, program: str, port: str, folder: Path) -> None:
+    tour = Tour(chapter, SERVICE_PORT, port)
+    assert len(tour.steps) >= 5 and all(shown for _, shown in tour.steps)
     with (
-        running(tour.programs["service"], folder, environment, tour.ports[SERVICE_PORT]),
-        running(tour.programs["mailbox"], folder, environment, tour.ports[MAIL_PORT]),
+        running(tour, "service", SERVICE_PORT, folder),
+        running(tour, program, port, folder),
     ):
-        shown = typed([text for text, _ in tour.steps], folder, environment)
+        shown = typed([text for text, _ in tour.steps], folder, environment(tour))
     compared = doctest.OutputChecker()
     for (text, expected), got in zip(tour.steps, shown, strict=True):
         assert compared.check_output(expected, got, doctest.ELLIPSIS), f"{text}\nshows:\n{got}\nnot:\n{expected}"
+
+
+def environment(tour: Tour) -> dict[str, str]:
+    return {**os.environ, "HELPDESK_PORT": tour.ports[SERVICE_PORT]}
 
 
 def typed(steps: list[str], folder: Path, environment: dict[str, str]) -> list[str]:
@@ -106,18 +112,20 @@ def typed(steps: list[str], folder: Path, environment: dict[str, str]) -> list[s
 
 
 @contextmanager
-def running(command: str, folder: Path, environment: dict[str, str], port: str) -> Iterator[None]:
-    """A program of the tour, from when it answers at its port; ended as Ctrl-C does."""
-    log = folder / f"{port}.log"
-    with log.open("wb") as output:
+def running(tour: Tour, program: str, port: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program of the tour, from when it answers at its port; ended as Ctrl-C does, unless it ended before."""
+    log, port = folder / f"{program}.log", tour.ports[port]
+    with log.open("ab") as output:
         process = subprocess.Popen(
-            ["bash", "-c", command], cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True
-        )
+            ["bash", "-c", tour.programs[program]], cwd=folder, env=environment(tour), stdout=output, stderr=output,
+            start_new_session=True,
+        )  # fmt: skip
     try:
         assert answers(process, int(port)), log.read_text()
-        yield
+        yield process
     finally:
-        os.killpg(process.pid, 2)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
         process.wait(START_SECONDS)
 
 

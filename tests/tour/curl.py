@@ -30,8 +30,14 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("-X", dest="request")
     found.add_argument("-H", dest="header", action="append", default=[])
     found.add_argument("-d", dest="data", action="append", type=lambda text: (True, text), default=[])
+    found.add_argument("--data-binary", dest="data", action="append", type=lambda text: (True, content(text)))
     found.add_argument("--data-urlencode", dest="data", action="append", type=lambda text: (False, text))
     return found
+
+
+def content(text: str) -> str:
+    """`@file`, as it is."""
+    return Path(text.removeprefix("@")).read_bytes().decode()
 
 
 def encoded(text: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PREFIX = "svc.trigger."
-EVERY, FIRST, UNTIL = "every one", "the first one", "one after the other until one returns"
+EVERY, UNTIL, FIRST = "every one", "one after the other until one returns", "the first one"
+NAMED = "the one that is named"
 RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")
 MAIL = ("email_sender_", "email_sender_email", "email_subject", "email_headers", "email_body", "email_body_html",
         "email_recipients")  # fmt: skip
@@ -81,16 +82,16 @@ EVENTS: dict[str, Trigger] = {
         "Somebody opened the page of a record.", ("record_", "worker_"), runs=EVERY, is_screen=True
     ),
     "reminder.remind": Trigger("A reminder is due.", ("reminder_",), runs=EVERY),
-    "worker.authenticate.failed": Trigger("Somebody failed to log in.", LOGIN, runs=EVERY, is_screen=True),
+    "worker.authenticate.failed": Trigger("Somebody failed to log in.", LOGIN, runs=EVERY),
     "worker.authenticated": Trigger(
         "A worker is about to be logged in; it can be refused.", LOGIN, {"deny": "a text: why not"}, EVERY,
-        is_screen=True,
     ),
 }  # fmt: skip
 
 OTHERS: dict[str, Trigger] = {
     "automation.function": Trigger(
-        "The command `function` of another automation.", ("inputs",), {"...": "any map: the output of the command"}
+        "The command `function` of another automation.", ("inputs",), {"...": "any map: the output of the command"},
+        NAMED,
     ),
     "automation.timer": Trigger(
         "The time of a timer has come.", ("timer_", "inputs"),
@@ -102,7 +103,7 @@ OTHERS: dict[str, Trigger] = {
     ),
     "data.query": Trigger(
         "A data query of the type `automation.invoke`.", ("inputs", "query_format"),
-        {"data": "the answer; without it, all that is returned", "_": "what stands beside it"},
+        {"data": "the answer; without it, all that is returned", "_": "what stands beside it"}, NAMED,
     ),
     "interaction.internal": Trigger("A menu of the program itself.", is_screen=True),
     "interaction.website": Trigger("A menu on a website.", is_screen=True),
@@ -117,7 +118,7 @@ OTHERS: dict[str, Trigger] = {
     ),
     "scripting.function": Trigger(
         "The template function `svc_automation`.", ("inputs",),
-        {"...": "any map: `return` of what the function answers"},
+        {"...": "any map: `return` of what the function answers"}, NAMED,
     ),
     "ui.chart.data": Trigger("A chart is shown.", is_screen=True),
     "ui.sheet.data": Trigger("A table is shown.", is_screen=True),

@@ -51,7 +51,7 @@ def number_format(run: Run, value: Any, decimals: Any = 0, point: Any = ".", tho
 @filter("base_convert")
 def base_convert(run: Run, value: Any, from_: Any, to: Any) -> str:
     """A whole number in another base, 2 to 36; characters that are no digits of its base are left out.
-    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS. Source: Templates, base_convert."""
+    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS digits. Source: Templates, base_convert."""
     old, new = whole(from_), whole(to)
     for base in (old, new):
         if not 2 <= base <= 36:

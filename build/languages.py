@@ -1,0 +1,184 @@
+"""Tables of what people write: automations, KATA, templates, data queries, behaviors. Each is made of declarations."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cells import code, head, row, shown, told
+
+from server.automation import commands, inputs
+from server.automation.behaviors import actions
+from server.automation.behaviors.action import ACTIONS
+from server.automation.command import COMMANDS, MAX_TEXT, Input
+from server.automation.program import FLOW
+from server.desk.queries.declared import KINDS, Key
+from server.desk.queries.frame import keys_of, query_types
+from server.kata import annotations
+from server.records.shared import triggers
+from server.records.shared.triggers import Trigger
+from server.template import registry
+from server.template.registry import Callee
+
+READS = re.compile(r"\bcall\.(?!run\b|params\b)\w+\([\"'](\w+)[\"']")
+HANDS_ON = re.compile(r"\b(_\w+)\(call\b")
+
+
+# -- automations ------------------------------------------------------------------------------------------------------
+
+
+def flow() -> Iterator[str]:
+    """One row a word."""
+    yield from head("Word", "What it does")
+    for name, note in FLOW.items():
+        yield row(code(name), note)
+
+
+def automation_commands() -> Iterator[str]:
+    """One row a command, and one an input below it."""
+    commands.load()
+    yield from head("Command", "Input", "Takes", "Meaning")
+    for name, each in sorted(COMMANDS.items()):
+        more = ["Needs `output:`."] if each.needs_output else []
+        more += ["No policy is asked."] if not each.governed else []
+        more += ["Not done in a simulation."] if each.effects else []
+        yield row(f"**`{name}`**", "", "", " ".join([each.note, *more]))
+        for one in each.inputs:
+            place = "; stands beside `inputs:`" if one.name in each.own_keys and one.name != "inputs" else ""
+            yield row("", _required(one.name, one.required), _takes(one) + place, one.note)
+
+
+def _takes(each: Input) -> str:
+    is_long = "text" in each.kind and each.max != MAX_TEXT
+    return f"{each.kind}, up to {shown(each.max)} characters" if is_long else each.kind
+
+
+def _required(name: str, is_required: bool) -> str:
+    return f"**{code(name)}**" if is_required else code(name)
+
+
+def automation_inputs() -> Iterator[str]:
+    """What may stand under `inputs:`."""
+    yield from head("Of an input", "There are")
+    yield row("kinds, as in `text/name:`", code(*inputs.KINDS))
+    yield row("keys below it", code(*inputs.OPTIONS))
+    yield row("`type:` of a text", code(*filter(None, inputs.TEXTS)))
+
+
+def trigger_rows() -> Iterator[str]:
+    """One row a trigger that is no event."""
+    yield from _triggers(triggers.OTHERS, triggers.PREFIX)
+
+
+def events() -> Iterator[str]:
+    """One row an event."""
+    yield from _triggers(triggers.EVENTS, "")
+
+
+def _triggers(found: dict[str, Trigger], prefix: str) -> Iterator[str]:
+    yield from head("Name", "When", "Dictionary", "Used of the answer", "Runs")
+    for name, each in found.items():
+        if not each.is_screen:
+            answer = "; ".join(f"`{key}`: {note}" for key, note in each.answer.items())
+            yield row(code(prefix + name), each.when, code(*each.keys), answer, each.runs)
+    waiting = [prefix + name for name, each in found.items() if each.is_screen]
+    if waiting:
+        yield ""
+        yield f"Kept for screens, and not started by anything in this version: {code(*waiting)}."
+
+
+def kata_annotations() -> Iterator[str]:
+    """One row an annotation."""
+    yield from head("Annotation", "What it makes of the text")
+    for name, note in annotations.NOTES.items():
+        yield row(f"`@{name}`", note)
+
+
+# -- templates --------------------------------------------------------------------------------------------------------
+
+
+def filters() -> Iterator[str]:
+    """One row a filter; those with two names have one row."""
+    yield from _callees(registry.FILTERS, "Filter", lambda name, listed: f"{name}({listed})" if listed else name)
+
+
+def functions() -> Iterator[str]:
+    """One row a function."""
+    yield from _callees(registry.FUNCTIONS, "Function", lambda name, listed: f"{name}({listed})")
+
+
+def template_tests() -> Iterator[str]:
+    """One row a test."""
+    yield from _callees(registry.TESTS, "Test", lambda name, listed: f"is {name}({listed})" if listed else f"is {name}")
+
+
+def _callees(found: dict[str, Callee], title: str, written: Callable[[str, str], str]) -> Iterator[str]:
+    yield from head(title, "What it gives")
+    rows: dict[Any, list[str]] = {}
+    for name, each in sorted(found.items()):
+        rows.setdefault(each.call, []).append(name)
+    for call, names in rows.items():
+        each = found[names[0]]
+        yield row(code(*(written(name, _arguments(each)) for name in names)), told(each.note, call))
+
+
+def _arguments(each: Callee) -> str:
+    """`value, step?, others...`: `?` for those that may be left out."""
+    listed = [name if place < each.least else f"{name}?" for place, name in enumerate(each.names)]
+    return ", ".join(listed if each.most is not None else [*listed, "..."])
+
+
+# -- data queries -----------------------------------------------------------------------------------------------------
+
+
+def query_keys() -> Iterator[str]:
+    """One row a type of data query, and one a key below it; first the keys that all have."""
+    yield from head("Type", "Key", "Takes", "Meaning")
+    types = query_types()
+    anything = next(iter(types.values()))
+    yield row("**of every type**", "", "", "")
+    for each in keys_of(anything)[: len(keys_of(anything)) - len(anything.keys)]:
+        yield _key(each if each.name != "format" else Key("format", "text", each.note), "")
+    for name, query_type in types.items():
+        formats = f" Formats: {code(*query_type.formats)}." if any(query_type.formats) else ""
+        yield row(f"**`{name}`**", "", "", query_type.description + formats)
+        for each in query_type.keys:
+            yield _key(each, "")
+            for inner in each.keys:
+                yield _key(inner, f"{each.name}: ")
+
+
+def _key(each: Key, before: str) -> str:
+    takes = code(*each.choices) if each.choices else KINDS[each.kind]
+    default = f" `{each.default}` when absent." if each.default else ""
+    others = f" Also {code(*each.aliases)}." if each.aliases else ""
+    return row("", _required(f"{before}{each.name}", each.required), takes, f"{each.note}{default}{others}")
+
+
+# -- behaviors --------------------------------------------------------------------------------------------------------
+
+
+def behavior_actions() -> Iterator[str]:
+    """One row an action."""
+    actions.load()
+    yield from head("Action", "What it does", "Parameters", "Its result goes to")
+    for name, each in sorted(ACTIONS.items()):
+        more = told((inspect.getdoc(each.call) or "").partition("\n\n")[0], each.call)
+        place = f"the placeholder that `{each.placeholder}` names" if each.placeholder else ""
+        place += f", else `{each.default}`" if each.default else ""
+        effects = " In a simulation only with `run_in_simulator`." if each.effects else ""
+        yield row(code(name), f"{each.note} {more}{effects}", code(*_parameters(each.call)), place)
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """The parameters that a function reads, itself and through those of its file that it hands its call on to."""
+    module, found, looked = inspect.getmodule(function), dict[str, None](), set[str]()
+    waiting = [inspect.getsource(function)]
+    while waiting:
+        source = waiting.pop()
+        found |= dict.fromkeys(READS.findall(source))
+        for name in HANDS_ON.findall(source):
+            if name not in looked and hasattr(module, name):
+                looked.add(name)
+                waiting.append(inspect.getsource(getattr(module, name)))
+    return list(found)
