@@ -4,24 +4,24 @@ Exit codes: 0 done, 1 refused or failed, 2 the command line itself is wrong."""
 
 import argparse
 import getpass
-import json
 import os
+import platform
 import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from console import site
 from server import app, log
-from server.cli import automation, kata, mail, packages, script
+from server.cli import api, automation, describe, kata, licenses, mail, packages, script
 from server.cli.arguments import command
+from server.cli.describe import description as description  # build/reference.py finds it here
 from server.desk import app_tokens, first_start, records
 from server.errors import HelpdeskError, Invalid
-from server.records import registry as record_types
 from server.settings import BUILD, VERSION, Settings, help_rows, load
-from server.web.openapi import site as openapi
-from server.web.routes import ENDPOINTS
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -49,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="Settings: flags, then HELPDESK_* variables, then helpdesk.toml in the data folder. "
         "`helpdesk settings` lists them.",
     )
-    top.add_argument("--version", action="version", version=f"helpdesk {VERSION} ({BUILD})")
+    made_of = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    top.add_argument("--version", action="version", version=f"helpdesk {VERSION} ({BUILD}), {made_of}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _serve_command(commands)
     _worker_command(commands)
@@ -59,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
     script.declare(commands)
     automation.declare(commands)
     packages.declare(commands, _with_service)
+    api.declare(commands)
+    describe.declare(commands)
+    licenses.declare(commands)
     _simple_commands(commands)
     return top
 
@@ -97,8 +101,6 @@ def _token_command(commands: Any) -> None:
 
 
 def _simple_commands(commands: Any) -> None:
-    describe = command(commands, "describe", "Describe record types, kinds of field and endpoints.", _describe)
-    describe.add_argument("--json", action="store_true", help="as JSON")
     command(commands, "check", "Check the database: integrity, indexes, schema.", _check)
     command(commands, "settings", "List the settings, their defaults and what they mean.", _settings)
 
@@ -176,32 +178,6 @@ def _create_token(options: argparse.Namespace) -> None:
         return app_tokens.create(ctx, worker_id, app_id, options.scope, options.expires, "command line").access_token
 
     print(_with_service(options, work))
-
-
-def _describe(options: argparse.Namespace) -> None:
-    found = description()
-    if options.json:
-        json.dump(found, sys.stdout, indent=1)
-        print()
-        return
-    for uri, each in found["record_types"].items():
-        print(f"{uri}: {each['label']['plural']} ({len(each['fields'])} fields, {len(each['filters'])} filters)")
-    for each in found["endpoints"]:
-        print(f"{each['method']:6} {each['path']}  {each['note']}")
-
-
-def description() -> dict[str, Any]:
-    """The registry as data: {record_types, field_kinds, endpoints}."""
-    app.endpoints()
-    registry = record_types.load()
-    return {
-        "record_types": {each.uri: each.describe() for each in registry},
-        "field_kinds": record_types.field_kinds(),
-        "endpoints": sorted(
-            [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION],
-            key=lambda each: (each["path"], each["method"]),
-        ),
-    }
 
 
 def _check(options: argparse.Namespace) -> int:

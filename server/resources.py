@@ -22,12 +22,24 @@ def path(*parts: str) -> Path:
     return found
 
 
+def packed(name: str) -> Path | None:
+    """A file that only the executable has; None when this is not the executable. Source: Ours."""
+    unpacked = _unpacked()
+    return unpacked / name if unpacked is not None else None
+
+
 @cache
 def _root() -> Path:
-    unpacked = getattr(sys, "_MEIPASS", None)
+    unpacked = _unpacked()
     if unpacked is not None:
-        return Path(unpacked).resolve() / "resources"
+        return unpacked / "resources"
     package = Path(__file__).resolve().parent
     source = package.parent / "resources"
     # setup.py packs the folder as server/shipped, so an installed copy has it inside the package.
     return package / "shipped" if (package / "shipped").is_dir() else source
+
+
+def _unpacked() -> Path | None:
+    """The folder that the executable was unpacked into."""
+    folder = getattr(sys, "_MEIPASS", None)
+    return None if folder is None else Path(folder).resolve()

@@ -19,6 +19,7 @@ BUILD = 2026112001  # __build: year, month, day, and a count within the day
 
 FILE_NAME = "helpdesk.toml"
 PREFIX = "HELPDESK_"
+ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # of clients; no settings of a server
 
 KiB = 1024
 MiB = 1024 * KiB
@@ -225,7 +226,8 @@ def _from_flags(flags: Mapping[str, str | None]) -> dict[str, Value]:
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Value]:
-    ours = {variable: text for variable, text in environ.items() if variable.startswith(PREFIX)}
+    others = (ADDRESS_VARIABLE, TOKEN_VARIABLE)
+    ours = {name: text for name, text in environ.items() if name.startswith(PREFIX) and name not in others}
     return {
         variable.removeprefix(PREFIX).lower(): _from_text(variable.removeprefix(PREFIX).lower(), text, variable)
         for variable, text in ours.items()

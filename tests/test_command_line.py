@@ -264,7 +264,7 @@ def test_a_bad_password_file_makes_no_worker(content: bytes, words: str, tmp_pat
 def test_describe_prints_the_registry_as_json(run) -> None:
     code, out, err = run("describe", "--json")
     found = json.loads(out)
-    assert (code, err) == (DONE, "") and list(found) == ["record_types", "field_kinds", "endpoints"]
+    assert (code, err) == (DONE, "") and list(found)[:3] == ["record_types", "field_kinds", "endpoints"]
     assert {"ticket", "message", "address", "task", "worker"} <= set(found["record_types"])
     for uri, each in found["record_types"].items():
         assert set(each) >= PARTS, uri

@@ -15,6 +15,15 @@ MAX_FILE_BYTES = 64 * 1024 * 1024  # bytes of one file, or of standard input
 
 def read(name: str) -> str:
     """The text of a file, or of standard input for "-". Raises Invalid when it cannot be read, or is no UTF-8."""
+    raw = read_bytes(name)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Invalid(f"{name} is not UTF-8: byte {error.start + 1:,} cannot be read") from error
+
+
+def read_bytes(name: str) -> bytes:
+    """The bytes of a file, or of standard input for "-". Raises Invalid when it cannot be read, or is too large."""
     try:
         if name == "-":
             raw = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
@@ -25,10 +34,7 @@ def read(name: str) -> str:
         raise Invalid(f"{name} cannot be read: {error.strerror or error}") from error
     if len(raw) > MAX_FILE_BYTES:
         raise Invalid(f"{name} is too large; at most {MAX_FILE_BYTES:,} bytes are read")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{name} is not UTF-8: byte {error.start + 1:,} cannot be read") from error
+    return raw
 
 
 def variables(options: argparse.Namespace) -> dict[str, Any]:

@@ -64,6 +64,11 @@ def body_of(kind: str) -> Body | None:
     return _bodies.get(kind)
 
 
+def kinds() -> list[str]:
+    """Every kind that a function is registered for, sorted."""
+    return sorted(_bodies)
+
+
 def new_claim() -> str:
     """A name for one claim, never used twice, which tells the process."""
     return f"{PROCESS}:{next(_claims)}"

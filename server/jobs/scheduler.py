@@ -47,6 +47,11 @@ def at_start(name: str) -> Callable[[Start], Start]:
     return register
 
 
+def names() -> list[str]:
+    """The names of all that runs at the start or from time to time, sorted."""
+    return sorted({*_scans, *_starts})
+
+
 class Scheduler:
     """pool: the script threads. wake: once set, due jobs and scans are looked for at once; its `set` is the Service's
     `wake_scheduler`. slots: how many jobs run at once. stop_seconds: what running jobs get when it stops."""

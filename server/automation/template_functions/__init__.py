@@ -47,6 +47,12 @@ def functions_for(host: Callable[[], "ServiceHost"]) -> Mapping[str, Function]:
     return _Functions(host)
 
 
+def names() -> list[str]:
+    """The names of all of them, sorted."""
+    _load()
+    return sorted({*FUNCTIONS, *PLAIN})
+
+
 @functools.cache
 def _load() -> None:
     for info in pkgutil.iter_modules(__path__):

@@ -1,0 +1,176 @@
+"""`helpdesk api METHOD PATH NAME=VALUE...`: one request to a running server, from a shell or a script.
+
+It speaks HTTP as any client does: it needs no data folder, and knows no more than the server tells."""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from server.cli import texts
+from server.cli.arguments import command
+from server.errors import Invalid, Unavailable, nearest
+from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE, load
+from server.web import json_text
+from server.web.forms import MAX_BRACKETS
+
+if TYPE_CHECKING:
+    from requests import PreparedRequest, Response
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+IN_QUERY = ("GET", "DELETE")  # requests without a body
+TIMEOUT_SECONDS = 300  # between two pieces of an answer; the server has limits of its own
+PIECE_BYTES = 64 * 1024
+ARGUMENT = re.compile(r"(?P<name>[^=]*?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
+DONE, FAILED = 0, 1
+ABOUT = f"""\
+Send a request to a running server and print its answer; JSON is indented, everything else goes out as it came.
+
+The server is that of --url, else of {ADDRESS_VARIABLE}, else the one that the settings of the data folder tell of. The
+token that the request acts with is in {TOKEN_VARIABLE}; `helpdesk token create` makes one. REQUESTS_CA_BUNDLE names a
+file with the certificates of your own authority."""
+EPILOG = """\
+parameters:
+  NAME=VALUE   a text; NAME may be nested as in a form: fields[name], fields[links][], prompts[key]
+  NAME:=JSON   a value as JSON; maps and lists become nested names, empty ones a blank:
+               fields:='{"name": "Acme", "links": ["svc.contexts.ticket:1"]}'
+  NAME@=FILE   the bytes of a file, or of standard input for -
+They go into the query of GET and DELETE, and into the body of other requests, as a form.
+
+exit codes:
+  0  answered with 2xx        3  a redirect, which is not followed
+  1  no answer                4  refused: 4xx, or an answer whose __status is error
+  2  wrong command line       5  failed: 5xx
+
+examples:
+  export HELPDESK_TOKEN=$(helpdesk token create --worker nora@desk.example)
+  helpdesk api GET workers/me.json
+  helpdesk api GET records/ticket/search.json q='status:open sort:-updated' limit=25
+  helpdesk api POST records/org/create.json 'fields[name]=Acme' 'fields[links][]=svc.contexts.ticket:1'
+  helpdesk api PUT records/org/1.json fields:='{"website": "https://acme.example", "custom_2": ["red", "blue"]}'
+  helpdesk api POST parser/parse.json message@=letter.eml
+  helpdesk api POST /webhooks/TOKEN event=paid
+"""
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    api = command(commands, "api", "Send a request to a running server; prints the answer.", _run, ABOUT)
+    api.formatter_class = argparse.RawDescriptionHelpFormatter
+    api.epilog = EPILOG
+    api.add_argument("--url", metavar="URL", help="address of the server, such as https://desk.example")
+    api.add_argument("method", metavar="METHOD", help=", ".join(METHODS))
+    api.add_argument(
+        "path", metavar="PATH", help="path on the server; one that does not begin with / stands below /rest/"
+    )
+    api.add_argument("parameters", nargs="*", metavar="NAME=VALUE", help="parameters, as told below")
+
+
+def _run(options: argparse.Namespace) -> int:
+    import requests  # takes a while, and no other command needs it
+
+    method = _method(options.method)
+    pairs = [pair for each in options.parameters for pair in pairs_of(each)]
+    query, form = (pairs, None) if method in IN_QUERY else (None, pairs)
+    address = _server(options) + _path(options.path)
+    try:
+        with requests.request(
+            method, address, params=query, data=form, auth=_authorize, timeout=TIMEOUT_SECONDS, stream=True,
+            allow_redirects=False,
+        ) as answer:  # fmt: skip
+            return _tell(answer)
+    except requests.RequestException as error:
+        raise Unavailable(f"{address} gave no answer: {error}") from error
+
+
+def pairs_of(argument: str) -> list[tuple[str, str | bytes]]:
+    """The parameters that an argument stands for. Raises Invalid for one that is none, or a file that cannot be read.
+
+    >>> pairs_of("fields[name]=Acme = you"), pairs_of('f:={"a": [1, null], "b": {"c": true}}')
+    ([('fields[name]', 'Acme = you')], [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')])
+    """
+    found = ARGUMENT.fullmatch(argument)
+    if found is None or not found["name"]:
+        raise Invalid(f"a parameter is NAME=VALUE, NAME:=JSON or NAME@=FILE, not '{argument[:80]}'")
+    name, value = found["name"], found["value"]
+    if found["kind"] == "@":
+        return [(name, texts.read_bytes(value))]
+    if found["kind"] == ":":
+        return list(_nested(name, json_text.loads(value, name, depth=MAX_BRACKETS)))
+    return [(name, value)]
+
+
+def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """A value of JSON under the names that a form has for it. What is empty is a blank, which clears a field."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from _nested(f"{name}[{key}]", each)
+    elif isinstance(value, list) and value:
+        # Maps in a list need numbers, or the parts of two of them would be one.
+        is_flat = not any(isinstance(each, dict | list) for each in value)
+        for number, each in enumerate(value):
+            yield from _nested(f"{name}[]" if is_flat else f"{name}[{number}]", each)
+    elif isinstance(value, bool):
+        yield name, "1" if value else "0"
+    else:
+        yield name, "" if value in (None, [], {}) else str(value)
+
+
+def _method(text: str) -> str:
+    if text.upper() not in METHODS:
+        raise Invalid(f"'{text[:20]}' is no method{nearest(text.upper(), METHODS)}; there are {', '.join(METHODS)}")
+    return text.upper()
+
+
+def _server(options: argparse.Namespace) -> str:
+    """The address of the server, without a slash at its end. Raises Invalid."""
+    given = options.url or os.environ.get(ADDRESS_VARIABLE)
+    if not given:
+        return str(load({"data": options.data}, os.environ).base_url)
+    parts = urlsplit(given)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise Invalid(f"the address of a server is like https://desk.example, not '{given[:80]}'")
+    return str(given).rstrip("/")
+
+
+def _path(text: str) -> str:
+    if re.match(r"[a-z]+://|//", text):
+        raise Invalid(f"give the path alone, such as workers/me.json; --url or {ADDRESS_VARIABLE} names the server")
+    if re.search(r"[\s?#]", text):
+        raise Invalid(f"'{text[:80]}' is no path; parameters are given behind it, as NAME=VALUE")
+    return text if text.startswith("/") else f"/rest/{text}"
+
+
+def _authorize(request: "PreparedRequest") -> "PreparedRequest":
+    """With the token, if there is one; in this way no password file of the user takes its place."""
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if token:
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise Invalid(f"{TOKEN_VARIABLE} is no token; `helpdesk token create` prints one")
+        request.headers["Authorization"] = f"Bearer {token}"
+    return request
+
+
+def _tell(answer: "Response") -> int:
+    """Print an answer; the exit code."""
+    if "json" in answer.headers.get("Content-Type", ""):
+        try:
+            found = json.loads(answer.content)
+        except ValueError as error:
+            raise Unavailable(f"the server answered {answer.status_code} with JSON that is broken: {error}") from error
+        texts.put(texts.as_json(found, indent=2) + "\n")
+        is_refused = isinstance(found, dict) and found.get("__status") == "error"
+    else:
+        is_refused = False
+        for piece in answer.iter_content(PIECE_BYTES):
+            sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    code = DONE if answer.ok and answer.status_code < 300 else answer.status_code // 100
+    code = 4 if code == DONE and is_refused else code
+    if code != DONE:
+        print(f"helpdesk: the server answered {answer.status_code} {answer.reason}", file=sys.stderr)
+    return code

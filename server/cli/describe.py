@@ -1,0 +1,99 @@
+"""`helpdesk describe`: all that this program knows, as data. What is found by looking through folders is listed here,
+so that an executable that misses some of it differs from its source (build/smoke.py)."""
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import console
+from server import app, resources
+from server.automation import commands as automation_commands
+from server.automation import template_functions
+from server.automation.behaviors import actions
+from server.automation.behaviors.action import ACTIONS
+from server.automation.command import COMMANDS, Command
+from server.cli.arguments import command
+from server.desk.packages import shipped
+from server.desk.queries import frame
+from server.jobs import queue, scheduler
+from server.records import registry as record_types
+from server.store import schema
+from server.template import registry as language
+from server.web.openapi import site as openapi
+from server.web.routes import ENDPOINTS
+
+CODE = (".py", ".pyc")
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    describe = command(commands, "describe", "Describe record types, kinds of field and endpoints.", _run)
+    describe.add_argument("--json", action="store_true", help="as JSON, with commands, filters and all else")
+
+
+def _run(options: argparse.Namespace) -> None:
+    found = description()
+    if options.json:
+        json.dump(found, sys.stdout, indent=1)
+        print()
+        return
+    for uri, each in found["record_types"].items():
+        print(f"{uri}: {each['label']['plural']} ({len(each['fields'])} fields, {len(each['filters'])} filters)")
+    for each in found["endpoints"]:
+        print(f"{each['method']:6} {each['path']}  {each['note']}")
+
+
+def description() -> dict[str, Any]:
+    """The registries as data, by name: {record_types, field_kinds, endpoints, ...}. Source: ours."""
+    app.endpoints()
+    registry = record_types.load()
+    tables = sorted(table.name for table in app.all_tables(registry))
+    automation_commands.load()
+    actions.load()
+    return {
+        "record_types": {each.uri: each.describe() for each in registry},
+        "field_kinds": record_types.field_kinds(),
+        "endpoints": sorted(
+            [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION],
+            key=lambda each: (each["path"], each["method"]),
+        ),
+        "automation_commands": {name: _command(each) for name, each in sorted(COMMANDS.items())},
+        "behavior_actions": {name: each.note for name, each in sorted(ACTIONS.items())},
+        "data_query_types": {name: each.describe() for name, each in frame.query_types().items()},
+        "template_filters": _callees(language.FILTERS),
+        "template_functions": _callees(language.FUNCTIONS),
+        "template_tests": _callees(language.TESTS),
+        "service_functions": template_functions.names(),
+        "jobs": queue.kinds(),
+        "scans": scheduler.names(),
+        "tables": tables,
+        "migrations": [name for name, _ in schema.all_migrations()],
+        "packages": shipped.names(),
+        "files": {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in shipped_files().items()},
+    }
+
+
+def shipped_files() -> dict[str, Path]:
+    """{name such as console/static/console.css: where it is} of every file that is no code, sorted by name."""
+    found: dict[str, Path] = {}
+    for name, folder in (("console", Path(console.__file__).resolve().parent), ("resources", resources.path())):
+        for path in folder.rglob("*"):
+            parts = path.relative_to(folder).parts
+            if path.is_file() and path.suffix not in CODE and not any(part.startswith(".") for part in parts):
+                found["/".join((name, *parts))] = path
+    return dict(sorted(found.items()))
+
+
+def _command(each: Command) -> dict[str, Any]:
+    return {
+        "note": each.note,
+        "inputs": {one.name: f"{one.kind}, required" if one.required else one.kind for one in each.inputs},
+        "governed": each.governed,
+    }
+
+
+def _callees(table: dict[str, language.Callee]) -> dict[str, str]:
+    return {name: f"({', '.join(each.names)}) {each.note}".strip() for name, each in sorted(table.items())}
