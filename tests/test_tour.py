@@ -6,6 +6,7 @@ is no need of this program, tests/tour/curl.py does what the tours ask of it.
 
 import doctest
 import os
+import queue
 import re
 import shlex
 import shutil
@@ -19,6 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.automation.told import MAY_ALL
+from tests.outbound.peer import Asked, Peer, answer
+from tests.service import Api
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -63,20 +68,24 @@ def free_port() -> str:
 
 @pytest.fixture(params=CURLS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return checkout(tmp_path, request.param)
+
+
+def checkout(folder: Path, curl: str) -> Path:
     """A checkout after `make run`: the Makefile, and an environment with our `python` and `helpdesk`."""
-    programs = tmp_path / ".venv" / "bin"
+    programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
     for name in ("Makefile", "setup.py"):
-        (tmp_path / name).symlink_to(ROOT / name)
+        (folder / name).symlink_to(ROOT / name)
     runs = {"python": "", "helpdesk": "-m server"}
-    if request.param == "stand-in":
+    if curl == "stand-in":
         runs["curl"] = shlex.quote(str(ROOT / "tests" / "tour" / "curl.py"))
     for name, arguments in runs.items():
         script = programs / name
         script.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {sys.executable} {arguments} "$@"\n')
         script.chmod(0o755)
-    (tmp_path / ".venv" / ".for-run").touch()
-    return tmp_path
+    (folder / ".venv" / ".for-run").touch()
+    return folder
 
 
 @pytest.mark.parametrize(("chapter", "program", "port"), [
@@ -140,3 +149,62 @@ def answers(process: subprocess.Popen[bytes], port: int) -> bool:
                 return False
             threading.Event().wait(BETWEEN_TRIES)
     return False
+
+
+WAITING = """
+start:
+  http.request:
+    output: answer
+    inputs:
+      url: {url}
+      method: POST
+      body: {{{{record_id}}}}
+  log: told of {{{{record_id}}}}
+"""
+BINDING = "automation/waiting:\n  uri: waiting\n  disabled@bool: {{record__type != 'org'}}"
+
+
+def test_a_run_that_a_kill_cuts_short_is_run_once_more(tmp_path: Path) -> None:
+    """The service of the second tour is killed while an automation waits for an answer, and is started again."""
+    folder = checkout(tmp_path, CURLS[-1])
+    tour, reached, is_dead = Tour(SECOND, SERVICE_PORT), queue.Queue[int](), threading.Event()
+
+    def answered(asked: Asked) -> bytes:
+        reached.put(int(asked.body))
+        is_dead.wait(START_SECONDS)
+        return answer("{}", content_type="application/json")
+
+    with Peer() as peer:
+        peer.answers["/slow"] = answered
+        with running(tour, "service", SERVICE_PORT, folder) as service:
+            api = administrator(tour, folder)
+            script = WAITING.format(url=peer.url("/slow"))
+            trigger = {"extension_id": "svc.trigger.record.changed", "policy_kata": MAY_ALL}
+            api.create("automation", name="waiting", script=script, **trigger).ok()
+            (event,) = api.found("automation_event", "name:record.changed")
+            api.update("automation_event", event, automations_kata=BINDING).ok()
+            first = api.create("org", name="Kite Ltd").ok()["id"]
+            assert reached.get(timeout=START_SECONDS) == first
+            os.killpg(service.pid, signal.SIGKILL)
+            service.wait(START_SECONDS)
+        is_dead.set()
+        with running(tour, "service", SERVICE_PORT, folder):
+            assert reached.get(timeout=START_SECONDS) == first
+            second = api.create("org", name="Kite Inc").ok()["id"]
+            assert logged(api, 2) == {f"told of {first}", f"told of {second}"}
+        assert [int(each.body) for each in peer.asked] == [first, first, second]
+
+
+def administrator(tour: Tour, folder: Path) -> Api:
+    """The administrator of the second tour."""
+    (made,) = typed([f"{tour.steps[0][0]}\necho \"$AUTH\""], folder, environment(tour))
+    return Api(f"http://127.0.0.1:{tour.ports[SERVICE_PORT]}", made.split()[-1])
+
+
+def logged(api: Api, number: int) -> set[str]:
+    """What automations logged, once it is so many entries. Each look is a request: the server gets its turns."""
+    for _ in range(2000):
+        found = api.get("/rest/automations/logs/search.json", q="automation:(name:waiting)").ok()["results"]
+        if len(found) >= number:
+            break
+    return {each["message"] for each in found}
