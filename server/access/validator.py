@@ -89,7 +89,7 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
         code = CodeGrant(
             validator, pre_auth=[validator.require_code_and_challenge], post_token=[validator.refuse_unasked_verifier]
         )  # fmt: skip
-        refresh = RefreshTokenGrant(validator, post_token=[validator.require_same_scopes])
+        refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes])
         bearer = BearerToken(
             validator, lambda request: validator.text("access"), lambda request: validator.expires_in(),
             lambda request: validator.text("refresh"),
@@ -294,10 +294,13 @@ class Validator(RequestValidator):
         return self.renewal is not None
 
     def get_original_scopes(self, refresh_token: str, request: Request, *args: Any, **more: Any) -> list[str]:
-        return list(self.renewal.old.scopes) if self.renewal else []
+        granted = self.renewal.old.scopes if self.renewal else ()
+        return [each for each in granted if each in self._present.scopes]
 
-    def require_same_scopes(self, request: Request) -> None:
-        """A retry must ask for what it asked for the first time."""
+    def require_scopes(self, request: Request) -> None:
+        """A retry must ask for what it asked for the first time; and the app must still define something of it."""
+        if not request.scopes:
+            raise InvalidGrantError("The app no longer defines the scopes that the worker allowed.")
         after = self.renewal.after if self.renewal else None
         if after is not None and set(request.scopes or ()) != set(after.scopes):
             raise InvalidGrantError("The refresh token was used already.")

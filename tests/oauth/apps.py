@@ -1,0 +1,142 @@
+"""Apps, and logins through them, in this process: what the console's page and a client would do."""
+
+import base64
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from server.access import provider, tokens
+from server.access.provider import Asked, Refused, Reply, Sent
+from server.errors import NotAuthenticated
+from tests.records.desk import NOW, Desk
+
+VERIFIER = "the-verifier-of-the-tests.0123456789_abcdefghij~"
+CALLBACK = "https://stock.example/back"
+SCOPES = """
+"read": {label: Look at orders, endpoints: ["*": GET]}
+"write": {label: Change orders, endpoints: ["records/org/*"]}
+"api": {label: Everything, endpoints: ["*"]}
+"""
+
+
+def challenge(verifier: str = VERIFIER) -> str:
+    """The S256 challenge of a verifier."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def answer_of(url: str) -> dict[str, str]:
+    """The parameters that an app finds in its callback."""
+    return dict(parse_qsl(urlsplit(url).query))
+
+
+@dataclass(frozen=True)
+class App:
+    """A registered app. secret: "" of a public one."""
+
+    id: int
+    client_id: str
+    secret: str
+
+    @property
+    def login(self) -> dict[str, str]:
+        """What it sends to show who it is."""
+        return {"client_id": self.client_id, **({"client_secret": self.secret} if self.secret else {})}
+
+    @property
+    def basic(self) -> str:
+        return "Basic " + base64.b64encode(f"{self.client_id}:{self.secret}".encode()).decode()
+
+
+class Apps:
+    """stock is confidential, phone is public, strict is confidential and must use PKCE, several has many callbacks."""
+
+    def __init__(self, desk: Desk, worker_id: int) -> None:
+        self.desk = desk
+        self.worker_id = worker_id
+        self.stock = self.new()
+        self.other = self.new(name="Other")
+        self.phone = self.new(name="Phone", is_public=1, callback_url="http://127.0.0.1/back\ncom.example.phone:/back")
+        self.strict = self.new(name="Strict", is_pkce_required=1)
+        self.several = self.new(name="Several", callback_url=f"{CALLBACK}\nhttps://other.example/back?x=1")
+
+    def new(self, **fields: Any) -> App:
+        """A new app; confidential, with one callback and three scopes unless said otherwise."""
+        values = {"name": "Stock", "callback_url": CALLBACK, "scopes": SCOPES} | fields
+        made = self.desk.create("oauth_app", **values)
+        return App(made["id"], made["client_id"], made.get("client_secret", ""))
+
+    def ask(self, app: App, now: int = NOW, **changes: str | None) -> Asked | Refused:
+        """What a request for consent leads to; None leaves a parameter out."""
+        sent = {
+            "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "s1",
+            "code_challenge": challenge(), "code_challenge_method": "S256", "redirect_uri": None,
+        } | changes  # fmt: skip
+        pairs = [(name, value) for name, value in sent.items() if value is not None]
+        return provider.begin(self.desk.service, pairs, now)
+
+    def asked(self, app: App, **changes: str | None) -> Asked:
+        """The same for a request that is in order."""
+        if app == self.phone and "redirect_uri" not in changes:
+            changes["redirect_uri"] = "com.example.phone:/back"
+        found = self.ask(app, **changes)
+        assert isinstance(found, Asked), found
+        return found
+
+    def code(self, app: App, now: int = NOW, worker_id: int = 0, **changes: str | None) -> str:
+        """The code that milo, or somebody else, lets an app have."""
+        asked = self.asked(app, **changes)
+        url = provider.allow(self.desk.service, asked, worker_id or self.worker_id, now)
+        return answer_of(url)["code"]
+
+    def send(
+        self, now: int = NOW, authorization: str | None = None, client: str = "192.0.2.1", **form: str | None
+    ) -> Reply:
+        """A request to the token endpoint; None leaves a parameter out."""
+        pairs = tuple((name, value) for name, value in form.items() if value is not None)
+        return provider.exchange(self.desk.service, Sent(pairs, authorization, client), now)
+
+    def exchange(self, app: App, code: str, now: int = NOW, /, **changes: str | None) -> Reply:
+        """A code for tokens."""
+        form: dict[str, str | None] = {
+            "grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, **app.login
+        }  # fmt: skip
+        if app == self.phone:
+            form["redirect_uri"] = "com.example.phone:/back"
+        return self.send(now, **form | changes)
+
+    def refresh(self, app: App, token: str, now: int = NOW, /, **changes: str | None) -> Reply:
+        """A refresh token for new tokens."""
+        form = {"grant_type": "refresh_token", "refresh_token": token, **app.login}
+        return self.send(now, **form | changes)
+
+    def pair(self, app: App, now: int = NOW, **changes: str | None) -> dict[str, Any]:
+        """The tokens of a new login."""
+        reply = self.exchange(app, self.code(app, now, **changes), now)
+        assert reply.status == 200 and reply.payload, reply
+        return reply.payload
+
+    def is_good(self, access_token: str, now: int = NOW) -> bool:
+        """Whether the API takes an access token."""
+        try:
+            self.desk.read(lambda tx: tokens.check(tx, access_token, now))
+        except NotAuthenticated:
+            return False
+        return True
+
+    def form(self, call: Any, app: App, now: int = NOW, **form: str) -> Reply:
+        """A request to another endpoint: provider.revoke or provider.introspect."""
+        sent = Sent(tuple({**app.login, **form}.items()), None, "192.0.2.1")
+        return call(self.desk.service, sent, now)
+
+
+def changed(asked: Asked, **changes: Any) -> Asked:
+    """A request with other contents than those that were looked at."""
+    return replace(asked, **changes)
+
+
+def error_of(reply: Reply) -> tuple[int, str]:
+    """Status and error of an answer, which must tell what is wrong and hold no token."""
+    assert reply.payload is not None and reply.payload["error_description"], reply
+    assert "access_token" not in reply.payload
+    return reply.status, reply.payload["error"]

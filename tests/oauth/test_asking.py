@@ -1,0 +1,279 @@
+"""What an app asks a worker for: what is refused, where the refusal goes, and what consent leads to."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from server.access import consents, provider
+from server.access.provider import Asked, Refused
+from server.errors import Forbidden, Invalid
+from tests.oauth.apps import CALLBACK, SCOPES, Apps, answer_of, challenge, changed
+from tests.records.desk import BASE_URL, NOW, Desk
+
+# what is sent instead, what the page says
+PAGES = [
+    ({"client_id": None}, "lacks client_id"),
+    ({"client_id": ""}, "lacks client_id"),
+    ({"client_id": "nobody"}, "no app with this client_id"),
+    ({"client_id": "x" * 300}, "no app with this client_id"),
+    ({"client_id": "' OR 1=1 --"}, "no app with this client_id"),
+    ({"client_id": "nobody\x00"}, "no app with this client_id"),
+    ({"redirect_uri": "https://evil.example/back"}, "none of the callback addresses"),
+    ({"redirect_uri": CALLBACK + "/"}, "none of the callback addresses"),
+    ({"redirect_uri": CALLBACK + "?next=https://evil.example"}, "none of the callback addresses"),
+    ({"redirect_uri": "javascript:alert(1)"}, "none of the callback addresses"),
+    ({"redirect_uri": "/back"}, "not an address"),
+    ({"redirect_uri": "back"}, "not an address"),
+    ({"redirect_uri": "https://evil.example/\r\nLocation: x"}, "not an address"),
+    ({"redirect_uri": "https://stock.example/" + "a" * 5000}, "more than 4096"),
+    ({"state": "x" * 5000}, "more than 4096"),
+]
+
+
+@pytest.mark.parametrize(("changes", "says"), PAGES)
+def test_an_app_or_callback_that_is_not_known_gets_a_page_and_no_redirect(changes, says: str, apps: Apps) -> None:
+    found = apps.ask(apps.stock, **changes)
+    assert isinstance(found, Refused) and found.url == "" and says in found.message
+
+
+# what is sent instead, the error that the app gets
+REDIRECTS = [
+    ({"response_type": None}, "invalid_request"),
+    ({"response_type": "token"}, "unsupported_response_type"),
+    ({"response_type": "id_token"}, "unsupported_response_type"),
+    ({"response_type": "code token"}, "unsupported_response_type"),
+    ({"response_type": "code id_token"}, "unsupported_response_type"),
+    ({"response_type": "none"}, "unsupported_response_type"),
+    ({"response_type": "CODE"}, "unsupported_response_type"),
+    ({"response_type": "xcode"}, "unsupported_response_type"),
+    ({"scope": None}, "invalid_scope"),
+    ({"scope": ""}, "invalid_scope"),
+    ({"scope": "  "}, "invalid_scope"),
+    ({"scope": "nosuch"}, "invalid_scope"),
+    ({"scope": "read nosuch"}, "invalid_scope"),
+    ({"scope": "READ"}, "invalid_scope"),
+    ({"scope": "read,write"}, "invalid_scope"),
+    ({"scope": "*"}, "invalid_scope"),
+    ({"code_challenge_method": "plain"}, "invalid_request"),
+    ({"code_challenge_method": None}, "invalid_request"),
+    ({"code_challenge_method": "s256"}, "invalid_request"),
+    ({"code_challenge_method": "S512"}, "invalid_request"),
+    ({"code_challenge": None}, "invalid_request"),
+    ({"code_challenge": "short"}, "invalid_request"),
+    ({"code_challenge": "!" * 43}, "invalid_request"),
+    ({"code_challenge": "x" * 44}, "invalid_request"),
+    ({"response_mode": "fragment"}, "invalid_request"),
+    ({"response_mode": "form_post"}, "invalid_request"),
+]
+
+
+@pytest.mark.parametrize("state", ["s1", "a&b=c d#é\r\n<x>", None])
+@pytest.mark.parametrize(("changes", "error"), REDIRECTS)
+def test_other_mistakes_are_told_to_the_app(changes, error: str, state: str | None, apps: Apps) -> None:
+    found = apps.ask(apps.stock, state=state, **changes)
+    assert isinstance(found, Refused) and found.url.startswith(f"{CALLBACK}?error=")
+    assert "#" not in found.url and "\n" not in found.url and found.url.isascii()
+    answer = answer_of(found.url)
+    assert answer.pop("error") == error
+    assert answer.pop("error_description")
+    assert answer == {"iss": BASE_URL, **({"state": state} if state else {})}
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri", "scope", "state", "response_type", "code_challenge"])
+def test_a_parameter_that_is_there_twice_is_refused(name: str, apps: Apps, desk: Desk) -> None:
+    pairs = [*apps.asked(apps.stock, redirect_uri=CALLBACK).parameters, (name, "x")]
+    found = provider.begin(desk.service, pairs, NOW)
+    assert isinstance(found, Refused) and found.url == "" and "more than once" in found.message
+    assert isinstance(provider.begin(desk.service, [*pairs[:-1], ("nonce", "1"), ("nonce", "2")], NOW), Asked)
+
+
+def test_parameters_that_mean_nothing_here_change_nothing(apps: Apps, desk: Desk) -> None:
+    odd = [("user", "1"), ("scopes", "api"), ("client", "x"), ("credentials", "x"), ("request", "x"), ("nonce", "1")]
+    plain = apps.asked(apps.stock)
+    assert provider.begin(desk.service, [*odd, *plain.parameters], NOW) == plain
+
+
+def test_what_the_page_is_told(apps: Apps) -> None:
+    asked = apps.asked(apps.stock, scope="write read write")
+    assert [(each.id, each.label) for each in asked.scopes] == [("write", "Change orders"), ("read", "Look at orders")]
+    assert (asked.app_name, asked.redirect_uri, asked.origin) == ("Stock", CALLBACK, "https://stock.example")
+    assert not asked.is_consent_forced and apps.asked(apps.stock, prompt="login consent").is_consent_forced
+
+
+@pytest.mark.parametrize(
+    ("callback", "redirect_uri", "leads_to"),
+    [
+        (CALLBACK, None, CALLBACK),
+        (CALLBACK, CALLBACK, CALLBACK),
+        (f"{CALLBACK}\nhttps://b.example/", None, ""),
+        (f"{CALLBACK}\nhttps://b.example/", "https://b.example/", "https://b.example/"),
+        (f"{CALLBACK}\nnot an address", None, CALLBACK),
+        ("whatever", None, ""),
+        ("whatever", "whatever", ""),
+        ("javascript:alert(1)", "javascript:alert(1)", ""),
+        ("http://127.0.0.1/back", "http://127.0.0.1:50123/back", "http://127.0.0.1:50123/back"),
+        ("com.example.app:/back?x=1", None, "com.example.app:/back?x=1"),
+    ],
+)
+def test_which_callback_an_answer_goes_to(
+    callback: str, redirect_uri: str | None, leads_to: str, apps: Apps, desk: Desk
+) -> None:
+    app = apps.new(callback_url=callback)
+    found = apps.ask(app, redirect_uri=redirect_uri)
+    if not leads_to:
+        assert isinstance(found, Refused) and not found.url
+        return
+    assert isinstance(found, Asked) and found.redirect_uri == leads_to
+    for url in (provider.allow(desk.service, found, apps.worker_id, NOW), provider.deny(desk.service, found)):
+        assert url.startswith(leads_to + ("&" if "?" in leads_to else "?"))
+
+
+def test_allowed_the_app_gets_code_state_and_who_it_is_from(apps: Apps, desk: Desk) -> None:
+    answer = answer_of(provider.allow(desk.service, apps.asked(apps.stock), apps.worker_id, NOW))
+    assert answer.keys() == {"code", "state", "iss"} and (answer["state"], answer["iss"]) == ("s1", BASE_URL)
+    assert len(answer["code"]) == 43
+
+
+def test_refused_the_app_is_told_so(apps: Apps, desk: Desk) -> None:
+    url = provider.deny(desk.service, apps.asked(apps.stock))
+    assert urlsplit(url).netloc == "stock.example"
+    assert answer_of(url) == {
+        "error": "access_denied", "error_description": "The worker refused.", "state": "s1", "iss": BASE_URL
+    }  # fmt: skip
+
+
+def test_a_worker_may_allow_less_and_never_more(apps: Apps, desk: Desk) -> None:
+    asked = apps.asked(apps.stock, scope="read write")
+    url = provider.allow(desk.service, asked, apps.worker_id, NOW, ["write"])
+    reply = apps.exchange(apps.stock, answer_of(url)["code"])
+    assert reply.payload is not None and reply.payload["scope"] == "write"
+    for scopes in (["api"], ["read", "api"], []):
+        with pytest.raises(Invalid, match="asked for"):
+            provider.allow(desk.service, asked, apps.worker_id, NOW, scopes)
+
+
+def test_a_worker_who_is_disabled_allows_nothing(apps: Apps, desk: Desk) -> None:
+    gone = desk.worker("Gus", is_disabled=1)
+    for worker in (gone, 999):
+        with pytest.raises(Forbidden):
+            provider.allow(desk.service, apps.asked(apps.stock), worker, NOW)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"callback_url": "https://new.example/"}, {"client_id": "renamed"}, {"scopes": '"x": {endpoints: ["*"]}'}],
+)
+def test_an_app_that_changed_while_the_page_was_open_gets_nothing(fields, apps: Apps, desk: Desk) -> None:
+    app = apps.new()
+    asked = apps.asked(app, redirect_uri=CALLBACK)
+    desk.update("oauth_app", app.id, **fields)
+    with pytest.raises(Invalid):
+        provider.allow(desk.service, asked, apps.worker_id, NOW)
+    assert desk.read(lambda tx: consents.scopes(tx, apps.worker_id, app.id)) == frozenset()
+
+
+# -- the form of the page
+
+
+def test_a_form_must_be_that_of_the_page_that_was_shown(apps: Apps, desk: Desk, ids) -> None:
+    asked = apps.asked(apps.stock)
+    given = provider.seal(desk.service, asked, ids["milo"], NOW)
+    provider.require_seal(desk.service, asked, ids["milo"], given, NOW)
+    provider.require_seal(desk.service, asked, ids["milo"], given, NOW + provider.SEAL_SECONDS)
+    others = [
+        (apps.asked(apps.stock, scope="api"), ids["milo"], given, NOW),
+        (apps.asked(apps.stock, state="s2"), ids["milo"], given, NOW),
+        (apps.asked(apps.other), ids["milo"], given, NOW),
+        (changed(asked, app_id=99), ids["milo"], given, NOW),
+        (asked, ids["nora"], given, NOW),
+        (asked, ids["milo"], given, NOW + provider.SEAL_SECONDS + 1),
+        (asked, ids["milo"], given, NOW - 1),
+        (asked, ids["milo"], given.replace(str(NOW), str(NOW + 1)), NOW + 1),
+        (asked, ids["milo"], given[:-1], NOW),
+        (asked, ids["milo"], "", NOW),
+        (asked, ids["milo"], "x.y", NOW),
+        (asked, ids["milo"], "٣.é", NOW),
+        (asked, ids["milo"], "9" * 5000, NOW),
+    ]
+    for other in others:
+        with pytest.raises(Invalid, match="too old, or not the one"):
+            provider.require_seal(desk.service, *other)
+
+
+# -- consent that is remembered
+
+
+def test_a_worker_is_asked_once_and_again_for_more(apps: Apps, desk: Desk, ids) -> None:
+    app, milo = apps.new(), ids["milo"]
+    assert provider.needs_consent(desk.service, apps.asked(app), milo)
+    provider.allow(desk.service, apps.asked(app), milo, NOW)
+    assert not provider.needs_consent(desk.service, apps.asked(app), milo)
+    assert provider.needs_consent(desk.service, apps.asked(app, scope="read write"), milo)
+    assert provider.needs_consent(desk.service, apps.asked(app, prompt="consent"), milo)
+    assert provider.needs_consent(desk.service, apps.asked(app), ids["olga"])
+    assert provider.needs_consent(desk.service, apps.asked(apps.other), milo)
+    provider.allow(desk.service, apps.asked(app, scope="write"), milo, NOW)
+    assert not provider.needs_consent(desk.service, apps.asked(app, scope="read write"), milo)
+
+
+@pytest.mark.parametrize("callback", ["http://127.0.0.1/back", "com.example.app:/back", "http://stock.example/back"])
+def test_where_another_program_may_stand_behind_the_callback_the_worker_is_always_asked(
+    callback: str, apps: Apps, desk: Desk, ids
+) -> None:
+    app = apps.new(callback_url=callback)
+    provider.allow(desk.service, apps.asked(app), ids["milo"], NOW)
+    assert provider.needs_consent(desk.service, apps.asked(app), ids["milo"])
+
+
+def test_a_service_may_be_set_to_ask_every_time(apps: Apps, desk: Desk, ids, monkeypatch) -> None:
+    provider.allow(desk.service, apps.asked(apps.stock), ids["milo"], NOW)
+    assert not provider.needs_consent(desk.service, apps.asked(apps.stock), ids["milo"])
+    monkeypatch.setitem(desk.service.settings.__dict__, "oauth_remember_consent", False)
+    assert provider.needs_consent(desk.service, apps.asked(apps.stock), ids["milo"])
+
+
+def test_connected_apps_are_listed_and_let_in_no_longer(apps: Apps, desk: Desk, ids) -> None:
+    olga = desk.worker("Ola")
+    app, other = apps.new(name="Abacus", url="https://abacus.example"), apps.new(name="Zebra")
+    codes = [apps.code(each, worker_id=olga, scope=scope) for each, scope in ((app, "read"), (other, "api"))]
+    tokens = [apps.exchange(each, code).payload for each, code in zip((app, other), codes, strict=True)]
+    waiting = apps.code(app, worker_id=olga, scope="write")
+
+    def listed() -> list[tuple[str, tuple[str, ...], int]]:
+        found = desk.read(lambda tx: consents.of_worker(tx, olga, NOW + 1))
+        return [(each.app_name, each.scopes, each.live_tokens) for each in found]
+
+    assert listed() == [("Abacus", ("read", "write"), 2), ("Zebra", ("api",), 2)]
+    assert desk.store.write(lambda tx: consents.withdraw(tx, olga, app.id, NOW + 1))
+    assert listed() == [("Zebra", ("api",), 2)]
+    assert [apps.is_good(each["access_token"]) for each in tokens] == [False, True]
+    assert apps.refresh(app, tokens[0]["refresh_token"]).status == 400
+    assert apps.exchange(app, waiting).status == 400
+    assert provider.needs_consent(desk.service, apps.asked(app), olga)
+    assert not desk.store.write(lambda tx: consents.withdraw(tx, olga, app.id, NOW + 1))
+
+
+def test_a_challenge_is_needed_where_the_app_cannot_keep_a_secret_or_wants_it(apps: Apps) -> None:
+    without = {"code_challenge": None, "code_challenge_method": None}
+    for app in (apps.phone, apps.strict):
+        redirect = "com.example.phone:/back" if app == apps.phone else None
+        found = apps.ask(app, redirect_uri=redirect, **without)
+        assert isinstance(found, Refused) and answer_of(found.url)["error"] == "invalid_request"
+        assert isinstance(apps.ask(app, redirect_uri=redirect), Asked)
+    assert isinstance(apps.ask(apps.stock, **without), Asked)
+
+
+def test_the_scopes_of_an_app_count_as_they_are_now(apps: Apps, desk: Desk) -> None:
+    app = apps.new()
+    code = apps.code(app, scope="read write")
+    desk.update("oauth_app", app.id, scopes=SCOPES.replace('"write"', '"change"'))
+    assert isinstance(apps.ask(app, scope="write"), Refused)
+    reply = apps.exchange(app, code)
+    assert reply.payload is not None and reply.payload["scope"] == "read"
+    desk.update("oauth_app", app.id, scopes='"none": {endpoints: ["*"]}')
+    assert apps.refresh(app, reply.payload["refresh_token"]).status == 400
+
+
+def test_the_challenge_of_the_tests_is_that_of_the_rfc() -> None:
+    """Appendix B of RFC 7636."""
+    assert challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk") == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"

@@ -1,0 +1,141 @@
+"""Which addresses a login may lead to, and which of them is meant: the table of those that must not pass."""
+
+import pytest
+
+from server.access import callbacks
+
+REGISTERED = "https://app.example:8443/oauth/back?tenant=a%20b"
+# Each is what somebody might send in place of REGISTERED, in the hope to be sent a code.
+VARIANTS = [
+    "https://app.example:8443/oauth/back",
+    "https://app.example:8443/oauth/back?tenant=a%20b&x=1",
+    "https://app.example:8443/oauth/back?tenant=a+b",
+    "https://app.example:8443/oauth/back/?tenant=a%20b",
+    "https://app.example:8443/oauth/back?tenant=a%20b#",
+    "https://app.example:8443/oauth/back?tenant=a%20b#x",
+    "https://app.example:8443/OAUTH/back?tenant=a%20b",
+    "HTTPS://app.example:8443/oauth/back?tenant=a%20b",
+    "https://APP.example:8443/oauth/back?tenant=a%20b",
+    "http://app.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example/oauth/back?tenant=a%20b",
+    "https://app.example:443/oauth/back?tenant=a%20b",
+    "https://app.example:8444/oauth/back?tenant=a%20b",
+    "https://app.example.:8443/oauth/back?tenant=a%20b",
+    "https://www.app.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example.evil.example:8443/oauth/back?tenant=a%20b",
+    "https://evilapp.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example:8443@evil.example/oauth/back?tenant=a%20b",
+    "https://app.example:8443%40evil.example/oauth/back?tenant=a%20b",
+    "https://evil.example/https://app.example:8443/oauth/back?tenant=a%20b",
+    "https://evil.example\\@app.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example:8443\\evil.example/oauth/back?tenant=a%20b",
+    "https://app.example:8443/oauth/../evil?tenant=a%20b",
+    "https://app.example:8443/oauth/back/../back?tenant=a%20b",
+    "https://app.example:8443/oauth/%62ack?tenant=a%20b",
+    "https://app.example:8443//oauth/back?tenant=a%20b",
+    "https:/app.example:8443/oauth/back?tenant=a%20b",
+    "https:app.example:8443/oauth/back?tenant=a%20b",
+    "//app.example:8443/oauth/back?tenant=a%20b",
+    "/oauth/back?tenant=a%20b",
+    " https://app.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example:8443/oauth/back?tenant=a%20b\n",
+    "https://app.example:8443/oauth/back?tenant=a%20b\r\nX: y",
+    "https://app.example:8443/oauth/back?tenant=a%20b\x00",
+    "https://app.example:8443/oauth/back?tenant=a%20b%",
+    "https://аpp.example:8443/oauth/back?tenant=a%20b",
+    "https://app.example:8443/oauth/back?tenant=a%20b" + "x" * 5000,
+    "javascript:https://app.example:8443/oauth/back?tenant=a%20b",
+    "",
+    "*",
+]
+
+
+@pytest.mark.parametrize("sent", VARIANTS)
+def test_nothing_but_the_very_text_is_the_registered_address(sent: str) -> None:
+    assert callbacks.match((REGISTERED,), REGISTERED)
+    assert not callbacks.match((REGISTERED,), sent)
+
+
+LOOPBACK = "http://127.0.0.1/back?x=1"
+PORTS = [
+    ("http://127.0.0.1/back?x=1", True),
+    ("http://127.0.0.1:1/back?x=1", True),
+    ("http://127.0.0.1:65535/back?x=1", True),
+    ("http://127.0.0.1:65536/back?x=1", False),
+    ("http://127.0.0.1:0/back?x=1", False),
+    ("http://127.0.0.1:/back?x=1", False),
+    ("http://127.0.0.1:80a/back?x=1", False),
+    ("https://127.0.0.1:8080/back?x=1", False),
+    ("http://127.0.0.2:8080/back?x=1", False),
+    ("http://127.1:8080/back?x=1", False),
+    ("http://2130706433:8080/back?x=1", False),
+    ("http://localhost:8080/back?x=1", False),
+    ("http://[::1]:8080/back?x=1", False),
+    ("http://127.0.0.1:8080/back", False),
+    ("http://127.0.0.1:8080/back?x=2", False),
+    ("http://127.0.0.1:8080/", False),
+    ("http://127.0.0.1:80@evil.example/back?x=1", False),
+    ("http://127.0.0.1.evil.example:8080/back?x=1", False),
+    ("http://127.0.0.1:8080.evil.example/back?x=1", False),
+    ("http://127.0.0.1:8080#@evil.example/back?x=1", False),
+]
+
+
+@pytest.mark.parametrize(("sent", "is_ours"), PORTS)
+def test_only_the_port_of_a_loopback_address_is_free(sent: str, is_ours: bool) -> None:
+    assert callbacks.match((LOOPBACK,), sent) is is_ours
+
+
+@pytest.mark.parametrize(
+    ("known", "sent", "is_ours"),
+    [
+        ("http://[::1]:3000/cb", "http://[::1]:49152/cb", True),
+        ("http://[::1]/cb", "http://[::2]:49152/cb", False),
+        ("http://127.0.0.1:3000", "http://127.0.0.1:4000", True),
+        ("http://localhost/cb", "http://localhost:4000/cb", False),
+        ("http://localhost:4000/cb", "http://localhost:4000/cb", True),
+        ("http://10.0.0.1/cb", "http://10.0.0.1:81/cb", False),
+        ("com.example.app:/back", "com.example.app:/back", True),
+        ("com.example.app:/back", "com.example.app:/back/", False),
+        ("com.example.app://back", "com.example.app:/back", False),
+        ("myapp:back", "myapp:back", True),
+    ],
+)
+def test_other_kinds_of_addresses(known: str, sent: str, is_ours: bool) -> None:
+    assert callbacks.match((known,), sent) is is_ours
+
+
+UNFIT = [
+    ("/back", "must begin with"), ("back", "must begin with"), ("//a.example/back", "must begin with"),
+    ("1app:/back", "must begin with"),
+    ("https://a.example/#x", "fragment"), ("com.example.app:/back#", "fragment"),
+    ("https://a.example/a b", "characters"), ("https://a.example/é", "characters"),
+    ("https://a.example/\\", "characters"),
+    ("https://a.example/%2", "characters"), ("https://a.example/<x>", "characters"),
+    ("javascript:alert(1)", "leads to no app"), ("JavaScript:alert(1)", "leads to no app"),
+    ("data:text/html,x", "leads to no app"), ("file:///etc/passwd", "leads to no app"),
+    ("vbscript:x", "leads to no app"), ("blob:https://a.example/1", "leads to no app"),
+    ("https:///back", "must name a host"), ("https:back", "must name a host"), ("https://", "must name a host"),
+    ("https://nora@a.example/", "must name a host"), ("https://a.example@b.example/", "must name a host"),
+    ("https://[::1/back", "is not an address"), ("https://a.example:99999/", "is not an address"),
+    ("https://a.example/" + "x" * 2000, "at most 2000 characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "reason"), UNFIT)
+def test_addresses_that_no_login_can_lead_to_say_why(address: str, reason: str) -> None:
+    assert reason in callbacks.problem(address)
+    assert callbacks.registered(f"{address}\nhttps://a.example/back") == ("https://a.example/back",)
+
+
+@pytest.mark.parametrize(
+    ("address", "origin", "is_only_its_own"),
+    [
+        ("https://a.example/back?x=1", "https://a.example", True),
+        ("http://127.0.0.1:3000/back", "http://127.0.0.1:3000", False),
+        ("com.example.app:/back", "com.example.app:", False),
+    ],
+)
+def test_what_people_are_shown_of_an_address(address: str, origin: str, is_only_its_own: bool) -> None:
+    assert callbacks.origin(address) == origin
+    assert callbacks.is_only_its_own(address) is is_only_its_own
