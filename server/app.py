@@ -32,7 +32,7 @@ from server.records import registry as record_types
 from server.records.registry import Registry
 from server.records.shared import custom_types
 from server.settings import Settings
-from server.store import lock, schema
+from server.store import backup, lock, schema
 from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
@@ -162,6 +162,7 @@ def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]
     held = lock.FolderLock(folder)
     held.take()
     try:
+        backup.remove_unfinished(folder / DATABASE)
         asyncio.run(_serve(settings, sites, ready))
     finally:
         held.release()

@@ -122,6 +122,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
+    Setting("mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400),
     # Requests to other programs
     Setting("outbound_allow", (), "Addresses, networks and hosts that automations may reach although they are not on "
             "the open internet, as 10.0.0.0/8 or erp.example.", type="list"),
@@ -134,6 +135,21 @@ SETTINGS: tuple[Setting, ...] = (
     # Console
     Setting("component_page", False, "Show every component of the console at /-/ui; for those who work on it.",
             type="yes/no"),
+    # Backups
+    Setting("backup_folder", "", "Folder that backups are made into from time to time, best on another disk; empty: "
+            "none are made.", type="text"),
+    Setting("backup_hours", 24, "Time between two backups, counted from backup_at.", "hours", least=1, most=168),
+    Setting("backup_at", "02:30", "Time of the day, in UTC, of the backup, or of the first one in a day.", type="text"),
+    Setting("backup_keep_last", 3, "Newest backups that are kept whatever the other rules say.", "backups", least=1,
+            most=1000),
+    Setting("backup_keep_days", 7, "Days of which the last backup is kept.", "days", most=3660),
+    Setting("backup_keep_weeks", 4, "Weeks of which the last backup is kept.", "weeks", most=520),
+    Setting("backup_keep_months", 12, "Months of which the last backup is kept.", "months", most=1200),
+    # Looking after the service
+    Setting("metrics_allow", ("127.0.0.0/8", "::1"), "Addresses or networks that may read /metrics, and the numbers of "
+            "/health.", type="list"),
+    Setting("disk_free_mib", 200, "Free room on the disk of the data folder below which /health says that there is a "
+            "problem.", "MiB", most=MiB),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
 )
@@ -297,6 +313,8 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
                       f"{nearest(text, setting.choices)}", field=setting.name)
     if setting.name == "base_url" and text:
         return _checked_url(text, shown_as)
+    if setting.name == "backup_at" and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
+        raise Invalid(f"{shown_as} is '{text}'; it must be a time of the day from 00:00 to 23:59", field="backup_at")
     return text
 
 

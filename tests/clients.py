@@ -18,6 +18,7 @@ class Clients:
         self.refused: list[int] = []
         self.reached = threading.Event()
         self._left = after
+        self._is_over = False
         self._lock = threading.Lock()
         self._threads = [
             threading.Thread(target=self._run, args=(Api(api.url, api.token), f"{name}x{number}"))
@@ -26,8 +27,12 @@ class Clients:
         for each in self._threads:
             each.start()
 
+    def stop(self) -> None:
+        """Have every client end with the request that it is at."""
+        self._is_over = True
+
     def join(self) -> None:
-        """Wait for all clients; they end with their connections."""
+        """Wait for all clients; they end with their connections, or after `stop`."""
         for each in self._threads:
             each.join(60)
             assert not each.is_alive()
@@ -35,7 +40,7 @@ class Clients:
     def _run(self, api: Api, name: str) -> None:
         count = 0
         try:
-            while True:
+            while not self._is_over:
                 for uri, write in WRITES.items():
                     count += 1
                     status, id = write(api, f"{name}x{count}")

@@ -1,0 +1,86 @@
+"""`helpdesk backup` and `helpdesk restore`: the database of a data folder into a file and back."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from server import app, log
+from server.cli.arguments import command
+from server.cli.progress import Progress
+from server.errors import Invalid
+from server.settings import Settings
+from server.store import backup, lock
+from server.store.backup import Contents
+
+VERIFY = "verify"
+MIB = 1024 * 1024
+COUNTED = ("ticket", "message", "worker")  # told of a backup, so that one sees whose and of when it is
+SettingsOf = Callable[[argparse.Namespace], Settings]
+
+
+def declare(commands: Any, settings_of: SettingsOf) -> None:
+    """Declare the commands. settings_of: the settings of a command line."""
+    make = command(
+        commands, "backup", "Copy the database into a new file, also while a server runs.",
+        lambda options: _backup(options, settings_of),
+        "Copy the database into a new file, also while a server runs; or look whether such a file is whole and sound. "
+        "Nothing is ever written over, and what is cut short leaves no file.",
+    )  # fmt: skip
+    make.add_argument(
+        "action", nargs="?", choices=(VERIFY,), metavar=VERIFY, help="read all of FILE and tell whether it is sound"
+    )
+    make.add_argument("file", metavar="FILE", help="the backup")
+    back = command(
+        commands, "restore", "Put a backup in the place of the database; no server may run.",
+        lambda options: _restore(options, settings_of),
+        "Put a backup in the place of the database, after all of it was checked. No server may run on the data folder. "
+        "The database that was there is kept beside it, as helpdesk.db.before-restore-TIME.",
+    )  # fmt: skip
+    back.add_argument("file", metavar="FILE", help="the backup")
+
+
+def _backup(options: argparse.Namespace, settings_of: SettingsOf) -> None:
+    file = Path(options.file)
+    if options.action == VERIFY:
+        print(f"{file} is sound: {_told(backup.verify(file))}")
+        return
+    settings = settings_of(options)
+    log.configure("warning", settings.log_format)
+    if file.is_dir():
+        raise Invalid(f"{file} is a folder; name a file in it")
+    database = app.require_database(Path(settings.data))
+    shown = Progress()
+    try:
+        size = backup.make(database, file, shown.show)
+    finally:
+        shown.end()
+    print(f"{file}: {_size(size)}")
+
+
+def _restore(options: argparse.Namespace, settings_of: SettingsOf) -> None:
+    settings = settings_of(options)
+    log.configure("warning", settings.log_format)
+    file, folder = Path(options.file), Path(settings.data)
+    backup.require_backup(file)
+    app.make_folder(folder)
+    held = lock.FolderLock(folder)
+    held.take()
+    shown = Progress()
+    try:
+        done = backup.restore(file, folder / app.DATABASE, shown.show, shown.say)
+    finally:
+        shown.end()
+        held.release()
+    print(f"{folder / app.DATABASE} is {file} now: {_told(done.contents)}")
+    if done.kept is not None:
+        print(f"the database that was there is {done.kept}{f' ({done.problem})' if done.problem else ''}")
+
+
+def _told(contents: Contents) -> str:
+    counts = [(contents.tables.get(name, 0), name) for name in COUNTED]
+    return ", ".join([_size(contents.bytes), *(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in counts)])
+
+
+def _size(size: int) -> str:
+    return f"{size / MIB:,.1f} MiB"

@@ -1,0 +1,165 @@
+"""When the service makes backups by itself, and which of them it keeps."""
+
+import time
+from calendar import timegm
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.context import Service
+from server.desk import backups
+from server.desk.backups import KIND, Backup
+from server.errors import Conflict, HelpdeskError, Invalid
+from server.jobs.queue import JOB, JobQueue, body_of
+from server.settings import load
+from server.store import backup
+from tests.records.desk import NOW, Desk
+
+HOUR, DAY = 3600, 86400
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    return Desk(tmp_path_factory.mktemp("desk"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "kept"
+
+
+def service(desk: Desk, folder: Path, **settings: Any) -> Service:
+    return replace(desk.service, settings=desk.service.settings.replace(backup_folder=str(folder), **settings))
+
+
+def at(text: str) -> int:
+    return timegm(time.strptime(text, "%Y-%m-%d %H:%M"))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def jobs(desk: Desk) -> int:
+    return len(desk.read(lambda tx: tx.find(JOB, kind=KIND)))
+
+
+def run(desk: Desk, mine: Service, now: int) -> int:
+    """Scan, and do the jobs that are due; answers how many backups there are more."""
+    before = len(backups.listed(mine.settings))
+    backups.add_due(mine, now)
+    queue = JobQueue(desk.store)
+    for each in queue.claim_due(now):
+        body = body_of(each.kind)
+        assert body is not None
+        body(mine, each.payload, now)
+        queue.finish(each)
+    assert jobs(desk) == 0
+    return len(backups.listed(mine.settings)) - before
+
+
+@pytest.mark.parametrize(
+    ("now", "hours", "begins", "slot"),
+    [
+        ("2026-11-20 02:29", 24, "02:30", "2026-11-19 02:30"),
+        ("2026-11-20 02:30", 24, "02:30", "2026-11-20 02:30"),
+        ("2026-11-20 23:59", 24, "02:30", "2026-11-20 02:30"),
+        ("2026-11-20 01:00", 6, "02:30", "2026-11-19 20:30"),
+        ("2026-11-20 08:30", 6, "02:30", "2026-11-20 08:30"),
+        ("2026-11-20 00:10", 1, "00:15", "2026-11-19 23:15"),
+        ("2026-11-20 00:00", 24, "00:00", "2026-11-20 00:00"),
+    ],
+)
+def test_backups_are_due_at_their_time_of_the_day(
+    desk: Desk, folder: Path, now: str, hours: int, begins: str, slot: str
+) -> None:
+    settings = service(desk, folder, backup_hours=hours, backup_at=begins).settings
+    assert backups.slot_of(at(now), settings) == at(slot)
+
+
+def test_without_a_folder_none_is_made(desk: Desk) -> None:
+    assert backups.add_due(desk.service, NOW) is None and jobs(desk) == 0
+    assert backups.listed(desk.service.settings) == [] and backups.newest(desk.service.settings) is None
+    with pytest.raises(HelpdeskError, match="set backup_folder"):
+        backups.make(desk.service, NOW)
+
+
+def test_the_scheduler_makes_one_in_each_slot(desk: Desk, folder: Path) -> None:
+    mine = service(desk, folder, backup_hours=6, backup_keep_last=100)
+    noon = at("2026-11-20 12:00")
+    assert backups.add_due(mine, noon) == at("2026-11-20 14:30")
+    assert [run(desk, mine, noon + hours * HOUR) for hours in (0, 1, 2, 3, 4, 8, 9)] == [1, 0, 0, 1, 0, 0, 1]
+    (first, *_) = names(folder)
+    assert first == "helpdesk-20261120-120000.db" and folder.stat().st_mode & 0o077 == 0
+    assert backup.verify(folder / first).tables["worker"] >= 0
+
+
+@pytest.mark.parametrize(("step", "made"), [(-HOUR, 0), (HOUR, 0), (-30 * DAY, 1), (DAY, 1)])
+def test_a_clock_that_is_set_makes_no_storm_and_no_gap(desk: Desk, folder: Path, step: int, made: int) -> None:
+    mine = service(desk, folder, backup_keep_last=100)
+    noon = at("2026-11-20 12:00")
+    assert run(desk, mine, noon) == 1
+    assert [run(desk, mine, noon + step + minute * 60) for minute in range(3)] == [made, 0, 0]
+
+
+def test_after_days_without_the_service_one_is_made(desk: Desk, folder: Path) -> None:
+    mine = service(desk, folder)
+    assert run(desk, mine, NOW) == 1
+    assert [run(desk, mine, NOW + 9 * DAY + minute * 60) for minute in range(3)] == [1, 0, 0]
+
+
+def test_one_that_fails_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    mine = service(desk, blocked / "kept")
+    with pytest.raises(HelpdeskError, match="cannot be made"):
+        backups.make(mine, NOW)
+    blocked.unlink()
+    assert run(desk, mine, NOW) == 1
+
+
+def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: Path) -> None:
+    folder.mkdir()
+    for name in ("helpdesk-20261101-023000.db.part", "helpdesk-20261101-023000.db.part-journal", "mine.db.part",
+                 "helpdesk-notes.db", "helpdesk-20269999-023000.db"):  # fmt: skip
+        (folder / name).write_text("x")
+    made = backups.make(service(desk, folder, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0), NOW)
+    assert names(folder) == sorted([made.path.name, "mine.db.part", "helpdesk-notes.db", "helpdesk-20269999-023000.db"])
+    with pytest.raises(Conflict):
+        backups.make(service(desk, folder), NOW)
+
+
+RULES: list[tuple[dict[str, int], list[str]]] = [
+    ({"last": 3}, ["12-31 23", "12-31 11", "12-30 23"]),
+    ({"days": 2}, ["12-31 23", "12-30 23"]),
+    ({"weeks": 2}, ["12-31 23", "12-27 23"]),  # 27 December 2026 is a Sunday
+    ({"months": 3}, ["12-31 23", "11-30 23", "10-31 23"]),
+    ({"days": 2, "weeks": 2, "months": 2}, ["12-31 23", "12-30 23", "12-27 23", "11-30 23"]),
+]
+
+
+@pytest.mark.parametrize(("rules", "kept"), RULES, ids=lambda value: str(value)[:40])
+def test_the_rules_keep_the_last_of_days_weeks_and_months(desk: Desk, rules: dict[str, int], kept: list[str]) -> None:
+    """Of two backups a day in October to December 2026."""
+    first = at("2026-10-01 11:00")
+    made = [Backup(Path(f"{n}"), first + n * HOUR * 12) for n in reversed(range(92 * 2))]
+    counts = {f"backup_keep_{name}": rules.get(name, 0) for name in ("days", "weeks", "months")}
+    settings = desk.service.settings.replace(**counts, backup_keep_last=rules.get("last", 1))
+    gone = backups.superfluous(made, settings)
+    left = [time.strftime("%m-%d %H", time.gmtime(each.at)) for each in made if each not in gone]
+    assert left == kept
+
+
+def test_old_ones_go_when_a_new_one_is_there(desk: Desk, folder: Path) -> None:
+    mine = service(desk, folder, backup_keep_last=2, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0)
+    for day in range(4):
+        backups.make(mine, NOW + day * DAY)
+    assert [each.at for each in backups.listed(mine.settings)] == [NOW + 3 * DAY, NOW + 2 * DAY]
+
+
+@pytest.mark.parametrize("text", ["2:30", "24:00", "02:60", "noon", "", "02:30:00"])
+def test_a_time_of_the_day_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="from 00:00 to 23:59"):
+        load({}, {"HELPDESK_BACKUP_AT": text})
