@@ -20,7 +20,21 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.dictionary.MAX_PATHS", "", "keys in `expand`; further ones are not opened"),
         ("desk.dictionary.MAX_PATH_CHARS", "characters", "one key in `expand`; a longer one is not opened"),
         ("desk.dictionary.MAX_DEPTH", "", "records opened inside each other by one key of `expand`"),
+    ),
+    "Signing in, apps and tokens": (
         ("passwords.MAX_CHARS", "characters", "password"),
+        (
+            "access.lockout.MAX_WRONG_OF_ACCOUNT", "in ten minutes",
+            "wrong passwords, and as many wrong codes, of one account; then nobody signs in with it for a while",
+        ),
+        ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
+        ("desk.token_lists.MAX_LISTED", "", "tokens in one list, the newest"),
+        ("access.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
+        ("access.families.MAX_FAMILY_SECONDS", "seconds", "time that an app renews its tokens without a new login"),
+        ("access.provider.MAX_PARAMETER_CHARS", "characters", "parameter of a request to an OAuth endpoint"),
+        ("web.oauth.MAX_FORM_BYTES", "bytes", "body of such a request"),
+        ("web.oauth.MAX_REQUESTS_PER_MINUTE", "a minute", "requests from one address to these endpoints"),
+        ("web.oauth.MAX_CLIENT_REQUESTS_PER_MINUTE", "a minute", "requests of one app from one address to them"),
     ),
     "Search": (
         ("search.parser.MAX_QUERY_CHARS", "characters", "search query"),
@@ -140,6 +154,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "`time_limit_ms` of a policy, in seconds; longer ones are cut. The limit ends a run as an error",
         ),
         ("automation.engine.MAX_NODES", "", "commands of one run"),
+        ("automation.engine.MAX_TOTAL_CHARS", "characters", "texts that one run makes on its way, together"),
         (
             "automation.engine.MAX_ENTRIES", "",
             "entries that one run writes into the log; one more says that the rest is left out",
@@ -302,7 +317,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.webhooks.responding.MAX_HEADER_CHARS", "characters",
             "one of them; a longer one is left out, and the log tells",
         ),
-        ("automation.webhooks.deliveries.MAX_KEPT", "", "deliveries that are kept, of all webhooks; the oldest go first"),
+        ("automation.webhooks.deliveries.MAX_KEPT", "", "deliveries kept of all webhooks; the oldest go first"),
         (
             "automation.webhooks.deliveries.MAX_BODY_BYTES", "bytes",
             "body of a request or an answer that is kept; longer ones are cut, and cannot be run again",

@@ -224,7 +224,7 @@ def _usage(command: argparse.ArgumentParser) -> str:
 def _argument(action: argparse.Action) -> str:
     value = str(action.metavar or action.dest.upper())
     if not action.option_strings:
-        return f"{value}..." if action.nargs == "+" else value
+        return {"+": f"{value}...", "*": f"[{value}...]", "?": f"[{value}]"}.get(str(action.nargs), value)
     listed = action.option_strings[-1] + ("" if action.nargs == 0 else f" {value}")
     return listed if action.required else f"[{listed}]"
 

@@ -16,7 +16,7 @@ from types import ModuleType
 
 import pytest
 
-from server import app, resources, template
+from server import app, template
 from server.__main__ import description, parser
 from server.automation import bindings, checker
 from server.automation import commands as automation_commands
@@ -24,12 +24,14 @@ from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS
 from server.automation.program import FLOW
+from server.cli.describe import shipped_files
 from server.desk.queries.frame import query_types
 from server.kata import parse
 from server.kata.annotations import NOTES
 from server.records.shared.triggers import EVENTS, OTHERS
 from server.settings import SETTINGS
 from server.template import registry
+from server.web import oauth
 from server.web.routes import ENDPOINTS
 from tests.service import Api, command
 
@@ -49,7 +51,7 @@ INTERNAL = {
         template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
     """,
     "how much is done at once; the rest follows": """
-        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
+        desk.mail_import.MAX_WAITING desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
     """,
     "how many names are looked through for one like a wrong one": """
@@ -57,9 +59,12 @@ INTERNAL = {
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
+        records.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
-        desk.packages.prompts.MAX_ID_DIGITS desk.queries.numbers.MAX_MAGNITUDE
+        access.codes.MAX_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS console.cookies.MAX_VALUE_CHARS
+        console.visit.MAX_NEXT_CHARS desk.packages.prompts.MAX_ID_DIGITS desk.queries.numbers.MAX_MAGNITUDE
         desk.tickets.parameters.MAX_ID fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT
         fields.structure.MAX_ID_DIGITS markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
@@ -76,12 +81,13 @@ INTERNAL = {
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_NAME_STEPS outbound.dns.MAX_SERVERS
         outbound.dns.MAX_SERVER_BYTES records.message.MAX_MERGES records.shared.mentions.MAX_CHARS
         records.shared.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED records.ticket.MAX_DRAWS
-        search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME
+        search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.tickets.letter.MAX_NAME jobs.queue.MAX_ERROR_CHARACTERS
+        access.sessions.MAX_DEVICE_CHARS desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS
+        desk.tickets.letter.MAX_NAME jobs.queue.MAX_ERROR_CHARACTERS
         mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS mail.compose.MAX_WORD_CHARACTERS
-        mail.transports.smtp.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT records.comment.MAX_LABEL_CHARS
+        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT records.comment.MAX_LABEL_CHARS
         records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS times.limits.MAX_SHOWN
     """,
 }
@@ -178,8 +184,7 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", PAGES[page]):
         path, _, heading = target.partition("#")
         assert not path or (folder / path).exists(), target
-        text = PAGES[Path(path).name] if path else PAGES[page]
-        assert not heading or heading in headings(text), target
+        assert not heading or heading in headings(PAGES[Path(path).name if path else page]), target
 
 
 def headings(text: str) -> set[str]:
@@ -189,11 +194,15 @@ def headings(text: str) -> set[str]:
 
 
 def test_readme_leads_to_every_help_page_and_the_executable_has_them() -> None:
-    shipped = resources.path("help")
+    shipped = shipped_files()
     for page in HELP.glob("*.md"):
         assert f"(resources/help/{page.name})" in README, page.name
-        assert (shipped / page.name).samefile(page)
-    assert '"resources"' in (ROOT / "helpdesk.spec").read_text("utf-8")
+        assert shipped[f"resources/help/{page.name}"].samefile(page)
+
+
+def test_the_paths_of_oauth_are_told() -> None:
+    for path in (oauth.AUTHORIZE, oauth.TOKEN, oauth.REVOKE, oauth.INTROSPECT, oauth.SERVER_METADATA):
+        assert f"`{path}`" in README, path
 
 
 EXAMPLE = re.compile(r"^```kata (\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
