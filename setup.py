@@ -54,6 +54,7 @@ setup(
         "google-re2>=1.1,<2",
         "tzdata>=2026.1",
         "PyYAML>=6,<7",
+        "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={
         "test": [

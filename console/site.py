@@ -1,29 +1,30 @@
-"""The console as a site: pages for people, rendered on the server. So far the first one: setting up the service."""
+"""The console as a site: finds the page of a path, who asks for it, whether they may, and whether a form is ours."""
 
-import re
-from collections.abc import Callable
+from urllib.parse import urlencode
 
-from console.pages import setup, start
-from console.pages.start import Shown
+from console import files, routes
+from console.rendering import bug, problem, render
+from console.routes import Page
+from console.shown import Shown, see
+from console.visit import FORM_TOKEN, Visit
+from server import clock, log
+from server.access import second_factor, sessions
 from server.context import Service
-from server.errors import HelpdeskError, NotFound, NotOffered
-from server.web import errors
+from server.desk import preferences
+from server.errors import AdminOnly, Forbidden, HelpdeskError, NotFound, NotOffered
+from server.records.shared.noted import noted
+from server.store.transaction import Transaction
 from server.web.call import Answer
-from server.web.server import Request, Site
+from server.web.params import Params
+from server.web.server import Pool, Request, Site
 
-MAX_FORM_BYTES = 64 * 1024
-HTML = "text/html; charset=utf-8"
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "same-origin",
-}
-
-Page = Callable[[Service, Request, dict[str, str]], Shown]
-PAGES: list[tuple[re.Pattern[str], dict[str, Page]]] = [
-    (re.compile(r"/\Z"), {"GET": start.show}),
-    (re.compile(r"/setup/(?P<code>[A-Za-z0-9_-]{20,100})\Z"), {"GET": setup.show, "POST": setup.save}),
-]
+THREADS = 8  # its own: hashing passwords must not keep the API waiting
+MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
+SECOND_FACTOR = "/account/second-factor"
+CONFIRM = "/confirm"
+# Fields that are not handed on when a form is shown to be sent again.
+_SECRET_FIELDS = ("password", "code", "secret", "token")
+LOG = log.get("console")
 
 
 class Console(Site):
@@ -32,33 +33,177 @@ class Console(Site):
     is_json = False
 
     def __init__(self, service: Service) -> None:
+        routes.load()
         self.service = service
+        self.pool = Pool(THREADS, service.settings.request_queue, "console")
+        self.origin = "/".join(service.base_url.split("/", 3)[:3])
 
     def limit(self, method: str, path: str) -> int:
-        return MAX_FORM_BYTES
+        pages, _ = routes.find(path)
+        return pages[method].form_bytes if method in pages else MAX_FORM_BYTES
 
     def answer(self, request: Request, steps: int | None) -> Answer:
-        if request.path == "/static/console.css":
-            return Answer(body=start.stylesheet(), content_type="text/css; charset=utf-8")
+        file = files.answer(request.path)
+        if file is not None:
+            return file
+        visit = Visit(self.service, request, clock.now())
         try:
-            shown = self._page(request)
-            return Answer(status=shown.status, headers=HEADERS, body=shown.html.encode(), content_type=HTML)
+            self._who(visit)
+            shown = self._page(visit)
         except HelpdeskError as error:
-            status, _ = errors.status_and_code(error)
-            page = start.problem(error.message)
-            headers = HEADERS | errors.headers(error)
-            return Answer(status=status, headers=headers, body=page.html.encode(), content_type=HTML)
+            shown = problem(visit, error)
+        except Exception:
+            LOG.exception("page.failed", request_id=request.id, path=log.mask_path(request.path))
+            shown = bug(visit)
+        headers = self._headers(shown) | dict(shown.headers)
+        return Answer(
+            status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
+            content_type=shown.content_type, cookies=tuple(visit.cookies),
+        )  # fmt: skip
 
-    def _page(self, request: Request) -> Shown:
-        for pattern, methods in PAGES:
-            match = pattern.match(request.path)
-            if match:
-                page = methods.get("GET" if request.method == "HEAD" else request.method)
-                if page is None:
-                    allow = ", ".join(sorted(methods))
-                    raise NotOffered(f"{request.method} is not offered here, but {allow}", allow=allow)
-                return page(self.service, request, match.groupdict())
-        raise NotFound("there is no such page")
+    def _headers(self, shown: Shown) -> dict[str, str]:
+        targets = " ".join(("'self'", *shown.form_targets))
+        headers = {
+            "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            f"connect-src 'self'; font-src 'self'; frame-src 'self'; form-action {targets}; frame-ancestors 'none'; "
+            "base-uri 'none'",
+            "Referrer-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "X-Frame-Options": "DENY",
+        }
+        if self.origin.startswith("https://"):
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        return headers
+
+    # -- who ---------------------------------------------------------------------------------------------------------
+
+    def _who(self, visit: Visit) -> None:
+        id, now = visit.session_id(), visit.now
+
+        def read(tx: Transaction) -> None:
+            visit.session = sessions.check(tx, id, now) if id else None
+            if visit.session is not None and not visit.session.waits_for_code:
+                visit.preferences = preferences.of(tx, visit.session.actor.worker_id)
+
+        self.service.store.read(read)
+        session = visit.session
+        if session is None:
+            visit.secret = visit.visit_id()
+            if id:
+                visit.drop_session()
+            return
+        visit.secret = id
+        if session.waits_for_code:
+            return
+        noted(self.service.store).saw(session.actor.worker_id, now)
+        if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
+            self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))
+
+    # -- which page --------------------------------------------------------------------------------------------------
+
+    def _page(self, visit: Visit) -> Shown:
+        request = visit.request
+        found, visit.arguments = routes.find(request.path)
+        if not found:
+            raise NotFound("There is no such page.")
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in found:
+            allow = ", ".join(sorted(found))
+            raise NotOffered(f"{request.method} is not offered here, but {allow}.", allow=allow)
+        each = found[method]
+        if visit.is_post:
+            self._require_same_origin(visit)
+        other = self._elsewhere(visit, each)
+        if other is not None:
+            return other
+        if visit.is_post and each.checks_form and not visit.has_form_token():
+            return self._again(visit, "This form was older than your session.")
+        return each.show(visit)
+
+    def _elsewhere(self, visit: Visit, each: Page) -> Shown | None:
+        """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
+        if each.access in ("anyone", "code"):
+            return None if each.access == "anyone" or _waits(visit) else see("/login")
+        if visit.session is None or _waits(visit):
+            if visit.is_post and visit.form.tree:
+                return self._again(visit, "You were signed out before this arrived.")
+            return see(f"/login?{urlencode({'next': _shown_path(visit)})}")
+        if self._must_enrol(visit):
+            visit.tell("Your administrator asks for a second factor. Set it up first.")
+            return see(SECOND_FACTOR)
+        if each.access.endswith("admin") and not visit.actor.is_admin:
+            raise AdminOnly("Only administrators may open this page.")
+        if each.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
+            path = _shown_path(visit)
+            if visit.is_post:
+                visit.tell("Nothing was done yet: confirm that it is you, and do it again.")
+                path = _referring(visit)
+            return see(f"{CONFIRM}?{urlencode({'next': path})}")
+        return None
+
+    def _must_enrol(self, visit: Visit) -> bool:
+        """Whether the worker must set up a second factor before anything else."""
+        if visit.path.startswith((SECOND_FACTOR, CONFIRM, "/sign-out")):
+            return False
+        id, workers = visit.actor.worker_id, self.service.registry.type("worker")
+
+        def read(tx: Transaction) -> bool:
+            row = tx.get(workers.table, id)
+            is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
+            return is_required and not second_factor.is_on(tx, id)
+
+        return self.service.store.read(read)
+
+    def _require_same_origin(self, visit: Visit) -> None:
+        """Raises Forbidden for a form that another site sent."""
+        headers = visit.request.headers
+        site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
+        own = {self.origin, f"http://{headers.get('Host', '')}", f"https://{headers.get('Host', '')}"}
+        is_ours = site in ("same-origin", "none") if site is not None else origin is None or origin in own
+        if not is_ours:
+            raise Forbidden("This form was sent from another site; nothing was done.")
+
+    def _again(self, visit: Visit, reason: str) -> Shown:
+        """The fields that were sent, to be sent again: nothing that somebody wrote is lost."""
+        visit.require_secret()
+        headers = visit.request.headers
+        if headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
+            raise Forbidden("The form carries no token of this session; open its page again, and send it from there.")
+        fields = [
+            (name, text) for name, text in _flat(visit.form)
+            if name != FORM_TOKEN and not any(word in name for word in _SECRET_FIELDS)
+        ]  # fmt: skip
+        return render(
+            visit, "again.html", 403, reason=reason, fields=fields, target=_shown_path(visit),
+            is_signed_in=visit.session is not None and not _waits(visit),
+        )  # fmt: skip
+
+
+def _waits(visit: Visit) -> bool:
+    return visit.session is not None and visit.session.waits_for_code
+
+
+def _shown_path(visit: Visit) -> str:
+    return f"{visit.path}?{visit.request.query}" if visit.request.query else visit.path
+
+
+def _referring(visit: Visit) -> str:
+    """The page that a form stood on, by its header; the start when it is not told."""
+    parts = visit.request.headers.get("Referer", "").split("/", 3)
+    return f"/{parts[3]}" if len(parts) == 4 and parts[2] == visit.request.headers.get("Host") else "/"
+
+
+def _flat(form: Params) -> list[tuple[str, str]]:
+    """The fields of a form as pairs."""
+    found = []
+    for name in form.names():
+        value = form.tree[name]
+        if isinstance(value, dict):
+            continue
+        found += [(f"{name}[]", each) for each in form.text_list(name)] if isinstance(value, list) else [
+            (name, form.text(name, ""))
+        ]  # fmt: skip
+    return found
 
 
 def sites(service: Service) -> dict[str, Site]:

@@ -1,48 +1,44 @@
-"""The page at the root, the page for what went wrong, and what all pages are rendered with."""
+"""The start page: what waits, and the way to what there is. Source: ours."""
 
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, fragment
+from console.visit import Visit
+from server.access import second_factor
+from server.desk import automation_log, first_start, records, token_lists
+from server.desk.records import SearchRequest
 
-from tornado.template import Loader
-
-from server.context import Service
-from server.desk import first_start
-from server.web.server import Request
-
-_FOLDER = Path(__file__).resolve().parent.parent
-
-
-@cache
-def _loader() -> Loader:
-    return Loader(str(_FOLDER / "templates"), autoescape="xhtml_escape")
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A page as it goes out."""
-
-    html: str
-    status: int = 200
+WEEK_SECONDS = 7 * 86400
+WAITING = (
+    ("ticket", "status:open owner.id:me", "Open tickets of yours"),
+    ("ticket", "status:open owner.id:none", "Open tickets of nobody"),
+    ("task", "status:open owner.id:me", "Open tasks of yours"),
+    ("notification", "isRead:no", "Notifications not read"),
+)
 
 
-def render(template: str, status: int = 200, **values: object) -> Shown:
-    """A template of console/templates as a page; values are escaped."""
-    return Shown(_loader().load(template).generate(**values).decode("utf-8"), status)
+@page("GET", "/", "anyone")
+def show(visit: Visit) -> Shown:
+    """For who is signed in, what waits; for others, how to get in."""
+    if visit.session is None or visit.session.waits_for_code:
+        is_set_up = visit.service.store.read(first_start.has_administrator)
+        return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
+    ctx, worker_id = visit.ctx, visit.actor.worker_id
+    waiting = [(label, _count(visit, uri, q), uri, q) for uri, q, label in WAITING]
+    tells = []
+    if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
+        tells.append(("/account/second-factor", "Protect your account with a second factor"))
+    if ctx.actor.is_admin:
+        errors = automation_log.search(ctx, "level:error created:\"-1 day to now\"", 1, 0)["total"]
+        if errors:
+            tells.append(("/automations/log?q=level%3Aerror", f"{errors} errors of automations since yesterday"))
+        ending = [each for each in token_lists.all(ctx) if each.kind == "access" and
+                  each.expires_at < visit.now + WEEK_SECONDS < each.created_at + 2 * WEEK_SECONDS + WEEK_SECONDS]
+        if ending:
+            tells.append(("/admin/tokens", f"{len(ending)} tokens end within a week"))
+    return render(visit, "start.html", waiting=waiting, tells=tells)
 
 
-@cache
-def stylesheet() -> bytes:
-    """The console's CSS."""
-    return (_FOLDER / "static" / "console.css").read_bytes()
-
-
-def show(service: Service, request: Request, arguments: dict[str, str]) -> Shown:
-    """Where to go from here."""
-    is_set_up = service.store.read(first_start.has_administrator)
-    return render("start.html", is_set_up=is_set_up, base_url=service.base_url)
-
-
-def problem(message: str) -> Shown:
-    """A page that says what went wrong."""
-    return render("problem.html", message=message)
+def _count(visit: Visit, uri: str, q: str) -> int:
+    """How many records a search finds for who asks."""
+    return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])

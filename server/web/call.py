@@ -34,7 +34,7 @@ class Call:
 @dataclass
 class Answer:
     """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
-    `length` is how many there are."""
+    `length` is how many there are. cookies: the values of Set-Cookie headers."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -43,6 +43,7 @@ class Answer:
     content_type: str = ""
     pieces: Callable[[], Iterator[bytes]] | None = None
     length: int = 0
+    cookies: tuple[str, ...] = ()
 
 
 def id_of(text: str) -> int:

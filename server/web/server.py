@@ -382,6 +382,8 @@ class Exchange(HTTPMessageDelegate):
             headers["Content-Length"] = str(length)
         for name, value in answer.headers.items():
             headers[name] = value.replace("\r", " ").replace("\n", " ")
+        for cookie in answer.cookies:
+            headers.add("Set-Cookie", cookie)
         if close or self.front.is_stopping:
             headers["Connection"] = "close"
         return headers

@@ -1,0 +1,33 @@
+"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page.
+
+Under https they are named __Host-...: no other host of the domain can set those."""
+
+from urllib.parse import quote, unquote
+
+SESSION, VISIT, TOAST = "sid", "visit", "toast"
+MAX_VALUE_CHARS = 4000
+
+
+def name_of(kind: str, is_secure: bool) -> str:
+    """The name of a cookie."""
+    return f"__Host-{kind}" if is_secure else kind
+
+
+def read(header: str, kind: str, is_secure: bool) -> str:
+    """The value of a cookie in a Cookie header; "" when it is missing, or given twice with different values."""
+    wanted, found = name_of(kind, is_secure), set()
+    for part in header.split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == wanted:
+            found.add(value.strip())
+    return unquote(found.pop()) if len(found) == 1 else ""
+
+
+def write(kind: str, value: str, is_secure: bool, seconds: int | None = None) -> str:
+    """A Set-Cookie header. seconds: how long the browser keeps it, None until it is closed, 0 removes it."""
+    parts = [f"{name_of(kind, is_secure)}={quote(value, safe='')}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    if is_secure:
+        parts.append("Secure")
+    if seconds is not None:
+        parts.append(f"Max-Age={seconds}")
+    return "; ".join(parts)

@@ -1,0 +1,67 @@
+"""What was typed into a form, and what is wrong with it: the same form is shown again with both."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from console.shown import INVALID
+from server.errors import HelpdeskError, TooMany
+from server.web import errors
+from server.web.params import Params
+
+
+@dataclass
+class Form:
+    """values: {name: text}. several: {name: texts} of fields with several values. errors: {name: message}; "" for what
+    is wrong with the form as a whole. labels: {name: label} of the fields, for the summary."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    several: dict[str, list[str]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    status: int = 200
+
+    @classmethod
+    def sent(cls, params: Params, names: Iterable[str], several: Iterable[str] = ()) -> "Form":
+        """What was sent. Fields that are missing are blank. Raises Malformed, Invalid."""
+        return cls({name: params.text(name, "") for name in names}, {name: params.text_list(name) for name in several})
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Form":
+        """A form with these values."""
+        return cls({name: "" if value is None else str(value) for name, value in values.items()})
+
+    def get(self, name: str) -> str:
+        return self.values.get(name, "")
+
+    def text(self, name: str) -> str:
+        """A value without blanks at its ends."""
+        return self.get(name).strip()
+
+    def fail(self, name: str, message: str) -> "Form":
+        """Something is wrong with a field, or with the whole form."""
+        self.errors.setdefault(name, message)
+        self.status = max(self.status, INVALID)
+        return self
+
+    def refuse(self, error: HelpdeskError, known: Iterable[str] = (), names: Mapping[str, str] | None = None) -> "Form":
+        """An operation refused: at its field when the form has it. names: {field of the operation: of the form}."""
+        name = str(error.details.get("field") or "")
+        name = (names or {}).get(name, name)
+        fields = set(known) or set(self.values) | set(self.several)
+        self.fail(name if name in fields else "", sentence(error.message))
+        if isinstance(error, TooMany):
+            self.status = errors.status_and_code(error)[0]
+        return self
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self.errors)
+
+
+def sentence(message: str) -> str:
+    """A message of an operation as it begins a line.
+
+    >>> sentence("email: is taken")
+    'Email: is taken'
+    """
+    return message[:1].upper() + message[1:]

@@ -1,0 +1,179 @@
+"""One's own account: name, looks, password, second factor, devices, apps that one let in. Source: ours."""
+
+import re
+from itertools import groupby
+
+import segno
+
+from console.forms import Form
+from console.pages.login import new_password
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.access import second_factor, sessions, totp
+from server.desk import password_change, preferences, profile, sign_in, token_lists
+from server.desk.preferences import DENSITIES, THEMES, Preferences
+from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
+
+ISSUER = "Helpdesk"
+_SECRET = re.compile(r"[A-Z2-7]{32}\Z")
+
+
+@page("GET", "/account")
+def show(visit: Visit) -> Shown:
+    """All of it."""
+    return _account(visit)
+
+
+@page("POST", "/account/profile")
+def save_profile(visit: Visit) -> Shown:
+    """Change name and time zone."""
+    form = Form.sent(visit.form, profile.FIELDS)
+    try:
+        profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS})
+    except HelpdeskError as error:
+        return _account(visit, profile_form=form.refuse(error))
+    visit.tell("Your profile is saved.")
+    return see("/account")
+
+
+@page("POST", "/account/appearance")
+def save_appearance(visit: Visit) -> Shown:
+    """Change how the console looks."""
+    form = Form.sent(visit.form, ("theme", "density", "has_keys"))
+    if form.get("theme") not in THEMES:
+        form.fail("theme", f"Choose one of {', '.join(THEMES)}.")
+    if form.get("density") not in DENSITIES:
+        form.fail("density", f"Choose one of {', '.join(DENSITIES)}.")
+    if form.is_wrong:
+        return _account(visit, appearance_form=form)
+    before, id = visit.preferences, visit.actor.worker_id
+    chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
+    visit.service.store.write(lambda tx: preferences.put(tx, id, chosen))
+    was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
+    visit.tell("The appearance is changed.", "/account/appearance", **was)
+    return see("/account#appearance")
+
+
+@page("POST", "/account/password")
+def save_password(visit: Visit) -> Shown:
+    """Set a new password; all other sessions end."""
+    form = Form()
+    try:
+        new = new_password(visit)
+        id = password_change.change(visit.ctx, visit.who, visit.form.text("current", ""), new, visit.peer)
+    except NotAuthenticated as error:
+        return _account(visit, password_form=form.fail("current", error.message))
+    except (Invalid, TooMany) as error:
+        return _account(visit, password_form=form.refuse(error, ("password", "password_again")))
+    visit.set_session(id)
+    visit.tell("Your password is changed. You are signed out everywhere else.")
+    return see("/account")
+
+
+@page("POST", "/account/sessions/{id}/end")
+def end_session(visit: Visit) -> Shown:
+    """Sign out one device. Raises NotFound for a session of somebody else."""
+    session_id, worker_id = visit.id, visit.actor.worker_id
+    if not visit.service.store.write(lambda tx: sessions.end(tx, session_id, worker_id)):
+        raise NotFound("There is no such session any more.")
+    if session_id == visit.who.id:
+        visit.drop_session()
+        return see("/login?out=1")
+    visit.tell("That device is signed out.")
+    return see("/account#sessions")
+
+
+@page("POST", "/account/sessions/end")
+def end_sessions(visit: Visit) -> Shown:
+    """Sign out everywhere else."""
+    worker_id, own = visit.actor.worker_id, visit.who.id
+    count = visit.service.store.write(lambda tx: sessions.end_all(tx, worker_id, but=own))
+    visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
+    return see("/account#sessions")
+
+
+@page("POST", "/account/apps/{id}/revoke")
+def revoke_app(visit: Visit) -> Shown:
+    """End all that an app may do in one's name."""
+    token_lists.revoke_app(visit.ctx, visit.id)
+    visit.tell("The app can do nothing in your name any more.")
+    return see("/account#apps")
+
+
+# -- the second factor -------------------------------------------------------------------------------------------------
+
+
+@page("GET", "/account/second-factor", "proven worker")
+def show_second_factor(visit: Visit) -> Shown:
+    """A new secret to be scanned, or what there is."""
+    return _second_factor(visit, Form(), totp.new_secret())
+
+
+@page("POST", "/account/second-factor", "proven worker")
+def turn_on(visit: Visit) -> Shown:
+    """Begin to sign in with codes, once one of them was right; recovery codes are shown this once."""
+    form, secret = Form(), visit.form.text("shared_key", "")
+    if not _SECRET.match(secret):
+        raise Invalid("The key of this form is none of ours; open the page again.")
+    try:
+        codes = sign_in.turn_on_code(visit.ctx, visit.actor.worker_id, secret, visit.form.text("code", ""), visit.peer)
+    except (Invalid, TooMany) as error:
+        return _second_factor(visit, form.refuse(error, ("code",)), secret)
+    return render(visit, "recovery_codes.html", codes=codes, is_new=True)
+
+
+@page("POST", "/account/second-factor/codes", "proven worker")
+def renew_codes(visit: Visit) -> Shown:
+    """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
+    worker_id = visit.actor.worker_id
+    if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
+        raise NotFound("There is no second factor to have recovery codes for.")
+    codes = visit.service.store.write(lambda tx: second_factor.new_recovery_codes(tx, worker_id))
+    return render(visit, "recovery_codes.html", codes=codes, is_new=False)
+
+
+@page("POST", "/account/second-factor/off", "proven worker")
+def turn_off(visit: Visit) -> Shown:
+    """Sign in by password alone from now on."""
+    worker_id = visit.actor.worker_id
+    visit.service.store.write(lambda tx: second_factor.turn_off(tx, worker_id))
+    visit.tell("You sign in by password alone now.")
+    return see("/account#second-factor")
+
+
+def _account(
+    visit: Visit, profile_form: Form | None = None, appearance_form: Form | None = None,
+    password_form: Form | None = None,
+) -> Shown:  # fmt: skip
+    worker_id, now = visit.actor.worker_id, visit.now
+    look = visit.preferences
+    forms = {
+        "profile": profile_form or Form.of(profile.of(visit.ctx)),
+        "appearance": appearance_form or Form.of(
+            {"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}
+        ),
+        "password": password_form or Form(),
+    }  # fmt: skip
+    store = visit.service.store
+    listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
+    by_app = sorted(token_lists.own(visit.ctx), key=lambda each: (each.app, each.app_id))
+    apps = [(id, list(tokens)) for id, tokens in groupby(by_app, key=lambda each: each.app_id)]
+    return render(
+        visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
+        email=profile.of(visit.ctx)["email"], sessions=listed, apps=apps, device=sign_in.shown_device,
+        has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
+        codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),
+        themes=[("system", "As the system"), ("light", "Light"), ("dark", "Dark")],
+        densities=[("normal", "Normal"), ("compact", "Compact")],
+    )  # fmt: skip
+
+
+def _second_factor(visit: Visit, form: Form, secret: str) -> Shown:
+    worker_id = visit.actor.worker_id
+    is_on = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    address = totp.address(secret, ISSUER, profile.of(visit.ctx)["email"])
+    qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
+    key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
+    return render(visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=qr, secret=secret, key=key)

@@ -1,0 +1,148 @@
+"""In and out: password, code, confirming that it is still you, a forgotten password. Source: ours."""
+
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.access import second_factor
+from server.access.sessions import STEP_UP_SECONDS
+from server.desk import first_start, password_change, sign_in
+from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
+
+REFUSED = (NotAuthenticated, TooMany, Forbidden)
+
+
+@page("GET", "/login", "anyone")
+def show_login(visit: Visit) -> Shown:
+    """The form, or where to go for who is in already."""
+    if visit.session is not None:
+        return see(f"/login/code?next={visit.next}" if visit.session.waits_for_code else visit.next)
+    return _login(visit, Form.of({"next": visit.next}))
+
+
+@page("POST", "/login", "anyone")
+def log_in(visit: Visit) -> Shown:
+    """Start a session; the browser gets a new id, whatever it had before."""
+    form = Form.sent(visit.form, ("email", "next", "keep"))
+    form.values["next"] = visit.next
+    try:
+        is_kept = form.get("keep") == "1"
+        found = sign_in.by_password(
+            first_start.own_context(visit.service), form.text("email"), visit.form.text("password", ""), visit.peer,
+            is_kept,
+        )  # fmt: skip
+    except REFUSED as error:
+        return _login(visit, form.refuse(error))
+    visit.set_session(found.session_id, is_kept)
+    return see(f"/login/code?next={visit.next}" if found.waits_for_code else visit.next)
+
+
+@page("GET", "/login/code", "code")
+def show_code(visit: Visit) -> Shown:
+    """The form for the code of the second factor."""
+    return _code(visit, Form.of({"next": visit.next}))
+
+
+@page("POST", "/login/code", "code")
+def give_code(visit: Visit) -> Shown:
+    """A full session for a right code."""
+    form = Form.of({"next": visit.next})
+    try:
+        id = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
+    except REFUSED as error:
+        return _code(visit, form.refuse(error))
+    visit.set_session(id)
+    return see(visit.next)
+
+
+@page("POST", "/sign-out", "anyone")
+def log_out(visit: Visit) -> Shown:
+    """End this session."""
+    if visit.session is not None:
+        sign_in.sign_out(visit.ctx, visit.session, visit.peer)
+    visit.drop_session()
+    return see("/login?out=1")
+
+
+@page("GET", "/confirm")
+def show_confirm(visit: Visit) -> Shown:
+    """The form that asks for the password, or a code, once more."""
+    return _confirm(visit, Form.of({"next": visit.next}))
+
+
+@page("POST", "/confirm")
+def confirm(visit: Visit) -> Shown:
+    """Tokens and secrets may be touched for some minutes; the session gets a new id."""
+    form = Form.of({"next": visit.next})
+    try:
+        id = sign_in.step_up(visit.ctx, visit.who, visit.form.text("password", ""), visit.peer)
+    except REFUSED as error:
+        return _confirm(visit, form.refuse(error))
+    visit.set_session(id)
+    return see(visit.next)
+
+
+@page("GET", "/forgotten", "anyone")
+def show_forgotten(visit: Visit) -> Shown:
+    """The form that asks for a link."""
+    return render(visit, "forgotten.html", form=Form(), is_sent=False)
+
+
+@page("POST", "/forgotten", "anyone")
+def forgotten(visit: Visit) -> Shown:
+    """Send a link, if there is such a worker; the answer is the same if not."""
+    form = Form.sent(visit.form, ("email",))
+    try:
+        password_change.ask_for_link(first_start.own_context(visit.service), form.text("email"), visit.peer)
+    except TooMany as error:
+        form.refuse(error)
+    return render(visit, "forgotten.html", form.status, form=form, is_sent=not form.is_wrong)
+
+
+@page("GET", "/reset/{code}", "anyone")
+def show_reset(visit: Visit) -> Shown:
+    """The form behind a link. Raises NotFound for one that works no more."""
+    password_change.worker_of_link(visit.service, visit.arguments["code"], visit.now)
+    return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
+
+
+@page("POST", "/reset/{code}", "anyone")
+def reset(visit: Visit) -> Shown:
+    """Set the password, use the link up, end all sessions."""
+    form, code = Form(), visit.arguments["code"]
+    password_change.worker_of_link(visit.service, code, visit.now)
+    try:
+        new = new_password(visit)
+        password_change.set_by_link(first_start.own_context(visit.service), code, new)
+    except Invalid as error:
+        return render(visit, "reset.html", 422, form=form.refuse(error, ("password", "password_again")), code=code)
+    visit.drop_session()
+    return see("/login?new=1")
+
+
+def new_password(visit: Visit) -> str:
+    """The new password of a form. Raises Invalid when its two fields differ."""
+    new = visit.form.text("password", "")
+    if new != visit.form.text("password_again", ""):
+        raise Invalid("The two passwords differ.", field="password_again")
+    return new
+
+
+def _login(visit: Visit, form: Form) -> Shown:
+    is_set_up = visit.service.store.read(first_start.has_administrator)
+    told = "You are signed out." if visit.query.flag("out") else ""
+    told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
+    return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)
+
+
+def _code(visit: Visit, form: Form) -> Shown:
+    return render(visit, "login_code.html", form.status, form=form)
+
+
+def _confirm(visit: Visit, form: Form) -> Shown:
+    worker_id = visit.actor.worker_id
+    has_code = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    return render(
+        visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60
+    )

@@ -1,0 +1,68 @@
+"""Pages as data: method, path, who may open it, which function shows it. Modules of console/pages/ declare them."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from console import pages
+from server.web.params import MAX_ID
+
+if TYPE_CHECKING:
+    from console.shown import Shown
+    from console.visit import Visit
+
+Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven admin"]
+SMALL_FORM_BYTES = 64 * 1024
+_ARGUMENT = re.compile(r"\{(\w+)\}")
+_FORMS = {"id": r"[0-9]{1,19}", "code": r"[A-Za-z0-9_-]{20,100}"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """access: `anyone`; `code`, who gave the password and not yet the code of the second factor; a `worker` who is
+    signed in, an `admin`; `proven`, who gave the password within the last ten minutes. checks_form: False where the
+    address itself holds a secret that no other site knows. form_bytes: how large its form may be."""
+
+    method: str
+    pattern: re.Pattern[str]
+    show: Callable[["Visit"], "Shown"]
+    access: Access
+    checks_form: bool
+    form_bytes: int
+
+
+PAGES: list[Page] = []
+
+
+def page(
+    method: str, path: str, access: Access = "worker", *, checks_form: bool = True, form_bytes: int = SMALL_FORM_BYTES
+) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
+    """Declare the decorated function as a page. path: `{id}` and `{code}` are arguments."""
+    form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
+
+    def declare(show: Callable[["Visit"], "Shown"]) -> Callable[["Visit"], "Shown"]:
+        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes))
+        return show
+
+    return declare
+
+
+def load() -> None:
+    """Let every page declare itself."""
+    for info in sorted(pkgutil.iter_modules(pages.__path__, f"{pages.__name__}."), key=lambda each: each.name):
+        importlib.import_module(info.name)
+
+
+def find(path: str) -> tuple[dict[str, Page], dict[str, str]]:
+    """{method: page} and the arguments of a path; {} for an unknown one."""
+    found: dict[str, Page] = {}
+    arguments: dict[str, str] = {}
+    for each in PAGES:
+        match = each.pattern.match(path)
+        if match and not ("id" in match.groupdict() and int(match["id"]) > MAX_ID):
+            found.setdefault(each.method, each)
+            arguments = match.groupdict()
+    return found, arguments

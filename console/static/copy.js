@@ -1,0 +1,35 @@
+// Buttons that copy a text, and the warning before a secret that was not copied is left behind.
+import { all, say } from "./page.js";
+
+const uncopied = new Set();
+
+async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea"); // without https there is no clipboard to ask
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+for (const button of all("[data-copy]")) {
+  button.hidden = false;
+  if ("secret" in button.dataset) uncopied.add(button);
+  button.addEventListener("click", async () => {
+    try {
+      await copy(button.dataset.copy);
+      uncopied.delete(button);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+      say("Copied.");
+    } catch {
+      say("The browser did not let this be copied; select the text instead.");
+    }
+    button.focus();
+  });
+}
+
+addEventListener("beforeunload", (event) => {
+  if (uncopied.size) event.preventDefault();
+});

@@ -1,0 +1,60 @@
+// Dialogs, questions before what cannot be undone, menus that close, messages that go, the summary that is read first.
+import { all } from "./page.js";
+
+for (const button of all("[data-open]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => document.getElementById(button.dataset.open).showModal());
+}
+
+const question = document.getElementById("confirm");
+addEventListener("submit", (event) => {
+  const form = event.target;
+  const asked = event.submitter?.dataset.confirm ?? form.dataset.confirm;
+  if (!asked || form.dataset.sure) return;
+  event.preventDefault();
+  document.getElementById("confirm-text").textContent = asked;
+  question.returnValue = "";
+  question.showModal();
+  question.onclose = () => {
+    if (question.returnValue !== "yes") return event.submitter?.focus();
+    form.dataset.sure = "yes";
+    const sure = form.querySelector("[data-sure]");
+    if (sure) sure.value = "1";
+    form.requestSubmit(event.submitter);
+    delete form.dataset.sure;
+  };
+});
+
+for (const menu of all("details.menu")) {
+  menu.addEventListener("focusout", (event) => {
+    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+  });
+  addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
+for (const close of all("[data-dismiss]")) {
+  close.hidden = false;
+  close.addEventListener("click", () => close.closest(".toast").remove());
+}
+for (const toast of all(".toast")) {
+  const wait = toast.querySelector("form") ? 10000 : 6000;
+  const go = () => toast.matches(":focus-within, :hover") ? setTimeout(go, wait) : toast.remove();
+  setTimeout(go, wait);
+}
+
+document.querySelector("[data-focus]")?.focus();
+for (const link of all(".summary a")) {
+  link.addEventListener("click", (event) => {
+    const field = document.getElementById(link.hash.slice(1));
+    if (!field) return;
+    event.preventDefault();
+    (field.matches("fieldset") ? field.querySelector("input") : field).focus();
+  });
+}

@@ -1,0 +1,37 @@
+// Small words that the other parts share.
+export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+export function say(text) {
+  const toasts = document.getElementById("toasts");
+  const toast = document.createElement("div");
+  toast.className = "toast";
+  toast.textContent = text;
+  toasts.append(toast);
+  setTimeout(() => toast.remove(), 6000);
+}
+
+// The same function, once it was not called for a while.
+export function calmly(work, milliseconds) {
+  let timer = 0;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...values), milliseconds);
+  };
+}
+
+export const isTyping = (element) =>
+  element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+
+export function formToken() {
+  return document.querySelector("input[name=_xsrf]")?.value ?? "";
+}
+
+// A question to a page that answers JSON, as our own form would ask it; null when there is no answer.
+export async function ask(path, fields) {
+  try {
+    const answer = await fetch(path, { method: "POST", body: new URLSearchParams({ ...fields, _xsrf: formToken() }) });
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,244 @@
+"""The components of the console, each as HTML: what templates build pages of. The page /-/ui shows them all.
+
+Every function answers HTML whose values are escaped; templates put it in by `raw`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from console.forms import Form
+from console.shown import fragment
+from console.visit import FORM_TOKEN, Visit
+from server import times
+
+# What single keys do; shown by `?`. The last parts of static/console.js hold the same letters.
+KEYS = (
+    ("?", "show these keys"), ("/", "search on this page"), ("g h", "go to the start"), ("g a", "go to automations"),
+    ("g w", "go to webhooks"), ("g l", "go to the log"), ("g c", "go to your account"), ("j", "next row"),
+    ("k", "previous row"), ("o", "open the row"), ("Ctrl Enter", "send the form"), ("F8", "next mistake in an editor"),
+    ("Esc", "close, then leave the field"),
+)
+Option = tuple[str, str]  # value, label
+PAGE_ROWS = 25
+_SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A request of the API that does what a page does. fields: of the form, as they are sent."""
+
+    method: str
+    path: str
+    fields: Sequence[tuple[str, str]] = ()
+
+
+def token(visit: Visit) -> str:
+    """What every form of ours carries."""
+    visit.require_secret()
+    return fragment("parts/hidden.html", name=FORM_TOKEN, value=visit.form_token)
+
+
+def hidden(name: str, value: str) -> str:
+    """A value that a form carries along."""
+    return fragment("parts/hidden.html", name=name, value=value)
+
+
+def summary(form: Form, labels: Mapping[str, str] | None = None) -> str:
+    """What is wrong with a form, above it, with links to its fields; nothing when all is well."""
+    return fragment("parts/summary.html", form=form, labels=labels or {}) if form.is_wrong else ""
+
+
+def field(form: Form, name: str, label: str, type: str = "text", hint: str = "", **attributes: Any) -> str:
+    """A line to type into. attributes: of the input, such as autocomplete; None and False are left out."""
+    if type != "password":
+        attributes["value"] = form.get(name)
+    return _part("field", form, name, label, hint, {"type": type, **attributes})
+
+
+def time_field(form: Form, name: str, label: str, hint: str = "", **attributes: Any) -> str:
+    """A line for a time in words; what it was understood as is told while typing."""
+    attributes |= {"value": form.get(name), "data-time": True, "autocomplete": "off"}
+    return _part("time_field", form, name, label, hint, {"type": "text", **attributes})
+
+
+def area(form: Form, name: str, label: str, rows: int = 4, hint: str = "", **attributes: Any) -> str:
+    """Room for several lines."""
+    return _part("area", form, name, label, hint, {"rows": rows, **attributes}, text=form.get(name))
+
+
+def editor(
+    form: Form, name: str, label: str, rows: int = 16, hint: str = "", mistakes: Sequence[tuple[int, str]] = (),
+    check: str = "",
+) -> str:  # fmt: skip
+    """A text with numbered lines and what is wrong at which of them: (line from 1, reason). check: the path that tells
+    while typing."""
+    attributes = {"rows": rows, "spellcheck": "false", "autocapitalize": "off", "data-check": check or None}
+    return _part("editor", form, name, label, hint, attributes, text=form.get(name), mistakes=mistakes)
+
+
+def choice(
+    form: Form, name: str, label: str, options: Sequence[Option], hint: str = "", **attributes: Any
+) -> str:
+    """One of a list. Long lists can be searched where scripts run."""
+    if len(options) > 12:
+        attributes["data-search-options"] = True
+    return _part("choice", form, name, label, hint, attributes, options=options)
+
+
+def ticks(form: Form, name: str, label: str, options: Sequence[tuple[str, str, str]], hint: str = "") -> str:
+    """Any number of a list: (value, label, what it means)."""
+    return _part("ticks", form, name, label, hint, {}, options=options, chosen=form.several.get(name, []))
+
+
+def tick(form: Form, name: str, label: str, hint: str = "") -> str:
+    """Yes or no."""
+    attributes = {"checked": form.get(name) not in ("", "0"), "value": "1", "type": "checkbox"}
+    return _part("tick", form, name, label, hint, attributes)
+
+
+def badge(kind: str, text: str) -> str:
+    """A state in a word. kind: ok, warn, err, info, muted. Each has its sign: colour alone tells nothing."""
+    signs = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
+    return fragment("parts/badge.html", kind=kind, text=text, sign=signs[kind])
+
+
+def copy(text: str, label: str) -> str:
+    """A button that copies a text; without scripts there is none. label: what is copied, for screen readers."""
+    return fragment("parts/copy.html", text=text, label=label)
+
+
+def secret(label: str, value: str, id: str) -> str:
+    """A secret that is shown this once."""
+    return fragment("parts/secret.html", label=label, value=value, id=id)
+
+
+def snippet(text: str, label: str) -> str:
+    """A text to be copied, such as a command."""
+    return fragment("parts/snippet.html", text=text, label=label)
+
+
+def button(visit: Visit, path: str, label: str, kind: str = "", confirm: str = "", **fields: str) -> str:
+    """A form that is one button. kind: primary, danger, link. confirm: what is asked before, where scripts run."""
+    return fragment(
+        "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields
+    )
+
+
+def when(visit: Visit, at: int) -> str:
+    """An instant: how long ago or ahead, and on hover when. Unix seconds; 0 is never."""
+    if not at:
+        return fragment("parts/never.html")
+    return fragment(
+        "parts/when.html", iso=datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        full=moment(visit, at), short=distance(at - visit.now),
+    )  # fmt: skip
+
+
+def moment(visit: Visit, at: int) -> str:
+    """An instant in full, in the zone of who is signed in: Mon 23 Nov 2026 09:00 Europe/Zurich."""
+    zone = visit.session.actor.timezone if visit.session is not None else ""
+    local = datetime.fromtimestamp(at, times.zone(zone or "UTC"))
+    return f"{local:%a} {local.day} {local:%b %Y %H:%M} {zone or 'UTC'}"
+
+
+def distance(seconds: int) -> str:
+    """
+    >>> distance(-30), distance(-7200), distance(90000), distance(0)
+    ('just now', '2 hours ago', 'in 1 day', 'just now')
+    """
+    for size, name in _SPANS:
+        count = abs(seconds) // size
+        if count:
+            words = f"{count} {name}{'s' if count > 1 else ''}"
+            return f"in {words}" if seconds > 0 else f"{words} ago"
+    return "in less than a minute" if seconds > 0 else "just now"
+
+
+def bytes_text(number: int) -> str:
+    """
+    >>> bytes_text(512), bytes_text(2048), bytes_text(3 * 1024 * 1024)
+    ('512 bytes', '2.0 KiB', '3.0 MiB')
+    """
+    if number < 1024:
+        return f"{number} bytes"
+    return f"{number / 1024:.1f} KiB" if number < 1024 * 1024 else f"{number / 1024 / 1024:.1f} MiB"
+
+
+def pager(visit: Visit, total: int, page: int, limit: int = PAGE_ROWS) -> str:
+    """The way to the other pages of a list. page: counted from 1."""
+    last = max(1, -(-total // limit))
+    return fragment("parts/pager.html", total=total, page=page, last=last, limit=limit, link=lambda number: _link(
+        visit, page=str(number)))
+
+
+def empty(text: str, action: str = "", label: str = "", clear: str = "", query: str = "") -> str:
+    """What a list without rows says. action, label: what to do first. clear: the list without its filter `query`."""
+    return fragment("parts/empty.html", text=text, action=action, label=label, clear=clear, query=query)
+
+
+def api(visit: Visit, *samples: Sample) -> str:
+    """The requests that do what this page does, as curl, Python and JavaScript."""
+    return fragment("parts/api.html", samples=[
+        (each, _curl(visit, each), _python(visit, each), _javascript(visit, each)) for each in samples
+    ], snippet=snippet)  # fmt: skip
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON to be read."""
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
+def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: dict[str, Any], **more: Any) -> str:
+    error = form.errors.get(name, "")
+    described = [f"{name}-{each}" for each, is_there in (("error", error), ("help", hint)) if is_there]
+    given = {"id": name, "name": name, "aria-describedby": " ".join(described) or None,
+             "aria-invalid": "true" if error else None, **attributes}  # fmt: skip
+    return fragment(
+        f"parts/{part}.html", name=name, label=label, hint=hint, error=error, value=form.get(name), **more,
+        attributes=[(key.replace("_", "-"), text) for key, text in given.items() if text is not None and text is not
+                    False],
+    )  # fmt: skip
+
+
+def _link(visit: Visit, **changes: str) -> str:
+    """The address of this page with other parameters."""
+    present = {name: visit.query.text(name, "") for name in visit.query.names()}
+    return f"{visit.path}?{urlencode({**present, **changes})}"
+
+
+def _curl(visit: Visit, each: Sample) -> str:
+    lines = [f'curl -H "Authorization: Bearer $HELPDESK_TOKEN" -X {each.method}']
+    if each.method == "GET" and each.fields:
+        lines[0] = lines[0].replace("curl", "curl -G").replace(" -X GET", "")
+    lines += [f"  --data-urlencode {_shell(f'{name}={value}')}" for name, value in each.fields]
+    lines.append(f"  {_shell(visit.service.base_url + each.path)}")
+    return " \\\n".join(lines)
+
+
+def _python(visit: Visit, each: Sample) -> str:
+    where = "params" if each.method == "GET" else "data"
+    fields = f", {where}={dict(each.fields)!r}" if each.fields else ""
+    return (
+        "import os, requests\n\n"
+        'headers = {"Authorization": "Bearer " + os.environ["HELPDESK_TOKEN"]}\n'
+        f'answer = requests.request("{each.method}", "{visit.service.base_url}{each.path}", headers=headers{fields})\n'
+        "print(answer.json())"
+    )
+
+
+def _javascript(visit: Visit, each: Sample) -> str:
+    fields = json.dumps(dict(each.fields), ensure_ascii=False)
+    address = json.dumps(visit.service.base_url + each.path)
+    options = f'method: "{each.method}", headers: {{Authorization: `Bearer ${{process.env.HELPDESK_TOKEN}}`}}'
+    if each.fields and each.method == "GET":
+        address = f"{address} + '?' + new URLSearchParams({fields})"
+    elif each.fields:
+        options += f", body: new URLSearchParams({fields})"
+    return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
+
+
+def _shell(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,186 @@
+"""One request of a page: who it is, what was sent, what the next page is to be told."""
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from console import cookies
+from server import times
+from server.access import sessions
+from server.access.actor import Actor
+from server.access.sessions import Session
+from server.context import Context, Service
+from server.desk.first_start import own_context
+from server.desk.preferences import Preferences
+from server.desk.sign_in import Peer
+from server.errors import NotFound
+from server.web.call import id_of
+from server.web.params import Params, decode_form, decode_query
+from server.web.server import Request
+
+FORM_TOKEN = "_xsrf"
+MAX_NEXT_CHARS = 2000
+TOAST_SECONDS = 60  # that a message waits for its page
+# A path of ours: not //host, not /\host, no control characters.
+_OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*\Z")
+_TAG_CHARS = 40
+
+
+@dataclass
+class Visit:
+    """session: of who is signed in, None for nobody. secret: of the session or visit cookie, "" for none yet.
+
+    cookies: the Set-Cookie headers of the answer."""
+
+    service: Service
+    request: Request
+    now: int
+    arguments: dict[str, str] = field(default_factory=dict)
+    session: Session | None = None
+    preferences: Preferences = field(default_factory=Preferences)
+    secret: str = ""
+    cookies: list[str] = field(default_factory=list)
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether browsers reach the service by https."""
+        return self.service.base_url.startswith("https://")
+
+    @property
+    def is_post(self) -> bool:
+        return self.request.method == "POST"
+
+    @property
+    def path(self) -> str:
+        return self.request.path
+
+    @property
+    def id(self) -> int:
+        """The id in the path."""
+        return id_of(self.arguments["id"])
+
+    @property
+    def peer(self) -> Peer:
+        return Peer(self.request.client, self.request.headers.get("User-Agent", ""))
+
+    @property
+    def who(self) -> Session:
+        """The session of a page that is not for anyone. Raises NotFound where there is none."""
+        if self.session is None:
+            raise NotFound("nobody is signed in")
+        return self.session
+
+    @property
+    def actor(self) -> Actor:
+        return self.who.actor
+
+    @cached_property
+    def ctx(self) -> Context:
+        """What operations are done in: by the worker who is signed in, else by the service itself."""
+        own = own_context(self.service)
+        if self.session is None or self.session.waits_for_code:
+            return own
+        actor = self.session.actor
+        return Context(self.service, actor, self.now, times.zone(actor.timezone or "UTC"), self.request.id)
+
+    @cached_property
+    def query(self) -> Params:
+        """What stands behind the question mark."""
+        return Params(decode_query(self.request.query) if self.request.query else {})
+
+    @cached_property
+    def form(self) -> Params:
+        """The form that was sent. Raises Malformed."""
+        return Params(decode_form(self.request.body))
+
+    # -- forms of ours ----------------------------------------------------------------------------------------------
+
+    @property
+    def form_token(self) -> str:
+        """What every form carries: it follows from the cookie, which other sites cannot read."""
+        return self._tag("form")
+
+    def has_form_token(self) -> bool:
+        """Whether the form that was sent carries the token of this session or visit."""
+        given = self.form.text(FORM_TOKEN, "")
+        return bool(self.secret) and hmac.compare_digest(given.encode(), self.form_token.encode())
+
+    def require_secret(self) -> None:
+        """Give somebody who is not signed in a cookie, so that a form can be tied to it."""
+        if not self.secret:
+            self.secret = secrets.token_urlsafe(32)
+            self.cookies.append(cookies.write(cookies.VISIT, self.secret, self.is_secure))
+
+    def _tag(self, purpose: str) -> str:
+        return hmac.new(self.secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()[:_TAG_CHARS]
+
+    # -- sessions ---------------------------------------------------------------------------------------------------
+
+    def set_session(self, id: str, is_kept: bool | None = None) -> None:
+        """Let the browser hold a session. is_kept: when the browser is closed, too; None as it is now."""
+        if is_kept is None:
+            is_kept = self.session is not None and self.session.idle_seconds >= self._most_seconds
+        self.cookies.append(
+            cookies.write(cookies.SESSION, id, self.is_secure, self._most_seconds if is_kept else None)
+        )
+        self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
+        self.secret = id
+
+    def drop_session(self) -> None:
+        """Let the browser forget the session."""
+        self.cookies.append(cookies.write(cookies.SESSION, "", self.is_secure, 0))
+
+    @property
+    def _most_seconds(self) -> int:
+        return self.service.settings.session_days * 86400
+
+    def session_id(self) -> str:
+        """The id that the browser sent."""
+        return cookies.read(self.request.headers.get("Cookie", ""), cookies.SESSION, self.is_secure)
+
+    def visit_id(self) -> str:
+        """What the browser of somebody who is not signed in sent."""
+        found = cookies.read(self.request.headers.get("Cookie", ""), cookies.VISIT, self.is_secure)
+        return found if len(found) <= sessions.MAX_ID_CHARS else ""
+
+    # -- the next page ----------------------------------------------------------------------------------------------
+
+    @property
+    def next(self) -> str:
+        """Where to go when a form is done: `next` of form or query, if it is a path of ours, else the start."""
+        given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
+        return own_path(given)
+
+    def tell(self, text: str, undo: str = "", **fields: str) -> None:
+        """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
+        told = json.dumps([text, undo, fields])
+        signed = f"{self._tag(told)}{told}"
+        if len(signed) * 3 < cookies.MAX_VALUE_CHARS:
+            self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
+
+    @cached_property
+    def toast(self) -> dict[str, Any] | None:
+        """The message that the page before left, {text, undo, fields}; it is shown once."""
+        signed = cookies.read(self.request.headers.get("Cookie", ""), cookies.TOAST, self.is_secure)
+        if not signed:
+            return None
+        self.cookies.append(cookies.write(cookies.TOAST, "", self.is_secure, 0))
+        tag, told = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
+        if not self.secret or not hmac.compare_digest(tag.encode(), self._tag(told).encode()):
+            return None
+        text, undo, fields = json.loads(told)
+        return {"text": text, "undo": undo, "fields": fields}
+
+
+def own_path(given: str) -> str:
+    """The path when it leads to a page of ours, else the start.
+
+    >>> own_path("/account?tab=1"), own_path("//evil.example"), own_path("/\\\\evil.example"), own_path("https:x")
+    ('/account?tab=1', '/', '/', '/')
+    """
+    return given if len(given) <= MAX_NEXT_CHARS and _OWN_PATH.match(given) else "/"

@@ -1,0 +1,71 @@
+"""What is wrong with the scopes of an app, each with its line, for those who write them. Source: ours.
+
+scopes.parse decides what may be saved; this tells more, such as keys that nothing reads."""
+
+from collections.abc import Iterator
+
+import yaml
+
+from server.errors import HelpdeskError, Invalid, nearest
+from server.records.shared import scopes
+
+KEYS = ("label", "endpoints")
+MAX_MISTAKES = 100  # of one text
+Mistake = tuple[int, str]  # line from 1, what is wrong there
+
+
+def mistakes(text: str) -> list[Mistake]:
+    """What is wrong, in the order of lines; [] when nothing is."""
+    found: list[Mistake] = []
+    try:
+        scopes.parse(text)
+    except Invalid as error:
+        found.append((_line_of(error, text), error.message.removeprefix("scopes: ")))
+    try:
+        root = yaml.compose(text, yaml.SafeLoader) if len(text) <= scopes.MAX_CHARS else None
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return found
+    if isinstance(root, yaml.MappingNode):
+        for mistake in _of_scopes(root):
+            if len(found) < MAX_MISTAKES:
+                found.append(mistake)
+    return sorted(set(found))
+
+
+def _of_scopes(root: yaml.MappingNode) -> Iterator[Mistake]:
+    seen: dict[str, int] = {}
+    for key, value in root.value:
+        line, name = key.start_mark.line + 1, str(key.value)[:80]
+        if name in seen:
+            yield line, f"scope '{name}' stands on line {seen[name]} already; only this one counts"
+        seen[name] = line
+        if not isinstance(value, yaml.MappingNode):
+            continue
+        for part, below in value.value:
+            if part.value not in KEYS:
+                near = nearest(str(part.value)[:80], KEYS)
+                yield part.start_mark.line + 1, f"'{str(part.value)[:80]}' is no key of a scope{near}"
+            elif part.value == "endpoints" and isinstance(below, yaml.SequenceNode):
+                yield from _of_endpoints(below)
+
+
+def _of_endpoints(listed: yaml.SequenceNode) -> Iterator[Mistake]:
+    for item in listed.value:
+        for _, methods in item.value if isinstance(item, yaml.MappingNode) else ():
+            words = methods.value if isinstance(methods, yaml.SequenceNode) else [methods]
+            for word in words:
+                name = str(word.value)[:40] if isinstance(word, yaml.ScalarNode) else ""
+                if name.upper() not in (*scopes.METHODS, "*"):
+                    near = nearest(name.upper(), scopes.METHODS)
+                    yield word.start_mark.line + 1, f"'{name}' is no method, so it allows nothing{near}"
+
+
+def _line_of(error: HelpdeskError, text: str) -> int:
+    """The line that an error of scopes.parse is about, by the scope that it names; the first when it names none."""
+    _, has_line, rest = error.message.partition("at line ")
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    if has_line and digits:
+        return int(digits)
+    name = error.message.partition("'")[2].partition("'")[0]
+    lines = text.split("\n")
+    return next((place for place, line in enumerate(lines, 1) if name and line.strip(" \"'").startswith(name)), 1)
