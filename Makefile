@@ -28,8 +28,8 @@ bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" 
 reference: $(VENV)/.for-run  ## write the tables of README.md and of the help pages from the code
 	$(BIN)/python build/reference.py
 
-dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk
-	$(BIN)/python build/make_exe.py
+dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
+	$(BIN)/python build/make_exe.py $(ARGS)
 
 check:  ## what CI runs: lint, tests, executable, a walk through it
 	.ci/run

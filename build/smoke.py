@@ -1,12 +1,15 @@
-"""Walks through the main job with a built executable, from an empty folder: python build/smoke.py dist/helpdesk
+"""Walks through the main job with a built executable, in an empty folder: python build/smoke.py dist/helpdesk
 
-First its registry is compared with that of the source, because modules that a packager missed show nowhere else. Then:
-mail becomes a ticket, is found, answered, and is still there after a restart. Needs only the standard library, and for
-the comparison an interpreter that has what the source needs. Not a replacement for the tests.
+First all that it knows is compared with the source, because modules that a packager missed show nowhere else. Then:
+mail becomes a ticket, is found, answered, and is still there after a restart; a webhook answers. No Python and nothing
+else is on the PATH of the executable, and nothing is left behind. Last, its start is measured beside that of the
+source. Needs only the standard library, and for the comparisons an interpreter that has what the source needs. Not a
+replacement for the tests.
 """
 
 import http.client
 import json
+import os
 import queue
 import re
 import signal
@@ -14,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60  # the first start unpacks the executable and makes the database
 STOP_SECONDS = 20
 ANSWER_SECONDS = 30
+STARTS = 3  # of each program; the fastest counts, since others may be busy on the machine
+MAX_START_RATIO = 3  # start of the executable to that of the source
+KEPT_VARIABLES = ("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LOCALAPPDATA")  # without which Windows starts nothing
 WORKER = "nora@example.com"
 WORD = "zeppelin"
 EXPAND = "custom_,latest_message_,latest_message_content,requesters"
@@ -56,6 +63,31 @@ class Failed(Exception):
     """A step of the walk did not do what it should."""
 
 
+class Program:
+    """A program with its own folder, environment and working folder."""
+
+    def __init__(self, command: list[str], folder: Path, working_folder: Path, environment: dict[str, str]) -> None:
+        self.command = command
+        self.data = folder / "data"
+        self.log = folder / "serve.log"
+        self.working_folder = working_folder
+        self.environment = environment
+
+    def run(self, *arguments: str, **variables: str) -> str:
+        """What a command printed. Raises Failed when it ends with another code than 0."""
+        done = subprocess.run(
+            [*self.command, *arguments], cwd=self.working_folder, env=self.environment | variables,
+            capture_output=True, encoding="utf-8", timeout=START_SECONDS,
+        )  # fmt: skip
+        shown = " ".join(arguments)
+        expect(done.returncode == 0, f"`{shown}` ended with code {done.returncode}: {done.stderr.strip()[-2000:]}")
+        return done.stdout
+
+    def on_data(self, *arguments: str) -> str:
+        """The same, for a command on the data folder."""
+        return self.run(*arguments, "--data", str(self.data))
+
+
 class Api:
     """The REST API of the running server, with a token."""
 
@@ -69,14 +101,16 @@ class Api:
     def post(self, path: str, **params: str) -> dict[str, Any]:
         return self.call("POST", path, urlencode(params))
 
-    def call(self, method: str, path: str, body: str | None, status: int = 200) -> dict[str, Any]:
+    def call(
+        self, method: str, path: str, body: str | None, status: int = 200, below: str = "/rest/"
+    ) -> dict[str, Any]:
         """The answer's JSON. Raises Failed for another status, showing the answer."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         connection = http.client.HTTPConnection(self.host, timeout=ANSWER_SECONDS)
         try:
-            connection.request(method, f"/rest/{path}", body, headers)
+            connection.request(method, f"{below}{path}", body, headers)
             answer = connection.getresponse()
             text = answer.read().decode("utf-8")
         except (OSError, http.client.HTTPException) as error:
@@ -91,42 +125,72 @@ def main() -> None:
     """Exit code 0 when every step did what it should, else 1 with the step's complaint."""
     if len(sys.argv) != 2:
         raise SystemExit("usage: python build/smoke.py path/to/helpdesk")
-    executable = str(Path(sys.argv[1]).resolve())
+    executable = Path(sys.argv[1]).resolve()
     try:
-        compare_registries(executable)
         with tempfile.TemporaryDirectory(prefix="helpdesk-smoke-") as folder:
-            walk(executable, Path(folder))
+            built, source = packed(executable, Path(folder) / "built"), from_source(Path(folder) / "source")
+            compare_registries(built, source)
+            walk(built)
+            expect_nothing_left(built)
+            compare_starts(built, source)
     except (Failed, URLError) as failure:
         raise SystemExit(f"smoke: FAILED: {failure}") from None
     print("smoke: all steps passed")
 
 
-def compare_registries(executable: str) -> None:
-    """The executable must know exactly the record types, field kinds and endpoints that the source knows."""
-    built = json.loads(run([executable], "describe", "--json"))
-    source = json.loads(run([sys.executable, "-m", "server"], "describe", "--json"))
-    expect(len(source["record_types"]) > 0, "the source knows no record types")
-    for part in sorted(set(built) | set(source)):
-        has, wants = names(built.get(part)), names(source.get(part))
+def packed(executable: Path, folder: Path) -> Program:
+    """The executable in an empty folder, on a machine without Python: the PATH leads to a folder without programs."""
+    for name in ("here", "unpacked", "programs"):
+        (folder / name).mkdir(parents=True)
+    unpacked = str(folder / "unpacked")
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | {
+        "PATH": str(folder / "programs"), "TMPDIR": unpacked, "TEMP": unpacked, "TMP": unpacked,
+    }  # fmt: skip
+    return Program([str(executable)], folder, folder / "here", environment)
+
+
+def from_source(folder: Path) -> Program:
+    """The source beside this script, run by the Python that runs this script."""
+    folder.mkdir(parents=True)
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("HELPDESK_")}
+    return Program([sys.executable, "-m", "server"], folder, ROOT, environment)
+
+
+def compare_registries(built: Program, source: Program) -> None:
+    """The executable must know exactly what the source knows: record types, commands, filters, files and all else."""
+    has_all, wants_all = (json.loads(each.run("describe", "--json")) for each in (built, source))
+    expect(len(wants_all["record_types"]) > 0, "the source knows no record types")
+    for part in sorted({*has_all, *wants_all}):
+        has, wants = names(has_all.get(part)), names(wants_all.get(part))
         expect(has == wants, f"{part}: only in the source {sorted(wants - has)}; only built in {sorted(has - wants)}")
-    expect(built == source, "the names are the same, but their descriptions differ between executable and source")
-    say(f"registry: {len(built['record_types'])} record types, the same as in the source")
+        expect(len(wants) > 0 or part == "migrations", f"the source knows no {part}")
+    expect(has_all == wants_all, "the names are the same, but their descriptions differ between executable and source")
+    counts = ", ".join(f"{len(found)} {part.replace('_', ' ')}" for part, found in wants_all.items())
+    say(f"registries, the same as in the source: {counts}")
+    version, wanted = built.run("--version"), source.run("--version")
+    expect(version == wanted, f"--version tells {version!r}, and from source {wanted!r}")
+    told = built.run("licenses")
+    missing = [name for name in ("Python", "tornado", "apsw", "pyinstaller") if not re.search(rf"(?m)^{name} ", told)]
+    expect(not missing, f"`licenses` does not tell of {missing}")
+    say(f"version and licences: {version.strip()}")
 
 
-def walk(executable: str, folder: Path) -> None:
+def walk(built: Program) -> None:
     """The main job, then a restart."""
-    data = folder / "data"
-    with serving(executable, data, folder / "serve.log") as address:
+    with serving(built) as address:
         look_at_console(address)
-        token = set_up(executable, data, folder)
-        ticket_id = work_a_ticket(Api(address, token))
-        import_mail(executable, data, folder)
-        expect_imported(Api(address, token), ticket_id)
-    with serving(executable, data, folder / "serve.log") as address:
-        kept = Api(address, token).get(f"records/ticket/{ticket_id}.json")
+        token = set_up(built)
+        api = Api(address, token)
+        ticket_id = work_a_ticket(api)
+        import_mail(built)
+        expect_imported(api, ticket_id)
+        call_webhook(built, api)
+    with serving(built) as address:
+        told = built.run("api", "GET", f"records/ticket/{ticket_id}.json", HELPDESK_URL=address, HELPDESK_TOKEN=token)
+        kept = json.loads(told)
         expect(kept["status"] == "open", f"after the restart the ticket is {kept['status']}, not open")
-        say("restart: everything is still there")
-    run([executable], "check", "--data", str(data))
+        say("restart: everything is still there, as `helpdesk api` tells")
+    built.on_data("check")
     say("check: clean")
 
 
@@ -138,13 +202,13 @@ def look_at_console(address: str) -> None:
     say("console: its first page and its style sheet are there")
 
 
-def set_up(executable: str, data: Path, folder: Path) -> str:
+def set_up(built: Program) -> str:
     """Make an administrator and a token for her, through the command line, while the server runs."""
-    password = folder / "password"
+    password = built.data.parent / "password"
     password.write_text("correct horse battery staple\n", "utf-8")
     person = ["--email", WORKER, "--first-name", "Nora", "--last-name", "North", "--admin"]
-    run([executable], "worker", "create", *person, "--password-file", str(password), "--data", str(data))
-    token = run([executable], "token", "create", "--worker", WORKER, "--data", str(data)).strip()
+    built.on_data("worker", "create", *person, "--password-file", str(password))
+    token = built.on_data("token", "create", "--worker", WORKER).strip()
     expect(bool(re.fullmatch(r"\S+", token)), "`token create` must print the token and nothing else")
     say("command line: worker and token made")
     return token
@@ -185,11 +249,11 @@ def compose(api: Api) -> None:
     say("reply and compose: status, messages and group are right")
 
 
-def import_mail(executable: str, data: Path, folder: Path) -> None:
+def import_mail(built: Program) -> None:
     """Feed the requester's answer in through the command line."""
-    file = folder / "answer.eml"
+    file = built.data.parent / "answer.eml"
     file.write_bytes(ANSWER_MAIL.encode("ascii"))
-    run([executable], "mail", "import", str(file), "--data", str(data))
+    built.on_data("mail", "import", str(file))
 
 
 def expect_imported(api: Api, ticket_id: int) -> None:
@@ -198,22 +262,66 @@ def expect_imported(api: Api, ticket_id: int) -> None:
     say("mail import: the answer landed on the same ticket and opened it")
 
 
+def call_webhook(built: Program, api: Api) -> None:
+    """Import the shipped package with a webhook, and call it as a stranger would."""
+    answers = ["--answer", "name=Smoke", "--answer", "answers=yes"]
+    made = json.loads(built.on_data("package", "import", "webhook-responder", *answers))
+    webhook = api.get("records/webhook_listener/search.json", q='name:"Smoke"')["results"][0]
+    expect(bool(made["records_created"]), f"the package made {made}")
+    stranger = Api(f"http://{api.host}", "")
+    told = stranger.call("POST", f"{webhook['guid']}?color=blue", "paid=yes", below="/webhooks/")
+    expect((told["method"], told["params"].get("color")) == ("POST", "blue"), f"the webhook answered {told}")
+    say("webhook: its automation ran and answered")
+
+
+def expect_nothing_left(built: Program) -> None:
+    """What a one-file executable unpacks is removed at its end, and nothing lands where it was started."""
+    for name in ("here", "unpacked"):
+        left = sorted(path.name for path in (built.data.parent / name).iterdir())
+        expect(not left, f"left behind in the folder '{name}': {left}")
+    say("nothing is left behind")
+
+
+def compare_starts(built: Program, source: Program) -> None:
+    """From the command to the first answer, on a database that is there."""
+    with serving(source):
+        pass
+    fastest = {name: min(start_seconds(each) for _ in range(STARTS)) for name, each in (("b", built), ("s", source))}
+    ratio = fastest["b"] / fastest["s"]
+    say(f"start to first answer: {fastest['b']:.2f} s, from source {fastest['s']:.2f} s, so {ratio:.1f} times")
+    expect(ratio <= MAX_START_RATIO, f"the executable takes more than {MAX_START_RATIO} times as long to start")
+
+
+def start_seconds(program: Program) -> float:
+    """Seconds from the start of a server to its first answer."""
+    begun = time.perf_counter()
+    with serving(program, is_told=False) as address, urlopen(address + "/", timeout=ANSWER_SECONDS):
+        return time.perf_counter() - begun
+
+
 @contextmanager
-def serving(executable: str, data: Path, log: Path) -> Iterator[str]:
+def serving(program: Program, is_told: bool = True) -> Iterator[str]:
     """A running server; its address. It must stop by itself, with exit code 0, on SIGTERM."""
-    command = [executable, "serve", "--port", "0", "--data", str(data), "--no-open"]
-    with log.open("ab") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    command = [*program.command, "serve", "--port", "0", "--data", str(program.data), "--no-open"]
+    with program.log.open("ab") as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=program.working_folder,
+            env=program.environment,
+        )  # fmt: skip
     try:
-        yield address_told(process, log)
+        address = address_told(process, program.log)
+        if is_told:
+            say(f"start: {address}")
+        yield address
         process.send_signal(signal.SIGTERM)
         code = process.wait(STOP_SECONDS)
-        expect(code == 0, f"SIGTERM ended the server with code {code}:\n{tail(log)}")
-        say("stop: exit code 0")
+        expect(code == 0, f"SIGTERM ended the server with code {code}:\n{tail(program.log)}")
+        if is_told:
+            say("stop: exit code 0")
     except subprocess.TimeoutExpired:
-        raise Failed(f"the server did not stop within {STOP_SECONDS} s of SIGTERM:\n{tail(log)}") from None
+        raise Failed(f"the server did not stop within {STOP_SECONDS} s of SIGTERM:\n{tail(program.log)}") from None
     except Failed as failure:
-        raise Failed(f"{failure}\n--- log of the server:\n{tail(log)}") from None
+        raise Failed(f"{failure}\n--- log of the server:\n{tail(program.log)}") from None
     finally:
         end(process)
 
@@ -248,16 +356,7 @@ def address_told(process: subprocess.Popen[str], log: Path) -> str:
             raise Failed(f"the server ended with code {process.wait()} before it listened:\n{tail(log)}")
         found = re.match(r"listening on (http://\S+)", line)
         if found:
-            say(f"start: {found[1]}")
             return found[1]
-
-
-def run(program: list[str], *arguments: str) -> str:
-    """What the command printed. Raises Failed when it ends with another code than 0."""
-    done = subprocess.run([*program, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=START_SECONDS)
-    shown = " ".join(arguments)
-    expect(done.returncode == 0, f"`{shown}` ended with code {done.returncode}: {done.stderr.strip()[-2000:]}")
-    return done.stdout
 
 
 def names(part: object) -> set[str]:

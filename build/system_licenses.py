@@ -1,0 +1,81 @@
+"""The licences of the libraries of this system that PyInstaller packs into the executable, such as OpenSSL's.
+
+Those inside packages of Python and of Python itself are told by server/cli/licenses.py."""
+
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+from server.cli.licenses import section
+
+DOCUMENTS = Path("/usr/share/doc")
+
+# Where a system keeps no licences beside its libraries: {beginning of the file name: (what it is, licence)}.
+KNOWN = {
+    "libbz2": ("bzip2", "bzip2-1.0.6"),
+    "libcrypto": ("OpenSSL", "Apache-2.0"),
+    "libssl": ("OpenSSL", "Apache-2.0"),
+    "libexpat": ("Expat", "MIT"),
+    "libffi": ("libffi", "MIT"),
+    "libgcc_s": ("GCC", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+    "libstdc++": ("GCC", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+    "liblzma": ("XZ Utils", "0BSD"),
+    "libmpdec": ("mpdecimal", "BSD-2-Clause"),
+    "libsqlite3": ("SQLite", "blessing (public domain)"),
+    "libuuid": ("util-linux", "BSD-3-Clause"),
+    "libz": ("zlib", "Zlib"),
+    "vcruntime": ("Microsoft Visual C++ runtime", "as redistributable code of Visual Studio"),
+    "msvcp": ("Microsoft Visual C++ runtime", "as redistributable code of Visual Studio"),
+    "ucrtbase": ("Microsoft C runtime", "as part of Windows"),
+    "api-ms-win-": ("Microsoft C runtime", "as part of Windows"),
+}
+
+
+def text(binaries: Iterable[tuple[str, str]]) -> str:
+    """One part for each library of the system among (name inside, file) of all binaries.
+
+    Raises SystemExit for one whose licence is neither installed nor known."""
+    by_licence: dict[tuple[str, str, str], list[str]] = {}
+    for name, file in sorted(binaries):
+        if _is_system(Path(file)):
+            by_licence.setdefault(_licence(Path(file)), []).append(Path(name).name)
+    return "\n".join(
+        section(f"{title}: {', '.join(names)}", licence, "", full)
+        for (title, licence, full), names in sorted(by_licence.items())
+    )
+
+
+def _is_system(file: Path) -> bool:
+    """Whether it belongs neither to Python nor to a package. On Windows Python's own licence tells of all beside it."""
+    paths = sysconfig.get_paths()
+    folders = [paths["platlib"], paths["purelib"], paths["platstdlib"], paths["stdlib"]]
+    if os.name == "nt":
+        folders.append(sysconfig.get_config_var("installed_base"))
+    inside = any(file.resolve().is_relative_to(Path(folder).resolve()) for folder in folders)
+    return not inside and not re.match(r"(?i)(lib)?python[0-9]", file.name) and file.name != "Python"
+
+
+def _licence(file: Path) -> tuple[str, str, str]:
+    """(what it is, licence in short, licence in full) of a library."""
+    for package in _owners(file):
+        document = DOCUMENTS / package / "copyright"
+        if document.is_file():
+            return package, "as below", document.read_text("utf-8", "replace")
+    for beginning, (title, licence) in KNOWN.items():
+        if file.name.lower().startswith(beginning):
+            return title, licence, ""
+    raise SystemExit(f"{file} would be packed, and its licence is not known; tell it in build/system_licenses.py")
+
+
+def _owners(file: Path) -> list[str]:
+    """The Debian packages that a file is of; none on another system."""
+    real = str(file.resolve())
+    names = [real, real.removeprefix("/usr") if real.startswith("/usr/") else f"/usr{real}"]
+    try:
+        found = [subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True) for name in names]
+    except OSError:
+        return []
+    return [line.partition(":")[0] for each in found if each.returncode == 0 for line in each.stdout.splitlines()]
