@@ -139,6 +139,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.tickets.reply.MAX_QUOTED", "characters", "message quoted in a reply; longer ones are cut"),
         ("desk.tickets.letter.MAX_INLINE", "", "images shown inside one outgoing mail"),
         ("mail.transports.smtp.MAX_TIMEOUT_SECONDS", "seconds", "`timeout` of a mail transport"),
+        ("desk.mailboxes.checking.MAX_HEAD_BYTES", "bytes", "beginning kept of a mail that is too large to be fetched"),
+        ("desk.mailboxes.due.MAX_WAIT_SECONDS", "seconds", "wait before a mailbox that fails is looked into again"),
         ("mail.mailbox_files.MESSAGE_BYTES", "bytes", "mail in a file that is imported"),
         ("mail.headers.FIELDS", "", "header fields kept of a mail; the rest is left out"),
         ("mail.headers.FIELD_BYTES", "bytes", "header field kept of a mail; longer ones are cut"),

@@ -24,6 +24,9 @@ from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS
 from server.automation.program import FLOW
+from server.automation.service import MAX_DEPTH
+from server.automation.webhooks.deliveries import KEPT_DAYS
+from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.describe import shipped_files
 from server.desk.queries.frame import query_types
 from server.kata import parse
@@ -51,8 +54,8 @@ INTERNAL = {
         template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
     """,
     "how much is done at once; the rest follows": """
-        desk.mail_import.MAX_WAITING desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
-        store.transaction.MAX_QUICK_VALUES
+        desk.mail_import.MAX_WAITING desk.mailboxes.checking.MAX_MAILS desk.reminders.MAX_BATCHES
+        desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS store.transaction.MAX_QUICK_VALUES
     """,
     "how many names are looked through for one like a wrong one": """
         automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
@@ -84,11 +87,13 @@ INTERNAL = {
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        access.sessions.MAX_DEVICE_CHARS desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS
-        desk.tickets.letter.MAX_NAME jobs.queue.MAX_ERROR_CHARACTERS
-        mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS mail.compose.MAX_WORD_CHARACTERS
-        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT records.comment.MAX_LABEL_CHARS
-        records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS times.limits.MAX_SHOWN
+        access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES console.pages.apps.MAX_SHOWN_ENDPOINTS
+        desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
+        desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
+        jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
+        mail.compose.MAX_WORD_CHARACTERS mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT
+        records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS
+        times.limits.MAX_SHOWN
     """,
 }
 
@@ -198,6 +203,13 @@ def test_readme_leads_to_every_help_page_and_the_executable_has_them() -> None:
     for page in HELP.glob("*.md"):
         assert f"(resources/help/{page.name})" in README, page.name
         assert shipped[f"resources/help/{page.name}"].samefile(page)
+
+
+def test_numbers_in_the_text_of_readme_are_those_of_the_code() -> None:
+    text = " ".join(README.split())
+    assert f"stopped after {MAX_DEPTH} of them" in text
+    assert f"for {KEPT_DAYS} days; headers" in text
+    assert DEFAULT_OVERLAP_SECONDS == 86400 and "goes on for a day" in text
 
 
 def test_the_paths_of_oauth_are_told() -> None:
