@@ -24,7 +24,8 @@ _FORMS = {"id": r"[0-9]{1,19}", "code": r"[A-Za-z0-9_-]{20,100}"}
 class Page:
     """access: `anyone`; `code`, who gave the password and not yet the code of the second factor; a `worker` who is
     signed in, an `admin`; `proven`, who gave the password within the last ten minutes. checks_form: False where the
-    address itself holds a secret that no other site knows. form_bytes: how large its form may be."""
+    address itself holds a secret that no other site knows. form_bytes: how large its form may be. is_open: whether it
+    gets forms without a token of ours, too, whoever sends them: requests that other sites may make."""
 
     method: str
     pattern: re.Pattern[str]
@@ -32,19 +33,21 @@ class Page:
     access: Access
     checks_form: bool
     form_bytes: int
+    is_open: bool
 
 
 PAGES: list[Page] = []
 
 
 def page(
-    method: str, path: str, access: Access = "worker", *, checks_form: bool = True, form_bytes: int = SMALL_FORM_BYTES
+    method: str, path: str, access: Access = "worker", *, checks_form: bool = True,
+    form_bytes: int = SMALL_FORM_BYTES, is_open: bool = False,
 ) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
     """Declare the decorated function as a page. path: `{id}` and `{code}` are arguments."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
     def declare(show: Callable[["Visit"], "Shown"]) -> Callable[["Visit"], "Shown"]:
-        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes))
+        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes, is_open))
         return show
 
     return declare

@@ -8,7 +8,7 @@ from console.routes import Page
 from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
 from server import clock, log
-from server.access import second_factor, sessions
+from server.access import sessions
 from server.context import Service
 from server.desk import preferences
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotFound, NotOffered
@@ -111,6 +111,8 @@ class Console(Site):
             allow = ", ".join(sorted(found))
             raise NotOffered(f"{request.method} is not offered here, but {allow}.", allow=allow)
         each = found[method]
+        if visit.is_post and each.is_open and FORM_TOKEN not in visit.form:
+            return each.show(visit)
         if visit.is_post:
             self._require_same_origin(visit)
         other = self._elsewhere(visit, each)
@@ -143,16 +145,7 @@ class Console(Site):
 
     def _must_enrol(self, visit: Visit) -> bool:
         """Whether the worker must set up a second factor before anything else."""
-        if visit.path.startswith((SECOND_FACTOR, CONFIRM, "/sign-out")):
-            return False
-        id, workers = visit.actor.worker_id, self.service.registry.type("worker")
-
-        def read(tx: Transaction) -> bool:
-            row = tx.get(workers.table, id)
-            is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
-            return is_required and not second_factor.is_on(tx, id)
-
-        return self.service.store.read(read)
+        return not visit.path.startswith((SECOND_FACTOR, CONFIRM, "/sign-out")) and visit.lacks_second_factor()
 
     def _require_same_origin(self, visit: Visit) -> None:
         """Raises Forbidden for a form that another site sent."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from console import cookies
 from server import times
-from server.access import sessions
+from server.access import second_factor, sessions
 from server.access.actor import Actor
 from server.access.sessions import Session
 from server.context import Context, Service
@@ -19,12 +19,13 @@ from server.desk.first_start import own_context
 from server.desk.preferences import Preferences
 from server.desk.sign_in import Peer
 from server.errors import NotFound
+from server.store.transaction import Transaction
 from server.web.call import id_of
 from server.web.params import Params, decode_form, decode_query
 from server.web.server import Request
 
 FORM_TOKEN = "_xsrf"
-MAX_NEXT_CHARS = 2000
+MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
 TOAST_SECONDS = 60  # that a message waits for its page
 # A path of ours: not //host, not /\host, no control characters.
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*\Z")
@@ -147,6 +148,17 @@ class Visit:
         """What the browser of somebody who is not signed in sent."""
         found = cookies.read(self.request.headers.get("Cookie", ""), cookies.VISIT, self.is_secure)
         return found if len(found) <= sessions.MAX_ID_CHARS else ""
+
+    def lacks_second_factor(self) -> bool:
+        """Whether the worker who is signed in must have a second factor and has none yet."""
+        id, workers = self.actor.worker_id, self.service.registry.type("worker")
+
+        def read(tx: Transaction) -> bool:
+            row = tx.get(workers.table, id)
+            is_required = row is not None and bool(workers.record(row)["is_mfa_required"])
+            return is_required and not second_factor.is_on(tx, id)
+
+        return self.service.store.read(read)
 
     # -- the next page ----------------------------------------------------------------------------------------------
 

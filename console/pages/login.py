@@ -1,5 +1,7 @@
 """In and out: password, code, confirming that it is still you, a forgotten password. Source: ours."""
 
+from urllib.parse import urlencode
+
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
@@ -17,7 +19,7 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 def show_login(visit: Visit) -> Shown:
     """The form, or where to go for who is in already."""
     if visit.session is not None:
-        return see(f"/login/code?next={visit.next}" if visit.session.waits_for_code else visit.next)
+        return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
     return _login(visit, Form.of({"next": visit.next}))
 
 
@@ -35,7 +37,7 @@ def log_in(visit: Visit) -> Shown:
     except REFUSED as error:
         return _login(visit, form.refuse(error))
     visit.set_session(found.session_id, is_kept)
-    return see(f"/login/code?next={visit.next}" if found.waits_for_code else visit.next)
+    return see(_code_path(visit) if found.waits_for_code else visit.next)
 
 
 @page("GET", "/login/code", "code")
@@ -134,6 +136,10 @@ def _login(visit: Visit, form: Form) -> Shown:
     told = "You are signed out." if visit.query.flag("out") else ""
     told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
     return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)
+
+
+def _code_path(visit: Visit) -> str:
+    return f"/login/code?{urlencode({'next': visit.next})}"
 
 
 def _code(visit: Visit, form: Form) -> Shown:

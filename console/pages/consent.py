@@ -1,0 +1,108 @@
+"""What an app asks a worker for: sign-in, consent, and back to the app. The rules are in access/provider.py.
+
+The request stands in the address and is read anew each time; the form adds what shows that it is the one shown."""
+
+from urllib.parse import urlencode, urlsplit
+
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import FORM_TOKEN, Visit
+from server.access import consents, provider
+from server.access.provider import Asked, Refused
+from server.context import Service
+from server.errors import Invalid
+from server.web import oauth
+
+# The code must not leave with the address of the page, neither to us nor to what the app shows.
+PRIVATE = {"Referrer-Policy": "no-referrer"}
+
+
+@page("GET", oauth.AUTHORIZE, "anyone")
+def show(visit: Visit) -> Shown:
+    """The question, or the way on for who need not be asked."""
+    asked = _asked(visit)
+    if isinstance(asked, Refused):
+        return _refused(visit, asked)
+    if visit.session is None or visit.session.waits_for_code:
+        return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
+    if visit.lacks_second_factor():
+        return see("/account")  # which leads to where it is set up
+    if provider.needs_consent(visit.service, asked, visit.actor.worker_id):
+        return _question(visit, asked)
+    return _leave(visit, asked, provider.allow(visit.service, asked, visit.actor.worker_id, visit.now))
+
+
+@page("POST", oauth.AUTHORIZE, is_open=True)
+def answer(visit: Visit) -> Shown:
+    """Back to the app with what the worker decided. Without a token of ours it is an app that asks by a form."""
+    if FORM_TOKEN not in visit.form:
+        return see(f"{visit.path}?{urlencode(oauth.pairs(visit.request.body))}")
+    asked = _asked(visit)
+    if isinstance(asked, Refused):
+        return _refused(visit, asked)
+    worker_id, service = visit.actor.worker_id, visit.service
+    try:
+        provider.require_seal(service, asked, worker_id, visit.form.text("seal", ""), visit.now)
+    except Invalid as error:
+        return _question(visit, asked, error.message)
+    decided = visit.form.text("answer", "")
+    if decided == "deny":
+        return _to(provider.deny(service, asked))
+    if decided != "allow":
+        return _question(visit, asked, "Choose one of the two.")
+    return _to(provider.allow(service, asked, worker_id, visit.now))
+
+
+def _asked(visit: Visit) -> Asked | Refused:
+    try:
+        sent = oauth.pairs(visit.request.query.encode("latin-1"))
+    except Invalid as error:
+        return Refused(error.message)
+    return provider.begin(visit.service, sent, visit.now)
+
+
+def _refused(visit: Visit, refused: Refused) -> Shown:
+    if refused.url:
+        return _to(refused.url)
+    shown = render(visit, "consent_refused.html", 400, message=refused.message)
+    return Shown(shown.html, 400, PRIVATE)
+
+
+def _question(visit: Visit, asked: Asked, wrong: str = "") -> Shown:
+    service, worker_id = visit.service, visit.actor.worker_id
+    known = service.store.read(lambda tx: consents.scopes(tx, worker_id, asked.app_id))
+    shown = render(
+        visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
+        seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),
+    )  # fmt: skip
+    return Shown(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
+
+
+def _days(service: Service) -> int:
+    days: int = service.settings.oauth_refresh_days
+    return days
+
+
+def _target(asked: Asked) -> str:
+    """Where the form may lead, as a content security policy writes it: it knows no IPv6 addresses."""
+    return "http:" if "[" in asked.origin else asked.origin
+
+
+def _leave(visit: Visit, asked: Asked, url: str) -> Shown:
+    """On to the app. After the form of the sign-in page browsers follow no redirect to another site, since that page
+    told them so; there a page says it instead."""
+    if not _is_from_us(visit):
+        return _to(url)
+    shown = render(visit, "consent_known.html", asked=asked, url=url)
+    return Shown(shown.html, 200, {**PRIVATE, "Refresh": f"0;url={url}"})
+
+
+def _is_from_us(visit: Visit) -> bool:
+    headers = visit.request.headers
+    site = headers.get("Sec-Fetch-Site")
+    return site == "same-origin" if site else urlsplit(headers.get("Referer", "")).netloc == headers.get("Host")
+
+
+def _to(url: str) -> Shown:
+    return Shown(status=303, headers={"Location": url, **PRIVATE})

@@ -1,0 +1,389 @@
+"""The provider as clients and browsers meet it: whole logins, statuses, headers, methods, metadata, limits."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from server import clock
+from server.access import sessions
+from server.access.sessions import Lifetime
+from server.web import oauth
+from tests.oauth.apps import CALLBACK, SCOPES, VERIFIER, App, answer_of, challenge
+from tests.oauth.browser import Browser
+from tests.records.desk import Desk
+from tests.service import Api, Server
+from tests.web import wire
+
+TOKEN, REVOKE, INTROSPECT = "/oauth/access_token", "/oauth/revoke", "/oauth/introspect"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def register(api: Api, **fields: Any) -> App:
+    """A new app."""
+    made = api.create("oauth_app", **{"name": "Stock", "callback_url": CALLBACK, "scopes": SCOPES} | fields).ok()
+    return App(made["id"], made["client_id"], made.json.get("client_secret", ""))
+
+
+@pytest.fixture(scope="module")
+def app(nora: Api) -> App:
+    """A confidential app with three scopes."""
+    return register(nora)
+
+
+def request_of(app: App, **changes: str) -> dict[str, str]:
+    return {
+        "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "s1", "prompt": "consent",
+        "code_challenge": challenge(), "code_challenge_method": "S256",
+    } | changes  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def signed_in(nora: Api) -> Browser:
+    """nora's browser, signed in."""
+    browser = Browser(nora.url)
+    browser.open("/login")
+    browser.sign_in()
+    return browser
+
+
+def code_for(browser: Browser, app: App, **changes: str) -> str:
+    """The code that nora lets the app have."""
+    assert browser.open("/oauth/authorize", **request_of(app, **changes)) == ""
+    return answer_of(browser.send(answer="allow"))["code"]
+
+
+def send(api: Api, path: str, form: Any, **options: Any) -> requests.Response:
+    return requests.request(options.pop("method", "POST"), api.url + path, data=form, timeout=60, **options)
+
+
+def exchange(api: Api, app: App, code: str, path: str = TOKEN, **options: Any) -> requests.Response:
+    form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+    return send(api, path, form, auth=(app.client_id, app.secret), **options)
+
+
+# -- the whole way
+
+
+def test_a_login_from_the_first_redirect_to_the_last_call(api: Api, app: App) -> None:
+    browser = Browser(api.url)
+    assert browser.open("/oauth/authorize", **request_of(app)) == ""
+    assert browser.sign_in() == ""
+    text = browser.page.text
+    for told in ("Stock", "Nora Berg", "Look at orders", "https://stock.example"):
+        assert told in text
+    assert "Change orders" not in text
+    url = browser.send(answer="allow")
+    answer = answer_of(url)
+    assert url.startswith(CALLBACK) and (answer["state"], answer["iss"]) == ("s1", api.url)
+    reply = exchange(api, app, answer["code"])
+    found = reply.json()
+    client = Api(api.url, found["access_token"])
+    assert client.get("/rest/workers/me.json").ok()["first_name"] == "Nora"
+    assert client.post("/rest/records/task/create.json", **{"fields[title]": "x"}).status == 403
+    form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], **app.login}
+    later = send(api, TOKEN, form).json()
+    assert client.get("/rest/workers/me.json").status == 401
+    client = Api(api.url, later["access_token"])
+    client.get("/rest/workers/me.json").ok()
+    assert send(api, REVOKE, {"token": later["refresh_token"], **app.login}).status_code == 200
+    assert client.get("/rest/workers/me.json").status == 401
+
+
+def test_a_worker_who_refuses(api: Api, app: App, signed_in: Browser) -> None:
+    signed_in.open("/oauth/authorize", **request_of(app))
+    answer = answer_of(signed_in.send(answer="deny"))
+    assert answer["error"] == "access_denied" and "code" not in answer
+
+
+def test_who_was_asked_before_is_sent_on(api: Api, nora: Api) -> None:
+    app = register(nora, name="Again")
+    plain = {name: value for name, value in request_of(app).items() if name != "prompt"}
+    browser = Browser(api.url)
+    browser.open("/oauth/authorize", **plain)
+    assert browser.sign_in() == ""
+    first = answer_of(browser.send(answer="allow"))
+    second = answer_of(browser.open("/oauth/authorize", **plain))
+    assert browser.page.status_code == 303 and second["code"] != first["code"]
+    # From the form of our own sign-in page no browser would follow a redirect to another site.
+    other = Browser(api.url)
+    other.open("/oauth/authorize", **plain)
+    third = answer_of(other.sign_in())
+    assert other.page.status_code == 200 and third["code"] not in (first["code"], second["code"])
+    assert exchange(api, app, third["code"]).status_code == 200
+
+
+# -- the page
+
+
+def test_headers_of_the_page(app: App, signed_in: Browser) -> None:
+    signed_in.open("/oauth/authorize", **request_of(app))
+    headers = signed_in.page.headers
+    policy = headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy and "form-action 'self' https://stock.example;" in policy
+    assert (headers["Cache-Control"], headers["X-Frame-Options"]) == ("no-store", "DENY")
+    signed_in.send(answer="deny")
+    assert signed_in.page.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"client_id": "nobody"}, {"redirect_uri": "https://evil.example/"}, {"redirect_uri": "//evil.example"},
+     {"client_id": ""}, {"state": "x" * 5000}],
+)  # fmt: skip
+def test_what_cannot_be_trusted_ends_on_a_page_of_ours(changes, api: Api, app: App, signed_in: Browser) -> None:
+    for browser in (signed_in, Browser(api.url)):
+        assert browser.open("/oauth/authorize", **request_of(app, **changes)) == ""
+        assert browser.page.status_code == 400 and "evil.example" not in str(browser.page.headers)
+        assert "evil.example" not in browser.page.text and "/login" not in browser.url
+
+
+@pytest.mark.parametrize(
+    "query", ["", "client_id=%ff", "client_id=%", "client_id=a&client_id=b", "&" * 2000, "a[b]=%00"]
+)
+def test_a_query_that_is_none_ends_on_a_page_of_ours(query: str, signed_in: Browser) -> None:
+    assert signed_in.open(f"/oauth/authorize?{query}") == ""
+    assert signed_in.page.status_code == 400
+
+
+def test_other_mistakes_go_to_the_app_whoever_is_signed_in(api: Api, app: App, signed_in: Browser) -> None:
+    for browser in (signed_in, Browser(api.url)):
+        url = browser.open("/oauth/authorize", **request_of(app, scope="nosuch"))
+        assert url.startswith(f"{CALLBACK}?") and answer_of(url)["error"] == "invalid_scope"
+
+
+def test_names_of_apps_are_text(nora: Api, signed_in: Browser) -> None:
+    evil = '<script>alert(1)</script>"\'{{ 7*7 }}'
+    scopes = '"read": {label: "<img src=x onerror=alert(1)>", endpoints: ["<b>*"]}'
+    app = register(nora, name=evil, url="https://a.example/\"><script>", scopes=scopes)
+    signed_in.open("/oauth/authorize", **request_of(app))
+    text = signed_in.page.text
+    assert "<script>alert" not in text and "<img src=x" not in text and "<b>*" not in text and "{{ 7*7 }}" in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_a_form_that_was_changed_on_the_way_gives_nothing(api: Api, app: App, signed_in: Browser) -> None:
+    signed_in.open("/oauth/authorize", **request_of(app))
+    target, fields = signed_in.form()
+    page = signed_in.url
+    for changes, where in (
+        ({"seal": ""}, target), ({"seal": fields["seal"][:-1] + "x"}, target), ({"answer": "maybe"}, target),
+        ({}, target.replace("scope=read", "scope=api")), ({}, target.replace("state=s1", "state=s2")),
+    ):  # fmt: skip
+        signed_in.url = page
+        assert signed_in.post(where, {"answer": "allow", **fields, **changes}) == ""
+        assert signed_in.page.status_code == 422 and "code=" not in str(signed_in.page.headers)
+    signed_in.url = page
+    # Without the token of the session it is the request of an app, and none that is in order.
+    assert signed_in.post("/oauth/authorize", {"answer": "allow", "seal": fields["seal"]}) == ""
+    assert signed_in.page.status_code == 400
+
+
+def test_another_site_cannot_press_the_button(api: Api, app: App, signed_in: Browser) -> None:
+    signed_in.open("/oauth/authorize", **request_of(app))
+    target, fields = signed_in.form()
+    page = signed_in.url
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        signed_in.url = page
+        assert signed_in.post(target, {"answer": "allow", **fields}, **headers) == ""
+        assert signed_in.page.status_code == 403
+    # The form of one worker is none for another.
+    other = Browser(api.url)
+    other.open("/login")
+    other.sign_in()
+    other.url = page
+    assert other.post(target, {"answer": "allow", **fields}) == "" and other.page.status_code == 403
+
+
+def test_an_app_may_ask_by_a_form(api: Api, app: App, signed_in: Browser) -> None:
+    """As from its own site; browsers send no cookies of ours along then."""
+    other = Browser(api.url)
+    foreign = {"Origin": "https://stock.example", "Sec-Fetch-Site": "cross-site"}
+    assert other.post(f"{api.url}/oauth/authorize", request_of(app), **foreign) == ""
+    assert "/login?" in other.url and other.sign_in() == "" and "Let Stock in?" in other.page.text
+    assert other.post(f"{api.url}/oauth/authorize", request_of(app, client_id="nobody"), **foreign) == ""
+    assert other.page.status_code == 400
+    assert other.post(f"{api.url}/oauth/authorize", {"answer": "allow"}, **foreign) == ""
+    assert other.page.status_code == 400
+
+
+def test_a_worker_without_the_second_factor_that_is_asked_for_sets_it_up_first(nora: Api, app: App) -> None:
+    browser = Browser(nora.url)
+    browser.open("/login")
+    browser.sign_in()
+    nora.update("worker", nora.ids["nora"], is_mfa_required=1).ok()
+    try:
+        assert browser.open("/oauth/authorize", **request_of(app)) == "" and "second-factor" in browser.url
+    finally:
+        nora.update("worker", nora.ids["nora"], is_mfa_required=0).ok()
+
+
+def test_a_password_alone_is_no_session(api: Api, app: App, server: Server) -> None:
+    """With a second factor, nobody consents before the code was given."""
+    desk = Desk(server.data)
+    try:
+        id = desk.store.write(lambda tx: sessions.create(
+            tx, api.ids["milo"], clock.now(), Lifetime(3600, 3600), "", "", waits_for_code=True
+        ))  # fmt: skip
+    finally:
+        desk.close()
+    browser = Browser(api.url)
+    browser.session.cookies.set("sid", id)
+    assert browser.open("/oauth/authorize", **request_of(app)) == "" and "/login/code?" in browser.url
+    target, fields = browser.form()
+    assert target == "/login/code" and answer_of(fields["next"]) == request_of(app)
+
+
+# -- the endpoints that clients call
+
+
+@pytest.mark.parametrize("path", [TOKEN, "/oauth/token"])
+def test_headers_of_tokens(path: str, api: Api, app: App, signed_in: Browser) -> None:
+    reply = exchange(api, app, code_for(signed_in, app), path)
+    assert reply.status_code == 200 and reply.json()["token_type"] == "Bearer"
+    assert reply.headers["Content-Type"].lower() == "application/json; charset=utf-8"
+    assert (reply.headers["Cache-Control"], reply.headers["Pragma"]) == ("no-store", "no-cache")
+    assert "Set-Cookie" not in reply.headers and "Access-Control-Allow-Origin" not in reply.headers
+
+
+RENEW = "grant_type=refresh_token&refresh_token=x"
+# what is sent, status and error
+BODIES = [
+    (RENEW, FORM, 401, "invalid_client"),
+    ("", FORM, 400, "invalid_request"),
+    ("grant_type=", FORM, 400, "invalid_request"),
+    ("grant_type=password&username=a&password=b", FORM, 400, "unsupported_grant_type"),
+    ("grant_type=a&grant_type=b", FORM, 400, "invalid_request"),
+    ("grant_type=%ff", FORM, 400, "invalid_request"),
+    ("grant_type=%zz", FORM, 400, "invalid_request"),
+    ("grant_type=refresh_token&refresh_token=%00", FORM, 401, "invalid_client"),
+    ("&".join(f"a{number}=1" for number in range(2000)), FORM, 400, "invalid_request"),
+    ("grant_type=refresh_token&refresh_token=" + "x" * 5000, FORM, 400, "invalid_request"),
+    ('{"grant_type": "refresh_token"}', {"Content-Type": "application/json"}, 400, "invalid_request"),
+    ("grant_type=refresh_token", {"Content-Type": "text/plain"}, 400, "invalid_request"),
+    ("grant_type=refresh_token", {}, 400, "invalid_request"),
+    ("grant_type=refresh_token", {"Content-Type": "multipart/form-data; boundary=x"}, 400, "invalid_request"),
+    (RENEW, {**FORM, "Authorization": "Basic bm9ib2R5Ong="}, 401, "invalid_client"),
+    (RENEW, {**FORM, "Authorization": "Bearer x"}, 401, "invalid_client"),
+]
+
+
+@pytest.mark.parametrize(("body", "headers", "status", "error"), BODIES)
+def test_errors_of_the_token_endpoint(body: str, headers, status: int, error: str, api: Api) -> None:
+    reply = send(api, TOKEN, body.encode(), headers=headers)
+    told = reply.json()
+    assert (reply.status_code, told["error"]) == (status, error) and told.keys() == {"error", "error_description"}
+    assert re.fullmatch(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+", told["error_description"])
+    assert (reply.headers["Cache-Control"], reply.headers["Pragma"]) == ("no-store", "no-cache")
+    assert reply.headers.get("WWW-Authenticate", "") == ('Basic realm="svc"' if status == 401 else "")
+
+
+@pytest.mark.parametrize("path", [TOKEN, "/oauth/token", REVOKE, INTROSPECT])
+def test_methods_of_the_endpoints(path: str, api: Api) -> None:
+    for method in ("GET", "HEAD", "PUT", "PATCH", "DELETE"):
+        reply = send(api, path, b"", method=method)
+        assert (reply.status_code, reply.headers["Allow"]) == (405, "OPTIONS, POST"), method
+    reply = send(api, path, b"", method="OPTIONS")
+    assert (reply.status_code, reply.headers["Allow"]) == (204, "OPTIONS, POST")
+    assert send(api, path + "s", b"").status_code == send(api, path + "/", b"").status_code == 404
+
+
+def test_secrets_are_not_read_from_the_address(api: Api, app: App, signed_in: Browser) -> None:
+    code = code_for(signed_in, app)
+    form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
+    reply = requests.post(api.url + TOKEN, params=app.login, data=form, timeout=60)
+    assert (reply.status_code, reply.json()["error"]) == (400, "invalid_request")
+    reply = requests.get(api.url + TOKEN, params={**app.login, **form}, timeout=60)
+    assert reply.status_code == 405
+    assert exchange(api, app, code).status_code == 200
+
+
+def test_cookies_mean_nothing_to_the_endpoints(api: Api, app: App, signed_in: Browser) -> None:
+    cookies = {"Cookie": f"{signed_in.page.request.headers['Cookie']}; client_id={app.client_id}; junk=\xff"}
+    for path, form in ((TOKEN, {"grant_type": "refresh_token", "refresh_token": "x"}), (REVOKE, {"token": "x"}),
+                       (INTROSPECT, {"token": "x"})):  # fmt: skip
+        plain, with_cookies = (send(api, path, form, headers=headers) for headers in ({}, cookies))
+        assert (plain.status_code, plain.content) == (with_cookies.status_code, with_cookies.content)
+        assert plain.status_code == 401
+    reply = requests.get(f"{api.url}/rest/workers/me.json", headers=cookies, timeout=60)
+    assert reply.status_code == 401
+
+
+def test_two_authorization_headers_are_one_too_many(api: Api, app: App) -> None:
+    body = b"grant_type=refresh_token&refresh_token=x"
+    head = (
+        f"POST {TOKEN} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {app.basic}\r\nAuthorization: {app.basic}\r\n"
+        f"Content-Type: {FORM['Content-Type']}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    heard = wire.send(api.url, head.encode() + body)
+    assert heard.status == 400 and heard.json["error"] == "invalid_request"
+
+
+def test_revocation_and_introspection(api: Api, app: App, signed_in: Browser) -> None:
+    found = exchange(api, app, code_for(signed_in, app)).json()
+    auth = (app.client_id, app.secret)
+    shown = send(api, INTROSPECT, {"token": found["access_token"]}, auth=auth)
+    assert shown.json()["active"] is True and shown.json()["iss"] == api.url and shown.headers["Pragma"] == "no-cache"
+    assert send(api, INTROSPECT, {"token": "x"}, auth=auth).json() == {"active": False}
+    reply = send(api, REVOKE, {"token": found["refresh_token"]}, auth=auth)
+    assert (reply.status_code, reply.content) == (200, b"")
+    assert send(api, INTROSPECT, {"token": found["access_token"]}, auth=auth).json() == {"active": False}
+
+
+# -- what we tell of ourselves
+
+
+def test_metadata_lead_to_endpoints_that_are_there(api: Api) -> None:
+    reply = requests.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60)
+    told = reply.json()
+    assert reply.headers["Content-Type"].lower() == "application/json; charset=utf-8"
+    assert told["issuer"] == api.url and told["authorization_response_iss_parameter_supported"] is True
+    assert told["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    assert (told["response_types_supported"], told["code_challenge_methods_supported"]) == (["code"], ["S256"])
+    assert told["token_endpoint_auth_methods_supported"] == ["client_secret_basic", "client_secret_post", "none"]
+    assert "scopes_supported" not in told
+    for name in ("token_endpoint", "revocation_endpoint", "introspection_endpoint"):
+        assert requests.options(told[name], timeout=60).status_code == 204
+    assert requests.get(told["authorization_endpoint"], timeout=60).status_code == 400
+
+
+@pytest.mark.parametrize("behind", ["", "/rest"])
+def test_metadata_of_the_api(behind: str, api: Api) -> None:
+    path = f"/.well-known/oauth-protected-resource{behind}"
+    told = requests.get(api.url + path, timeout=60).json()
+    assert told == {
+        "resource": f"{api.url}/rest", "authorization_servers": [api.url], "bearer_methods_supported": ["header"],
+    }  # fmt: skip
+    for method, status in (("HEAD", 200), ("OPTIONS", 204), ("POST", 405), ("DELETE", 405)):
+        reply = requests.request(method, api.url + path, timeout=60)
+        assert reply.status_code == status and (status == 200 or reply.headers["Allow"] == "GET, HEAD, OPTIONS")
+
+
+# -- what is written down
+
+
+def test_nothing_secret_is_logged(api: Api, app: App, server: Server, signed_in: Browser) -> None:
+    code = code_for(signed_in, app, state="the-state-of-the-log-test")
+    found = exchange(api, app, code).json()
+    send(api, TOKEN, {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], **app.login})
+    send(api, TOKEN, {"grant_type": "refresh_token", "refresh_token": "a-token-that-is-wrong", **app.login})
+    log = Path(server.log.name).read_text()
+    assert "/oauth/access_token" in log
+    for text in (code, app.secret, VERIFIER, found["access_token"], found["refresh_token"], "a-token-that-is-wrong",
+                 "the-state-of-the-log-test"):  # fmt: skip
+        assert text not in log
+
+
+# -- too much
+
+
+def test_a_client_that_calls_too_often_is_told_when_to_come_back(api: Api) -> None:
+    """Another minute may begin while this runs, not two."""
+    form, session = {"client_id": "a-client-that-calls-too-often"}, requests.Session()
+    most = oauth.MAX_CLIENT_REQUESTS_PER_MINUTE
+    replies = (session.post(api.url + TOKEN, data=form, timeout=60) for _ in range(most * 2 + 1))
+    number, reply = next((place, each) for place, each in enumerate(replies) if each.status_code == 429)
+    assert number >= most
+    assert reply.json()["error"] == "temporarily_unavailable" and 1 <= int(reply.headers["Retry-After"]) <= 60
