@@ -52,6 +52,7 @@ setup(
         "oauthlib>=4.0.1,<5",
         "argon2-cffi>=25.1,<26",
         "google-re2>=1.1,<2",
+        "prometheus-client>=0.26,<1",
         "tzdata>=2026.1",
         "PyYAML>=6,<7",
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself

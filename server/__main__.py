@@ -120,7 +120,7 @@ def _settings_of(options: argparse.Namespace) -> Settings:
 def _serve(options: argparse.Namespace) -> None:
     settings = _settings_of(options)
     log.configure(settings.log_level, settings.log_format)
-    app.serve(settings, site.sites, lambda running: _announce(running, settings))
+    app.serve(settings, site.sites, lambda running: _announce(running, settings), lambda: _settings_of(options))
 
 
 def _announce(running: app.Running, settings: Settings) -> None:

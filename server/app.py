@@ -36,10 +36,12 @@ from server.store import backup, lock, schema
 from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
+from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front, Site
+from server.web.watching import WatchingSites
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 
@@ -155,20 +157,25 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
     service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
 
 
-def serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
-    """Run until SIGTERM or Ctrl-C; `ready` is called when it answers. Raises HelpdeskError when it cannot start."""
+def serve(
+    settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
+) -> None:
+    """Run until SIGTERM or Ctrl-C; `ready` is called when it answers, `again` reads the settings anew at SIGHUP. Raises
+    HelpdeskError when it cannot start."""
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)
     held.take()
     try:
         backup.remove_unfinished(folder / DATABASE)
-        asyncio.run(_serve(settings, sites, ready))
+        asyncio.run(_serve(settings, sites, ready, again))
     finally:
         held.release()
 
 
-async def _serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running], None]) -> None:
+async def _serve(
+    settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
+) -> None:
     sockets = _bind(settings)
     port = sockets[0].getsockname()[1]
     settings = settings.replace(port=port)
@@ -179,8 +186,9 @@ async def _serve(settings: Settings, sites: SiteMaker, ready: Callable[[Running]
         try:
             stop = asyncio.Event()
             _stop_on_signals(stop)
+            _read_settings_on_hangup(again)
             ready(running)
-            watch = asyncio.create_task(_watch_stalls())
+            watch = asyncio.create_task(_watch_stalls(running.front.meter))
             await stop.wait()
             watch.cancel()
         finally:
@@ -200,7 +208,11 @@ def _start(
     api = {
         "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
     }  # fmt: skip
-    front = Front(service, {**api, **oauth.sites(service), **sites(service)}, settings.rest_errors_as_200)
+    scheduler = Scheduler(service, scripts, wake, stop_seconds=settings.stop_seconds)
+    meter = Meter()
+    watching = WatchingSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
+    all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
+    front = Front(service, all_sites, settings.rest_errors_as_200, meter)
     http = HTTPServer(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,
@@ -209,7 +221,6 @@ def _start(
         max_body_size=settings.max_mail_bytes * 4,
     )
     http.add_sockets(sockets)
-    scheduler = Scheduler(service, scripts, wake, stop_seconds=settings.stop_seconds)
     scheduler.start()
     gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
@@ -218,7 +229,7 @@ def _start(
     return Running(service, front, http, scheduler, scripts, url)
 
 
-async def _watch_stalls() -> None:
+async def _watch_stalls(meter: Meter) -> None:
     """Log when something held the event loop: every request waits then. Write out the log on the way."""
     loop = asyncio.get_running_loop()
     while True:
@@ -227,6 +238,7 @@ async def _watch_stalls() -> None:
         await asyncio.sleep(STALL_CHECK_SECONDS)
         late = loop.time() - due
         if late > STALL_SECONDS:
+            meter.stalled(late)
             LOG.warning("loop.stalled", seconds=round(late, 2))
 
 
@@ -257,6 +269,23 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
             loop.add_signal_handler(getattr(signal, name), stop.set)
         except NotImplementedError:  # Windows has no signal handlers on the loop
             signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(stop.set))
+
+
+def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:
+    """Take over the log level of the settings as they are then. All else needs a new start; wrong ones change nothing.
+    """
+
+    def read() -> None:
+        try:
+            settings = again()
+        except HelpdeskError as error:
+            LOG.error("settings.refused", reason=error.message)
+            return
+        log.set_level(settings.log_level)
+        LOG.warning("log.level", level=settings.log_level)  # a warning, so that most levels show it
+
+    if hasattr(signal, "SIGHUP"):  # Windows has none
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, read)
 
 
 def _run_later(scripts: ThreadPoolExecutor, callback: Callable[[], None]) -> None:

@@ -80,7 +80,12 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
     handler = LineHandler(stream or _standard_error(), text_line if form == "text" else json_line)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug records are many and not ours
+    set_level(level)
+
+
+def set_level(level: str) -> None:
+    """Log from this level on: debug, info, warning or error."""
+    logging.getLogger().setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug is much and not ours
     logging.getLogger(ROOT).setLevel(LEVELS[level])
 
 

@@ -13,6 +13,7 @@ from server.context import Service
 from server.jobs.queue import Job, JobQueue, body_of
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
+STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
 LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
 STOP_SECONDS = 10
 SLOTS = 4  # jobs that run at once
@@ -75,16 +76,25 @@ class Scheduler:
         self._wanted: dict[str, int] = {}  # when a scan wants to run again
         self._stopping = False
         self._thread: threading.Thread | None = None
+        self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
 
     def start(self) -> None:
         """Begin; scans run at once."""
+        self._turned_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread runs. For the health route."""
-        return self._thread is not None and self._thread.is_alive()
+        """Whether the thread runs and is not stuck in a scan. For the health route."""
+        if self._thread is None or not self._thread.is_alive():
+            return False
+        return time.monotonic() - self._turned_at < STUCK_SECONDS
+
+    @property
+    def running(self) -> int:
+        """How many jobs run."""
+        return len(self._running)
 
     def stop(self) -> None:
         """Take up nothing more and give what runs `stop_seconds` to finish. What does not is done again after the next
@@ -122,6 +132,7 @@ class Scheduler:
         # Measured by a clock that nobody can set, so that setting the system's back or forward starts no storm.
         scanned, scan_at = 0.0, time.monotonic()
         while not self._stopping:
+            self._turned_at = time.monotonic()
             self._wake.clear()
             if time.monotonic() >= scan_at:
                 scanned = time.monotonic()

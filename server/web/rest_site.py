@@ -82,6 +82,7 @@ class RestSite(Site):
         method = "GET" if request.method == "HEAD" else request.method
         assert below is not None
         each = endpoints.get(method)
+        request.route = next(iter(endpoints.values())).path if each is None else each.path
         if each is None:  # before the scopes, which know five methods only
             raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
         _require_scope(grant, method, below)

@@ -37,6 +37,7 @@ from server.store.transaction import Transaction
 from server.store.writer import Pending
 from server.web import envelope, errors
 from server.web.call import Answer
+from server.web.meter import Meter
 
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
@@ -57,16 +58,22 @@ _COUNT = itertools.count(0x1000)
 
 
 class Request:
-    """What arrived. `body` is complete. `client` is the peer's address."""
+    """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
+    what its path stands for: the path of an endpoint, or the beginning that its site has."""
 
-    __slots__ = ("method", "path", "query", "headers", "body", "client", "id", "started", "is_counted", "queries")
+    __slots__ = (
+        "method", "path", "query", "headers", "body", "client", "peer", "route", "id", "started", "is_counted",
+        "queries",
+    )  # fmt: skip
 
-    def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str) -> None:
+    def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
         self.method = line.method
         self.path, _, self.query = line.path.partition("?")
         self.headers = headers
         self.body = b""
         self.client = client
+        self.peer = peer
+        self.route = ""
         self.id = f"{_PROCESS}{next(_COUNT):x}"
         self.started = time.perf_counter()
         self.is_counted = False  # for the rate limit
@@ -78,6 +85,7 @@ class Pool:
 
     def __init__(self, threads: int, queue: int, name: str) -> None:
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.name = name
         self.waiting = 0
         self.max_waiting = queue + threads
 
@@ -112,7 +120,9 @@ class Site(ABC):
 class Front(HTTPServerConnectionDelegate):
     """Hands each request to its site. sites: {beginning of the path: site}, the longest that fits wins."""
 
-    def __init__(self, service: Service, sites: dict[str, Site], rest_errors_as_200: bool = False) -> None:
+    def __init__(
+        self, service: Service, sites: dict[str, Site], rest_errors_as_200: bool = False, meter: Meter | None = None
+    ) -> None:
         settings = service.settings
         self.service = service
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
@@ -125,15 +135,24 @@ class Front(HTTPServerConnectionDelegate):
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.returns = Returns()
+        self.meter = meter or Meter()
+        self._show_gauges()
+
+    def _show_gauges(self) -> None:
+        self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
+        for pool in (self.pool, *(site.pool for _, site in self.sites if site.pool is not None)):
+            about = f"Requests on the {pool.name} threads, or waiting for one."
+            self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
         return Exchange(self, request_conn)
 
-    def site_of(self, path: str) -> Site | None:
+    def site_of(self, path: str) -> tuple[str, Site | None]:
+        """The site of a path, and the beginning that it has."""
         for prefix, site in self.sites:
             if path.startswith(prefix):
-                return site
-        return None
+                return prefix, site
+        return "", None
 
     async def drain(self, seconds: float) -> None:
         """Wait until running requests are answered, at most this long."""
@@ -186,9 +205,9 @@ class Exchange(HTTPMessageDelegate):
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
         context = getattr(self.connection, "context", None)
         peer = str(getattr(context, "remote_ip", "") or "")
-        self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies))
+        self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
         path = self.request.path
-        self.site = self.front.site_of(path)
+        self.request.route, self.site = self.front.site_of(path)
         self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
         length = headers.get("Content-Length")
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
@@ -389,8 +408,10 @@ class Exchange(HTTPMessageDelegate):
         return headers
 
     def _log(self, status: int, length: int) -> None:
+        request = self.request
+        seconds = time.perf_counter() - request.started
+        self.front.meter.count(request.method, request.route, status, seconds)
         if self.front.logs_requests:
-            request = self.request
             LOG.info(
                 "request",
                 id=request.id,
@@ -400,7 +421,7 @@ class Exchange(HTTPMessageDelegate):
                 status=status,
                 bytes=length,
                 queries=request.queries,
-                ms=round((time.perf_counter() - request.started) * 1000, 1),
+                ms=round(seconds * 1000, 1),
             )
 
 
@@ -422,14 +443,14 @@ def unsupported(kind: str) -> UnsupportedMedia:
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
-def networks(listed: tuple[str, ...]) -> Networks:
-    """Addresses and networks of the setting trusted_proxies. Raises Invalid that names the wrong one."""
+def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Networks:
+    """Addresses and networks of a setting. Raises Invalid that names the wrong one."""
     found = []
     for each in listed:
         try:
             found.append(ipaddress.ip_network(each, strict=False))
         except ValueError:
-            raise Invalid(f"trusted_proxies: '{each}' is not an address or network, such as 10.0.0.0/8") from None
+            raise Invalid(f"{setting}: '{each}' is not an address or network, such as 10.0.0.0/8") from None
     return tuple(found)
 
 
@@ -440,16 +461,19 @@ def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
         return peer
     hops = [hop.strip() for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
     client = peer
-    while hops and _is_within(client, proxies):
+    while hops and is_within(client, proxies):
         client = hops.pop()
     return client
 
 
-def _is_within(address: str, networks: Networks) -> bool:
+def is_within(address: str, networks: Networks) -> bool:
+    """Whether an address is in one of these networks; False for what is no address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:  # of a socket for both kinds
+        parsed = parsed.ipv4_mapped
     return any(parsed in network for network in networks)
 
 

@@ -1,0 +1,145 @@
+"""The numbers of /metrics, made when they are asked for: counts of requests from meter.py, the rest from where it is.
+
+prometheus_client writes them; it is imported by the first who asks, since nobody else needs it."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from server import clock
+from server.context import Service
+from server.desk import backups, health
+from server.desk.health import Health
+from server.errors import HelpdeskError
+from server.settings import VERSION
+from server.web.meter import BOUNDS, Meter
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+PREFIX = "helpdesk_"
+BACKLOG = {
+    "jobs_due": "Jobs that could run now.",
+    "jobs_later": "Jobs that are due later.",
+    "jobs_failed": "Jobs that failed too often and are tried no more.",
+    "oldest_job_seconds": "How long the job that is due the longest could have run.",
+    "mail_queued": "Mail that waits to be sent, now or later.",
+    "mail_failing": "Mail of these that could not be sent so far.",
+    "mail_parked": "Mail that waits for want of a mail server.",
+    "queue_messages": "Messages in the queues of automations.",
+}
+
+
+def as_json(value: object) -> bytes:
+    """Compact JSON with a line end."""
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def path_of(route: str) -> str:
+    """A route as it is shown: those of endpoints are below /rest/.
+
+    >>> path_of("records/{uri}/search"), path_of("/webhooks/"), path_of("")
+    ('/rest/records/{uri}/search.json', '/webhooks/', 'none')
+    """
+    if not route:
+        return "none"
+    return route if route.startswith("/") else f"/rest/{route}.json"
+
+
+class Numbers:
+    """Collects the numbers of one service for prometheus_client. look: whether it is well."""
+
+    def __init__(self, service: Service, meter: Meter, look: Callable[[], Health]) -> None:
+        self._service = service
+        self._meter = meter
+        self._look = look
+        self._registry: Any = None
+
+    def text(self, accept: str) -> tuple[bytes, str]:
+        """All numbers, and their content type. accept: the header of who asks."""
+        from prometheus_client import CollectorRegistry, ProcessCollector
+        from prometheus_client.exposition import choose_encoder
+
+        if self._registry is None:
+            registry = CollectorRegistry(auto_describe=False)
+            registry.register(self)
+            ProcessCollector(registry=registry)  # memory, processor time and open files, where /proc tells
+            self._registry = registry
+        encode, kind = choose_encoder(accept)
+        return encode(self._registry), kind
+
+    def collect(self) -> "Iterator[Metric]":
+        """What prometheus_client calls."""
+        from prometheus_client.core import CounterMetricFamily, InfoMetricFamily
+
+        yield InfoMetricFamily("helpdesk", "The program.", {"version": VERSION})
+        yield from self._requests()
+        for name, value, about in (
+            ("loop_stalls", self._meter.stalls, "How often something held the event loop."),
+            ("loop_stalled_seconds", self._meter.stalled_seconds, "How long it was held in all."),
+        ):
+            yield CounterMetricFamily(PREFIX + name, about, value)
+        for name, (about, now) in list(self._meter.gauges.items()):
+            yield _gauge(name, about, now())
+        yield from self._health()
+        yield from self._files()
+
+    def _requests(self) -> "Iterator[Metric]":
+        from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+
+        counter = CounterMetricFamily(PREFIX + "requests", "Requests answered.", labels=("method", "route", "status"))
+        about = "Time from the head of a request to the end of its answer."
+        times = HistogramMetricFamily(PREFIX + "request_seconds", about, labels=("method", "route"))
+        together: dict[tuple[str, str], tuple[list[int], float]] = {}
+        for (method, route, digit), tally in sorted(self._meter.tallies.items()):
+            buckets, seconds = list(tally.buckets), tally.seconds
+            counter.add_metric((method, path_of(route), f"{digit}xx"), sum(buckets))
+            before, spent = together.get((method, route), ([0] * len(buckets), 0.0))
+            together[method, route] = ([a + b for a, b in zip(before, buckets, strict=True)], spent + seconds)
+        bounds = [*(f"{bound:g}" for bound in BOUNDS), "+Inf"]
+        for (method, route), (buckets, seconds) in together.items():
+            counted = list(zip(bounds, accumulate(buckets), strict=True))
+            times.add_metric((method, path_of(route)), counted, seconds)
+        yield counter
+        yield times
+
+    def _health(self) -> "Iterator[Metric]":
+        from prometheus_client.core import GaugeMetricFamily
+
+        found = self._look()
+        checks = GaugeMetricFamily(PREFIX + "healthy", "1: this part of the service is well.", labels=("check",))
+        for name, value in found.checks().items():
+            checks.add_metric((name,), float(value))
+        yield checks
+        yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", found.free_bytes)
+        if not found.database_readable:
+            return
+        try:
+            waiting = self._service.store.read(lambda tx: health.backlog(tx, clock.now()))
+        except HelpdeskError:
+            return
+        for name, value in asdict(waiting).items():
+            yield _gauge(name, BACKLOG[name], value)
+
+    def _files(self) -> "Iterator[Metric]":
+        store, settings = self._service.store, self._service.settings
+        yield _gauge("writes_waiting", "Writes that wait for the writer.", store.writes_waiting)
+        for name, ending, about in (("database_bytes", "", "Size of the database file."),
+                                    ("log_bytes", "-wal", "Size of the write-ahead log.")):  # fmt: skip
+            path = store.path.with_name(store.path.name + ending)
+            yield _gauge(name, about, path.stat().st_size if path.exists() else 0)
+        try:
+            newest = backups.newest(settings)
+        except HelpdeskError:
+            return
+        if settings.backup_folder:
+            at = newest.at if newest else 0
+            yield _gauge("backup_timestamp_seconds", "When the newest backup was made; 0 for never.", at)
+
+
+def _gauge(name: str, about: str, value: float) -> "Metric":
+    from prometheus_client.core import GaugeMetricFamily
+
+    return GaugeMetricFamily(PREFIX + name, about, value)

@@ -1,0 +1,127 @@
+"""`/health` and `/metrics`: for programs that look after the service. No token; what is told depends on where a request
+comes from. Source: ours."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from server import clock
+from server.context import Service
+from server.desk import health
+from server.desk.health import Pulse
+from server.errors import Forbidden, HelpdeskError, NotFound, NotOffered
+from server.web import metrics
+from server.web.call import Answer
+from server.web.meter import Meter
+from server.web.server import Pool, Request, Site, is_within, networks
+
+HEALTH, METRICS = "/health", "/metrics"
+ALLOWED = "GET, HEAD, OPTIONS"
+THREADS = 2  # of their own: a service whose other threads are all busy must still be able to say so
+WAITING = 64  # requests that may wait for one of them
+SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
+JSON = "application/json; charset=utf-8"
+
+
+class WatchingSites:
+    """Makes both sites. scheduler_alive: whether the scheduler runs; jobs_running: how many of its jobs do."""
+
+    def __init__(
+        self, service: Service, meter: Meter, scheduler_alive: Callable[[], bool], jobs_running: Callable[[], int]
+    ) -> None:
+        meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
+        pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
+        readers = Readers(service)
+        self.sites: dict[str, Site] = {
+            HEALTH: HealthSite(service, pool, readers, pulse, scheduler_alive),
+            METRICS: MetricsSite(service, pool, readers, pulse, scheduler_alive, meter),
+        }
+
+
+class Readers:
+    """Who may read numbers: the setting metrics_allow."""
+
+    def __init__(self, service: Service) -> None:
+        self._networks = networks(service.settings.metrics_allow, "metrics_allow")
+
+    def includes(self, request: Request) -> bool:
+        """Whether a request comes from one of them. One that a proxy passed on which nobody trusts comes from anywhere,
+        whatever address the proxy has."""
+        is_passed_on = any(name in request.headers for name in SPEAKS_FOR_OTHERS)
+        if is_passed_on and request.client == request.peer:
+            return False
+        return is_within(request.client, self._networks)
+
+
+class WatchingSite(Site):
+    """One path, read and never written."""
+
+    is_json = False
+    path = ""
+
+    def __init__(
+        self, service: Service, pool: Pool, readers: Readers, pulse: Pulse, scheduler_alive: Callable[[], bool]
+    ) -> None:
+        self.service = service
+        self.pool = pool
+        self.readers = readers
+        self.pulse = pulse
+        self.scheduler_alive = scheduler_alive
+
+    def limit(self, method: str, path: str) -> int:
+        return 0
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        if request.path != self.path:
+            raise NotFound(f"there is nothing at {request.path[:200]}")
+        if request.method == "OPTIONS":
+            return Answer(status=204, headers={"Allow": ALLOWED})
+        if request.method not in ("GET", "HEAD"):
+            raise NotOffered(f"{request.method[:20]} is not offered at {self.path}, but {ALLOWED}", allow=ALLOWED)
+        return self.shown(request)
+
+    def shown(self, request: Request) -> Answer:
+        """The answer to a GET."""
+        raise NotFound(f"there is nothing at {self.path}")
+
+
+class HealthSite(WatchingSite):
+    """200 when all is well, else 503. Anybody is told which part is not; the numbers are for the readers alone."""
+
+    path = HEALTH
+
+    def shown(self, request: Request) -> Answer:
+        found = self.pulse.look(self.scheduler_alive())
+        told: dict[str, object] = {"status": "ok" if found.is_well else "failing", "checks": found.checks()}
+        if self.readers.includes(request):
+            told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
+            told |= {"backlog": self._backlog() if found.database_readable else None}
+        status = 200 if found.is_well else 503
+        return Answer(status=status, body=metrics.as_json(told), content_type=JSON)
+
+    def _backlog(self) -> dict[str, int] | None:
+        try:
+            return asdict(self.service.store.read(lambda tx: health.backlog(tx, clock.now())))
+        except HelpdeskError:  # the checks have told already, or the next ones will
+            return None
+
+
+class MetricsSite(WatchingSite):
+    """Numbers in the text format of Prometheus, or of OpenMetrics for those who ask for it."""
+
+    path = METRICS
+
+    def __init__(
+        self, service: Service, pool: Pool, readers: Readers, pulse: Pulse, scheduler_alive: Callable[[], bool],
+        meter: Meter,
+    ) -> None:  # fmt: skip
+        super().__init__(service, pool, readers, pulse, scheduler_alive)
+        self.numbers = metrics.Numbers(service, meter, lambda: pulse.look(scheduler_alive()))
+
+    def shown(self, request: Request) -> Answer:
+        if not self.readers.includes(request):
+            raise Forbidden(
+                f"{request.client} may not read this; add its address to metrics_allow, or the proxy's to "
+                "trusted_proxies when one passes requests on"
+            )
+        body, kind = self.numbers.text(request.headers.get("Accept", ""))
+        return Answer(body=body, content_type=kind)
