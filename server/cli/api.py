@@ -8,12 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from server.cli import texts
 from server.cli.arguments import command
-from server.errors import Invalid, Unavailable, nearest
+from server.errors import Invalid, Unavailable
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE, load
 from server.web import json_text
 from server.web.forms import MAX_BRACKETS
@@ -25,7 +26,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 IN_QUERY = ("GET", "DELETE")  # requests without a body
 TIMEOUT_SECONDS = 300  # between two pieces of an answer; the server has limits of its own
 PIECE_BYTES = 64 * 1024
-ARGUMENT = re.compile(r"(?P<name>[^=]*?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
+ARGUMENT = re.compile(r"(?P<name>[^=]+?)(?P<kind>[:@]?)=(?P<value>.*)", re.DOTALL)
 DONE, FAILED = 0, 1
 ABOUT = f"""\
 Send a request to a running server and print its answer; JSON is indented, everything else goes out as it came.
@@ -57,51 +58,69 @@ examples:
 """
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """One argument. kind: "" for a text, ":" for JSON, "@" for a file.
+
+    >>> Parameter("f", ":", '{"a": [1, null], "b": {"c": true}}').pairs()
+    [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')]
+    """
+
+    name: str
+    kind: str
+    value: str
+
+    def pairs(self) -> list[tuple[str, str | bytes]]:
+        """The parameters of a form that it stands for. Raises Malformed, and Invalid for a file that cannot be read."""
+        if self.kind == "@":
+            return [(self.name, texts.read_bytes(self.value))]
+        if self.kind == ":":
+            return list(_nested(self.name, json_text.loads(self.value, self.name, depth=MAX_BRACKETS)))
+        return [(self.name, self.value)]
+
+
 def declare(commands: Any) -> None:
     """Declare the command."""
     api = command(commands, "api", "Send a request to a running server; prints the answer.", _run, ABOUT)
     api.formatter_class = argparse.RawDescriptionHelpFormatter
     api.epilog = EPILOG
     api.add_argument("--url", metavar="URL", help="address of the server, such as https://desk.example")
-    api.add_argument("method", metavar="METHOD", help=", ".join(METHODS))
+    api.add_argument("method", metavar="METHOD", type=str.upper, choices=METHODS, help=", ".join(METHODS))
     api.add_argument(
-        "path", metavar="PATH", help="path on the server; one that does not begin with / stands below /rest/"
+        "path", metavar="PATH", type=_path, help="path on the server; without a / before it, it stands below /rest/"
     )
-    api.add_argument("parameters", nargs="*", metavar="NAME=VALUE", help="parameters, as told below")
+    api.add_argument("parameters", nargs="*", metavar="NAME=VALUE", type=_parameter, help="parameters, as told below")
+
+
+def _path(text: str) -> str:
+    if re.match(r"[a-z]+://|//", text):
+        raise argparse.ArgumentTypeError(f"it is a path, such as workers/me.json; {ADDRESS_VARIABLE} names the server")
+    if re.search(r"[\s?#]", text):
+        raise argparse.ArgumentTypeError(f"'{text[:80]}' is no path; parameters stand behind it, as NAME=VALUE")
+    return text if text.startswith("/") else f"/rest/{text}"
+
+
+def _parameter(text: str) -> Parameter:
+    found = ARGUMENT.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"it is NAME=VALUE, NAME:=JSON or NAME@=FILE, not '{text[:80]}'")
+    return Parameter(found["name"], found["kind"], found["value"])
 
 
 def _run(options: argparse.Namespace) -> int:
     import requests  # takes a while, and no other command needs it
 
-    method = _method(options.method)
-    pairs = [pair for each in options.parameters for pair in pairs_of(each)]
-    query, form = (pairs, None) if method in IN_QUERY else (None, pairs)
-    address = _server(options) + _path(options.path)
+    address = _server(options) + options.path
+    pairs = [pair for each in options.parameters for pair in each.pairs()]
+    query, form = (pairs, None) if options.method in IN_QUERY else (None, pairs)
     try:
         with requests.request(
-            method, address, params=query, data=form, auth=_authorize, timeout=TIMEOUT_SECONDS, stream=True,
+            options.method, address, params=query, data=form, auth=_authorize, timeout=TIMEOUT_SECONDS, stream=True,
             allow_redirects=False,
         ) as answer:  # fmt: skip
             return _tell(answer)
     except requests.RequestException as error:
-        raise Unavailable(f"{address} gave no answer: {error}") from error
-
-
-def pairs_of(argument: str) -> list[tuple[str, str | bytes]]:
-    """The parameters that an argument stands for. Raises Invalid for one that is none, or a file that cannot be read.
-
-    >>> pairs_of("fields[name]=Acme = you"), pairs_of('f:={"a": [1, null], "b": {"c": true}}')
-    ([('fields[name]', 'Acme = you')], [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')])
-    """
-    found = ARGUMENT.fullmatch(argument)
-    if found is None or not found["name"]:
-        raise Invalid(f"a parameter is NAME=VALUE, NAME:=JSON or NAME@=FILE, not '{argument[:80]}'")
-    name, value = found["name"], found["value"]
-    if found["kind"] == "@":
-        return [(name, texts.read_bytes(value))]
-    if found["kind"] == ":":
-        return list(_nested(name, json_text.loads(value, name, depth=MAX_BRACKETS)))
-    return [(name, value)]
+        raise Unavailable(f"{address} gave no answer: {_cause(error)}") from error
 
 
 def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -120,12 +139,6 @@ def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, "" if value in (None, [], {}) else str(value)
 
 
-def _method(text: str) -> str:
-    if text.upper() not in METHODS:
-        raise Invalid(f"'{text[:20]}' is no method{nearest(text.upper(), METHODS)}; there are {', '.join(METHODS)}")
-    return text.upper()
-
-
 def _server(options: argparse.Namespace) -> str:
     """The address of the server, without a slash at its end. Raises Invalid."""
     given = options.url or os.environ.get(ADDRESS_VARIABLE)
@@ -137,14 +150,6 @@ def _server(options: argparse.Namespace) -> str:
     return str(given).rstrip("/")
 
 
-def _path(text: str) -> str:
-    if re.match(r"[a-z]+://|//", text):
-        raise Invalid(f"give the path alone, such as workers/me.json; --url or {ADDRESS_VARIABLE} names the server")
-    if re.search(r"[\s?#]", text):
-        raise Invalid(f"'{text[:80]}' is no path; parameters are given behind it, as NAME=VALUE")
-    return text if text.startswith("/") else f"/rest/{text}"
-
-
 def _authorize(request: "PreparedRequest") -> "PreparedRequest":
     """With the token, if there is one; in this way no password file of the user takes its place."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
@@ -153,6 +158,14 @@ def _authorize(request: "PreparedRequest") -> "PreparedRequest":
             raise Invalid(f"{TOKEN_VARIABLE} is no token; `helpdesk token create` prints one")
         request.headers["Authorization"] = f"Bearer {token}"
     return request
+
+
+def _cause(error: BaseException) -> str:
+    """What is at the bottom of an error, such as "Connection refused"."""
+    below = error.__cause__ or error.__context__
+    if below is not None:
+        return _cause(below)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def _tell(answer: "Response") -> int:

@@ -112,7 +112,7 @@ class Peer:
         while text := stream.readline().decode().strip("\r\n"):
             name, _, value = text.partition(":")
             headers.append((name, value.strip()))
-        length = int(dict(headers).get("content-length", 0))
+        length = int({name.lower(): value for name, value in headers}.get("content-length", 0))
         return Asked(first[0], first[1], headers, stream.read(length), line, self._hung_up)
 
 
