@@ -55,6 +55,8 @@ setup(
         "prometheus-client>=0.26,<1",
         "tzdata>=2026.1",
         "PyYAML>=6,<7",
+        "IMAPClient>=4.1,<5",
+        "aiosmtpd>=1.4.6,<2",
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={

@@ -56,6 +56,20 @@ def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
     return Signer(signing.signer(account.kind, account.values, ctx.now), renewed)
 
 
+def access_token(ctx: Context, reference: str) -> str:
+    """The token of an account, for logins that are no HTTP requests; a new one where it has ended.
+
+    Raises NotFound, Invalid for an account without tokens, and what outbound.send raises. Source: ours."""
+    account = _read(ctx, reference)
+    if account.kind == signing.BEARER:
+        return account.values["token"]
+    if account.kind != signing.OAUTH2:
+        raise Invalid(f"the connected account {account.id} has no token; use one of OAuth 2, or a bearer token")
+    if not tokens.is_fresh(account.values, ctx.now):
+        account = _renewed(ctx, reference, account, 0)
+    return account.values["access_token"]
+
+
 def _read(ctx: Context, reference: str) -> _Account:
     def read(tx: Transaction) -> _Account:
         writing = RecordWriter(ctx, tx)

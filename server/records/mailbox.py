@@ -1,4 +1,4 @@
-"""Mailboxes: where mail is fetched from, such as an IMAP account. Fetching itself is not done here."""
+"""Mailboxes: where mail is fetched from, such as an IMAP account. Fetching itself is done by desk/mailboxes."""
 
 from server.errors import Invalid, Required
 from server.fields.flag import Bit
@@ -6,14 +6,16 @@ from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
+from server.mail.inboxes import PROTOCOLS
+from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.records.mailboxes.taken import MAILBOX_STATE, MAILBOX_TAKEN
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 
-PROTOCOLS = ("pop3", "pop3-starttls", "pop3-ssl", "imap", "imap-starttls", "imap-ssl")
 SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
+LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")
 
 
 class Mailbox(RecordType):
@@ -30,9 +32,20 @@ class Mailbox(RecordType):
         "connected_account_id": Id(
             "Account whose token is used to log in; 0 for the password.", "connected_account", zero_ok=True
         ),
+        "folder": Text("Folder that is looked at, for IMAP.", 255, default="INBOX", exact=True, origin="ours"),
         "host": Text("Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+"),
         "is_enabled": Bit("Whether it is looked at for mail.", default=1),
-        "max_msg_size_kb": Uint("Largest mail to fetch in KB; 0 for any."),
+        "is_mail_kept": Bit(
+            "Whether mail stays on the server when it was taken; else it is removed there.", origin="ours"
+        ),
+        "last_error": Text(
+            "Why the last check failed; blank when it did not. Kept by the service.", 500, immutable=True, exact=True,
+            origin="ours",
+        ),
+        "max_msg_size_kb": Uint(
+            "Largest mail to fetch in KB; 0 for any. Of a larger one only the headers are taken, and it stays on the "
+            "server."
+        ),
         "name": Text("Name; also the label.", required=True),
         "num_fails": Uint("Checks that failed in a row."),
         "password": Text(
@@ -60,6 +73,7 @@ class Mailbox(RecordType):
     )
     subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
     events = (Event("mailbox.check.error", "checking failed"),)
+    tables = (MAILBOX_STATE, MAILBOX_TAKEN)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "protocol" in change.new and not change.new["protocol"]:
@@ -67,3 +81,11 @@ class Mailbox(RecordType):
         is_elsewhere = not change.is_create and any(change.changes(name) for name in SAME_LOGIN)
         if is_elsewhere and change.was("password") and "password" not in change.new:
             raise Required("password must be sent again with another host, port or username", field="password")
+        if "folder" in change.new and not change.new["folder"]:
+            change.new["folder"] = "INBOX"
+        if not change.is_create and any(change.changes(name) for name in LOGIN):
+            change.new.setdefault("num_fails", 0)  # it is looked at again without a wait
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for table in self.tables:
+            writing.tx.delete(table, mailbox_id=record["id"])

@@ -53,7 +53,7 @@ def _filtered(ctx: Context, incoming: Incoming) -> Asked:
     for answer in events.ask(ctx, FILTER, values):
         if answer.get("reject") not in (None, False, "", 0, "0"):
             LOG.info("mail.refused", sender=incoming.mail.sender)
-            raise Rejected("an automation of mail.filter refused this mail", field="message")
+            raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
         changes = answer.get("set")
         if isinstance(changes, Mapping):
             found = _changed(found, changes)

@@ -42,7 +42,9 @@ def recipients(mail: Mail) -> list[str]:
 def refuse_banned(sender: Record | None) -> None:
     """Raises Rejected for mail from a banned sender."""
     if sender is not None and sender["is_banned"]:
-        raise Rejected(f"mail from {sender['email']} is not taken: the address is banned", field="message")
+        raise Rejected(
+            f"mail from {sender['email']} is not taken: the address is banned", field="message", is_unwanted=True
+        )
 
 
 def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Record:

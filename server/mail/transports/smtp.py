@@ -11,11 +11,11 @@ from enum import Enum
 
 from server.errors import Invalid, Required, nearest
 from server.mail.compose import ascii_address
+from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
 from server.mail.transports import Delivery, TransportFailed
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
-MAX_ANSWER_CHARACTERS = 500
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
 _KEYS = ("host", "port", "encryption", "username", "password", "timeout", "verify")
@@ -92,13 +92,11 @@ def send(settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], 
         raise TransportFailed(f"the mail server cannot do what is asked: {error}", is_permanent=False) from error
     except ssl.SSLCertVerificationError as error:
         raise TransportFailed(
-            f"the certificate of {settings.host} is not valid: {error.verify_message}; "
-            "correct the host, or switch off verify",
-            is_permanent=False,
+            f"{wrong_certificate(settings.host, error)}; correct the host, or switch off verify", is_permanent=False
         ) from error
     except (smtplib.SMTPException, OSError) as error:
         raise TransportFailed(
-            f"no mail server at {settings.host} port {settings.port}: {_reason(error)}", is_permanent=False
+            f"no mail server at {settings.host} port {settings.port}: {reason(error)}", is_permanent=False
         ) from error
 
 
@@ -192,13 +190,6 @@ def _answer(code: int, text: bytes | str) -> str:
     words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     printable = "".join(c if c.isprintable() else " " for c in words)
     return f"{code} {printable}".strip()[:MAX_ANSWER_CHARACTERS]
-
-
-def _reason(error: Exception) -> str:
-    # Told by the words as well, since smtplib makes its own exception of a timeout.
-    if isinstance(error, TimeoutError) or "timed out" in str(error):
-        return "no answer in time"
-    return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]
 
 
 def _text(params: Mapping[str, object], key: str) -> str:

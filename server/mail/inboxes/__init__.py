@@ -1,0 +1,124 @@
+"""Mailboxes on other servers, and the mails that wait in them.
+
+A protocol is a module with `connect(login)`, which answers an Inbox. Which mailbox is looked at when, what becomes of
+its mails, and which of them were taken before, is decided in desk.
+"""
+
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Literal, Protocol, Self, TypeVar, cast
+
+from server.errors import Invalid, Unavailable, nearest
+from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
+
+_MODULES = {"imap": "imap", "pop3": "pop3"}
+Encryption = Literal["none", "starttls", "tls"]
+_ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl": "tls"}
+Result = TypeVar("Result")
+PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for mark in _ENCRYPTIONS)
+
+
+class InboxFailed(Unavailable):
+    """A mailbox could not be read, or not further. The message is safe to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How to get to a mailbox. token: of OAuth2, "" where the password is used. folder: of IMAP. is_kept: whether mails
+    stay on the server; nothing is changed there then."""
+
+    protocol: str
+    host: str
+    port: int
+    username: str
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    folder: str = "INBOX"
+    is_kept: bool = False
+    timeout_seconds: int = 30
+
+    @property
+    def encryption(self) -> Encryption:
+        """How the connection is made safe. Certificates must be valid for the host."""
+        return _ENCRYPTIONS[self.protocol.partition("-")[2]]
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        return ssl.create_default_context()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A mail on the server. uid: what the server calls it. size: in bytes, as the server says."""
+
+    uid: str
+    size: int
+
+
+class Inbox(Protocol):
+    """A mailbox that is open. All methods raise InboxFailed.
+
+    scope: uids mean something within it only; another one means that the server has given its mails new uids.
+    is_rising: uids are numbers, and a mail that comes later has a higher one. end: the uid that the next mail will
+    have, 0 where it is not known."""
+
+    scope: str
+    is_rising: bool
+    end: int
+
+    def waiting(self, after: int, most: int) -> list[Waiting]:
+        """The first mails with uids above `after`, at most so many, in order; all mails where uids do not rise."""
+
+    def head(self, uid: str, most: int) -> bytes | None:
+        """The header block, at most so many bytes; None when the mail is gone."""
+
+    def whole(self, uid: str, most: int) -> bytes | None:
+        """The mail, at most so many bytes; None when it is gone."""
+
+    def remove(self, uids: Sequence[str]) -> None:
+        """Remove mails from the server. When it returns they are gone, or marked so that nobody sees them. It is the
+        last thing that is done with a mailbox."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def connect(login: Login) -> Inbox:
+    """Open a mailbox. Raises InboxFailed, Invalid for a protocol that there is not."""
+    module = _MODULES.get(login.protocol.partition("-")[0])
+    if module is None or login.protocol not in PROTOCOLS:
+        raise Invalid(
+            f"'{login.protocol[:32]}' is not a protocol of mailboxes{nearest(login.protocol[:32], PROTOCOLS)}; use one "
+            f"of {', '.join(PROTOCOLS)}", field="protocol",
+        )  # fmt: skip
+    return cast(Inbox, import_module(f"{__name__}.{module}").connect(login))
+
+
+def told(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:
+    """What `work` answers. All that can go wrong with a server becomes InboxFailed; refused: what the library raises
+    when the server says no."""
+    try:
+        return work()
+    except ssl.SSLCertVerificationError as error:
+        raise InboxFailed(f"{wrong_certificate(host, error)}; correct the host") from error
+    except OSError as error:
+        raise InboxFailed(f"{host} cannot be reached: {reason(error)}") from error
+    except refused as error:
+        raise InboxFailed(f"{host} refuses: {said(error)}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # a library meets what is no such protocol
+        raise InboxFailed(f"{host} does not answer as a mail server does: {type(error).__name__}") from error
+
+
+def wrong_login(host: str, error: Exception) -> InboxFailed:
+    """The server knows another password."""
+    return InboxFailed(f"{host} does not let in this user name and password: {said(error)}")
+
+
+def said(error: Exception) -> str:
+    """What the server said, on one line."""
+    words = error.args[0] if error.args else b""
+    text = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+    return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS] or "no reason"

@@ -1,0 +1,129 @@
+"""Mailboxes of IMAP servers, by the uids that they give to mails. Source: RFC 3501, RFC 4315."""
+
+import imaplib
+import socket
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from imapclient import DELETED, IMAPClient
+from imapclient.exceptions import LoginError
+
+from server.mail.inboxes import Login, Waiting, told, wrong_login
+
+SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
+STEP = 500  # mails that one command names
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def connect(login: Login) -> "ImapInbox":
+    """Raises InboxFailed, which shows neither user name nor password."""
+    client = told(login.host, imaplib.IMAP4.error, lambda: _connected(login))
+    try:
+        return told(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
+    except BaseException:
+        _close(client)
+        raise
+
+
+def _guarded(
+    method: Callable[Concatenate["ImapInbox", Arguments], Result],
+) -> Callable[Concatenate["ImapInbox", Arguments], Result]:
+    @wraps(method)
+    def guarded(self: "ImapInbox", *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        return told(self.host, imaplib.IMAP4.error, lambda: method(self, *arguments, **named))
+
+    return guarded
+
+
+class ImapInbox:
+    """inboxes.Inbox of one folder."""
+
+    is_rising = True
+
+    def __init__(self, client: IMAPClient, login: Login) -> None:
+        self._client = client
+        self.host = login.host
+        selected: dict[bytes, Any] = client.select_folder(login.folder, readonly=login.is_kept)
+        self.scope = str(selected.get(b"UIDVALIDITY", 0))
+        self.end = int(selected.get(b"UIDNEXT", 0))
+
+    @_guarded
+    def waiting(self, after: int, most: int) -> list[Waiting]:
+        uids = self._uids(after, most)
+        sizes: dict[int, int] = {}
+        for start in range(0, len(uids), STEP):
+            answer = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
+            sizes |= {uid: int(values.get(b"RFC822.SIZE", 0)) for uid, values in answer.items()}
+        return [Waiting(str(uid), sizes[uid]) for uid in uids if uid in sizes]
+
+    def _uids(self, after: int, most: int) -> list[int]:
+        """Rising. Asked for in spans, which grow where there are no mails."""
+        if not self.end:  # an old server does not say
+            return sorted(uid for uid in self._client.search(["UID", f"{after + 1}:*"]) if uid > after)[:most]
+        found: list[int] = []
+        start, span = after + 1, SPAN
+        while start < self.end and len(found) < most:
+            stop = min(start + span, self.end)
+            inside = [uid for uid in self._client.search(["UID", f"{start}:{stop - 1}"]) if start <= uid < stop]
+            found += sorted(inside)
+            start, span = stop, SPAN if inside else span * 2
+        return found[:most]
+
+    @_guarded
+    def head(self, uid: str, most: int) -> bytes | None:
+        return self._part(uid, "BODY.PEEK[HEADER]", most)
+
+    @_guarded
+    def whole(self, uid: str, most: int) -> bytes | None:
+        return self._part(uid, "BODY.PEEK[]", most)
+
+    def _part(self, uid: str, part: str, most: int) -> bytes | None:
+        """Never more than so many bytes, whatever size the server told before."""
+        answer = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
+        values = answer.get(int(uid), {})
+        return next((value for key, value in values.items() if key.startswith(b"BODY[")), None)
+
+    @_guarded
+    def remove(self, uids: Sequence[str]) -> None:
+        for start in range(0, len(uids), STEP):
+            step = [int(uid) for uid in uids[start : start + STEP]]
+            self._client.add_flags(step, [DELETED], silent=True)
+            if self._client.has_capability("UIDPLUS"):
+                self._client.uid_expunge(step)
+            elif set(self._client.search("DELETED")) <= set(step):  # else it would take along what others have marked
+                self._client.expunge()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _close(self._client)
+
+
+def _connected(login: Login) -> IMAPClient:
+    client = IMAPClient(
+        login.host, login.port, ssl=login.encryption == "tls", ssl_context=login.tls, timeout=login.timeout_seconds
+    )
+    try:
+        # The library sends a command in pieces; each would wait for the answer to the one before.
+        client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if login.encryption == "starttls":
+            client.starttls(login.tls)
+        if login.token:
+            client.oauth2_login(login.username, login.token)
+        else:
+            client.login(login.username, login.password)
+    except LoginError as error:
+        _close(client)
+        raise wrong_login(login.host, error) from error
+    except BaseException:
+        _close(client)
+        raise
+    return client
+
+
+def _close(client: IMAPClient) -> None:
+    client.__exit__(None, None, None)  # says goodbye, and closes where that goes wrong

@@ -1,0 +1,1 @@
+"""What belongs to mailboxes beside the declaration of their type."""

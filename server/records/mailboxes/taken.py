@@ -1,0 +1,20 @@
+"""How far a mailbox was read, and which of its mails were taken. Written in the transaction of each mail."""
+
+from server.store.tables import Column, Table
+
+MAILBOX_STATE = Table(
+    "mailbox_state",
+    [
+        Column("mailbox_id"), Column("place", "TEXT"), Column("scope", "TEXT"), Column("last_uid"),
+        Column("again_below"), Column("has_more"),
+    ],
+    key=("mailbox_id",),
+)  # place: server, login and folder; scope: within which uids mean something (UIDVALIDITY); last_uid: every mail up to
+# it was taken; again_below: mails with lower uids may have been taken under other uids; has_more: more mails wait
+
+MAILBOX_TAKEN = Table(
+    "mailbox_taken",
+    [Column("mailbox_id"), Column("uid", "TEXT"), Column("is_left")],
+    key=("mailbox_id", "uid"),
+)  # mails that were taken and may still be on the server: those to be removed, and where uids do not rise all of them;
+# is_left: it is not to be removed

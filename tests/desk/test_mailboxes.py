@@ -1,0 +1,439 @@
+"""Mailboxes on other servers: what is taken of them, what stays there, what happens when something goes wrong."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import clock
+from server.desk.mailboxes import checking, dead_letters, due
+from server.desk.mailroom import storing
+from server.desk.mailroom.incoming import Incoming
+from server.desk.writing import RecordWriter
+from server.jobs.queue import JOB
+from server.mail import inboxes
+from server.records.base import Record
+from server.store import schema
+from tests.desk.mailroom import Desk, mail
+from tests.mail_servers import LOGIN, ImapServer, MailServer, Pop3Server
+from tests.smtp_server import CERTIFICATE
+
+KINDS = {"imap": ImapServer, "pop3": Pop3Server}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = Desk(tmp_path / "data")
+    opened.service.store.write(lambda tx: schema.add_tables(tx, [JOB]))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[MailServer]:
+    """A server of each kind."""
+    with KINDS[request.param]() as started:
+        yield started
+
+
+@pytest.fixture
+def imap() -> Iterator[ImapServer]:
+    with ImapServer() as started:
+        yield started
+
+
+def numbered(number: int, **headers: str) -> bytes:
+    return mail(Message_Id=f"<{number}@kite.example>", Subject=f"Mail {number}", **headers)
+
+
+def without_id(number: int) -> bytes:
+    return mail(Subject=f"Mail {number}")
+
+
+def box(desk: Desk, server: MailServer, protocol: str = "", **values: Any) -> int:
+    kind = "imap" if isinstance(server, ImapServer) else "pop3"
+    known = {
+        "name": "Support", "host": server.host, "port": server.port, "protocol": protocol or kind,
+        "username": LOGIN[0], "password": LOGIN[1],
+    }  # fmt: skip
+    return desk.create("mailbox", **known | values)
+
+
+def check(desk: Desk, id: int) -> int:
+    return checking.check(desk.service, id, desk.now)
+
+
+def state(desk: Desk, id: int) -> Record:
+    return desk.one("mailbox", id=id)
+
+
+def subjects(desk: Desk) -> list[str]:
+    return [ticket["subject"] for ticket in desk.all("ticket")]
+
+
+def letters(desk: Desk) -> dict[str, bytes]:
+    folder = Path(desk.service.settings.data) / dead_letters.FOLDER
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.exists() else {}
+
+
+def test_mails_become_tickets_and_are_removed_from_the_server(desk: Desk, server: MailServer) -> None:
+    server.put(numbered(1), numbered(2, In_Reply_To="<1@kite.example>"), numbered(3))
+    id = box(desk, server)
+    assert check(desk, id) == 3
+    assert subjects(desk) == ["Mail 1", "Mail 3"] and len(desk.all("message")) == 3
+    assert server.mails == {}
+    assert (state(desk, id)["num_fails"], state(desk, id)["last_error"]) == (0, "")
+    assert state(desk, id)["checked_at"] == desk.now
+
+
+def test_a_mail_is_stored_as_it_came(desk: Desk, server: MailServer) -> None:
+    raw = mail(b"one\n.two\n..\n.\nend " + "é".encode("latin-1") + b"\n" + b"x" * 5000 + b"\n").replace(b"\n", b"\r\n")
+    server.put(raw)
+    check(desk, box(desk, server))
+    assert desk.blob(desk.one("message")["raw_blob_id"]) == raw
+
+
+def test_kept_mails_stay_and_are_not_taken_again(desk: Desk, server: MailServer) -> None:
+    id = box(desk, server, is_mail_kept=1)
+    server.put(without_id(1), without_id(2))
+    assert check(desk, id) == 2
+    server.put(without_id(3))
+    assert check(desk, id) == 1 and check(desk, id) == 0
+    assert subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"] and len(server.mails) == 3
+
+
+def test_nothing_is_changed_on_a_server_that_keeps_its_mail(desk: Desk, imap: ImapServer) -> None:
+    imap.put(numbered(1))
+    check(desk, box(desk, imap, is_mail_kept=1))
+    assert imap.flags == {1: set()}
+    assert any("EXAMINE" in command for command in imap.asked)
+    assert not any(word in command for command in imap.asked for word in ("STORE", "EXPUNGE"))
+
+
+def test_mails_that_stayed_are_not_removed_when_mail_is_no_longer_kept(desk: Desk, imap: ImapServer) -> None:
+    id = box(desk, imap, is_mail_kept=1)
+    imap.put(without_id(1))
+    check(desk, id)
+    desk.update("mailbox", id, is_mail_kept=0)
+    imap.put(without_id(2))
+    assert check(desk, id) == 1
+    assert list(imap.mails) == [1] and subjects(desk) == ["Mail 1", "Mail 2"]
+
+
+def test_a_connection_that_is_cut_loses_and_doubles_nothing(desk: Desk, server: MailServer) -> None:
+    server.put(*map(without_id, range(1, 8)))
+    server.breaks_after = 3
+    id = box(desk, server)
+    assert check(desk, id) == 3
+    assert state(desk, id)["num_fails"] == 1 and state(desk, id)["last_error"] != ""
+    assert len(server.mails) == 7, "not removed yet"
+    server.breaks_after = 0
+    assert check(desk, id) == 4
+    assert subjects(desk) == [f"Mail {number}" for number in range(1, 8)]
+    assert server.mails == {} and state(desk, id)["num_fails"] == 0
+
+
+def test_what_was_stored_but_not_removed_is_removed_the_next_time(
+    desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the process ends between the two."""
+    id = box(desk, server)
+    server.put(without_id(1), without_id(2))
+    connect = inboxes.connect
+
+    def without_removal(login: inboxes.Login) -> inboxes.Inbox:
+        opened = connect(login)
+
+        def fail(uids: list[str]) -> None:
+            raise inboxes.InboxFailed("the connection is gone")
+
+        opened.remove = fail  # type: ignore[method-assign,assignment]
+        return opened
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inboxes, "connect", without_removal)
+        check(desk, id)
+    assert len(server.mails) == 2 and len(desk.all("ticket")) == 2
+    server.put(without_id(3))
+    assert check(desk, id) == 1
+    assert server.mails == {} and subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"]
+
+
+def test_mails_with_new_uids_are_not_taken_again(desk: Desk, imap: ImapServer) -> None:
+    id = box(desk, imap, is_mail_kept=1)
+    imap.put(numbered(1), without_id(2))
+    check(desk, id)
+    imap.number_anew()
+    imap.put(without_id(3))
+    check(desk, id)
+    assert subjects(desk) == ["Mail 1", "Mail 2", "Mail 3"] and len(desk.all("message")) == 3
+
+
+def test_a_mailbox_moved_to_another_server_is_read_from_its_beginning(desk: Desk, imap: ImapServer) -> None:
+    id = box(desk, imap, is_mail_kept=1)
+    imap.put(*map(without_id, range(1, 6)))
+    check(desk, id)
+    with ImapServer() as other:
+        other.put(without_id(9))
+        desk.update("mailbox", id, port=other.port, password=LOGIN[1])
+        assert check(desk, id) == 1
+    assert subjects(desk)[-1] == "Mail 9"
+
+
+def test_a_server_that_does_not_tell_its_next_uid(desk: Desk, imap: ImapServer) -> None:
+    imap.tells_next = False
+    id = box(desk, imap, is_mail_kept=1)
+    imap.put(without_id(1), without_id(2))
+    assert (check(desk, id), check(desk, id)) == (2, 0)
+    imap.put(without_id(3))
+    assert (check(desk, id), check(desk, id)) == (1, 0)
+
+
+def test_uids_that_lie_far_apart_are_found(desk: Desk, imap: ImapServer) -> None:
+    for uid in (3, 20_000, 3_000_000, 4_294_967_290):
+        imap.next_uid = uid
+        imap.put(without_id(uid))
+    assert check(desk, box(desk, imap)) == 4
+    assert imap.mails == {}
+
+
+@pytest.mark.parametrize("has_uidplus", [True, False])
+def test_what_others_marked_as_deleted_is_left_to_them(desk: Desk, imap: ImapServer, has_uidplus: bool) -> None:
+    imap.has_uidplus = has_uidplus
+    id = box(desk, imap, is_mail_kept=1)
+    imap.put(without_id(1))
+    check(desk, id)
+    imap.flags[1].add("\\Deleted")
+    desk.update("mailbox", id, is_mail_kept=0)
+    imap.put(without_id(2))
+    check(desk, id)
+    assert 1 in imap.mails
+    assert 2 not in imap.mails or "\\Deleted" in imap.flags[2]
+    assert check(desk, id) == 0
+
+
+def test_without_uidplus_mails_are_removed_all_the_same(desk: Desk, imap: ImapServer) -> None:
+    imap.has_uidplus = False
+    imap.put(without_id(1), without_id(2))
+    check(desk, box(desk, imap))
+    assert imap.mails == {}
+
+
+# -- mails that cannot be taken ----------------------------------------------------------------------------------------
+
+
+def test_a_refused_mail_is_kept_apart_and_the_others_are_taken(desk: Desk, server: MailServer) -> None:
+    refused = mail(Subject="Mail 2", From="")
+    server.put(without_id(1), refused, without_id(3))
+    nora = desk.worker("nora@desk.example")
+    desk.update("worker", nora, is_superuser=1)
+    id = box(desk, server)
+    assert check(desk, id) == 3
+    assert subjects(desk) == ["Mail 1", "Mail 3"] and server.mails == {}
+    [(name, kept)] = letters(desk).items()
+    assert kept == refused.replace(b"\n", b"\r\n") and name.startswith(f"mailbox-{id}-")
+    assert state(desk, id)["num_fails"] == 0
+    [entry] = desk.all("activity_log", target__context="svc.contexts.mailbox")
+    assert name in str(entry["params"]) and "no sender" in str(entry["params"])
+    assert [each["worker_id"] for each in desk.all("notification")] == [nora]
+
+
+def test_a_mail_that_shows_an_error_of_ours_is_kept_apart(
+    desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = storing.message
+
+    def fail_for_second(writing: RecordWriter, incoming: Incoming, *arguments: Any, **more: Any) -> int:
+        if incoming.subject == "Mail 2":
+            raise ZeroDivisionError
+        return message(writing, incoming, *arguments, **more)
+
+    monkeypatch.setattr(storing, "message", fail_for_second)
+    server.put(*map(without_id, (1, 2, 3)))
+    check(desk, box(desk, server))
+    assert subjects(desk) == ["Mail 1", "Mail 3"] and server.mails == {}
+    assert list(letters(desk).values()) == [without_id(2).replace(b"\n", b"\r\n")]
+
+
+def test_unwanted_mail_leaves_no_trace_but_is_removed(desk: Desk, server: MailServer) -> None:
+    desk.create("address", email="spam@kite.example", is_banned=1)
+    server.put(mail(From="spam@kite.example"), without_id(2))
+    check(desk, box(desk, server))
+    assert subjects(desk) == ["Mail 2"] and server.mails == {} and letters(desk) == {}
+
+
+def test_a_mail_that_cannot_even_be_kept_apart_stays_on_the_server(desk: Desk, server: MailServer) -> None:
+    (Path(desk.service.settings.data) / dead_letters.FOLDER).write_text("a file where the folder would be")
+    server.put(without_id(1), mail(From=""))
+    id = box(desk, server)
+    assert check(desk, id) == 1
+    assert "cannot be kept" in state(desk, id)["last_error"] and len(server.mails) == 2
+    os.remove(Path(desk.service.settings.data) / dead_letters.FOLDER)
+    assert check(desk, id) == 1
+    assert len(letters(desk)) == 1 and server.mails == {} and subjects(desk) == ["Mail 1"]
+
+
+@pytest.mark.parametrize("told_size", [0, 100], ids=["true size", "a size that is told too small"])
+def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(
+    desk: Desk, server: MailServer, told_size: int
+) -> None:
+    large = mail(
+        "x" * 3000 + "\n", Message_Id="<1@kite.example>", MIME_Version="1.0",
+        Content_Type="multipart/mixed;\n boundary=b0", X_Last="here",
+    )  # fmt: skip
+    server.told_size = told_size
+    server.put(large, without_id(2))
+    id = box(desk, server, max_msg_size_kb=2)
+    assert check(desk, id) == 2
+    first = desk.all("message")[0]
+    assert "more than the 2,048 that its mailbox takes" in first["content"]
+    assert "X-Mailbox-Error: too large" in first["headers"] and "boundary" not in first["headers"]
+    assert "X-Last: here" in first["headers"] and first["message_id"] == "<1@kite.example>"
+    assert subjects(desk) == ["Boat", "Mail 2"]
+    assert len(server.mails) == 1, "the large one stays"
+    assert check(desk, id) == 0 and len(server.mails) == 1
+
+
+# -- servers that cannot be read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encryption", ["starttls", "ssl"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_encrypted_mailboxes_check_the_certificate(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, encryption: str
+) -> None:
+    with KINDS[kind](tls={"ssl": "tls"}.get(encryption, encryption)) as server:
+        server.put(without_id(1))
+        id = box(desk, server, f"{kind}-{encryption}")
+        assert check(desk, id) == 0
+        assert "certificate" in state(desk, id)["last_error"]
+        assert not any("LOGIN" in command or "PASS" in command for command in server.asked)
+        trusted = tmp_path / "trusted.pem"
+        trusted.write_text(CERTIFICATE)
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        assert check(desk, id) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_password_is_sent_in_the_clear_where_starttls_is_asked_for(desk: Desk, kind: str) -> None:
+    with KINDS[kind]() as server:
+        id = box(desk, server, f"{kind}-starttls")
+        assert check(desk, id) == 0 and state(desk, id)["num_fails"] == 1
+        assert not any("LOGIN" in command or "PASS" in command for command in server.asked)
+
+
+def test_a_wrong_password_is_told_and_not_shown(desk: Desk, server: MailServer) -> None:
+    id = box(desk, server, password="wrong-one")
+    assert check(desk, id) == 0
+    error = state(desk, id)["last_error"]
+    assert "wrong name or password" in error and "wrong-one" not in error
+
+
+def test_a_token_of_a_connected_account_is_used_in_place_of_a_password(desk: Desk) -> None:
+    service = desk.create(
+        "connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={}
+    )
+    account = desk.create(
+        "connected_account", name="Mail", service_id=service, params={"token": "t0ken"},
+        owner__context="svc.contexts.app", owner_id=0,
+    )  # fmt: skip
+    for kind, make in KINDS.items():
+        with make(token="t0ken") as server:
+            server.put(mail(Subject=kind))
+            id = box(desk, server, password="", connected_account_id=account)
+            assert check(desk, id) == 1, state(desk, id)["last_error"]
+    assert subjects(desk) == list(KINDS)
+
+
+def test_a_folder_that_is_not_there_is_told(desk: Desk, imap: ImapServer) -> None:
+    id = box(desk, imap, folder="Orders")
+    assert check(desk, id) == 0
+    assert "there is no such folder" in state(desk, id)["last_error"]
+
+
+def test_a_server_that_speaks_something_else_is_told(desk: Desk) -> None:
+    for kind, other in (("imap", Pop3Server), ("pop3", ImapServer)):
+        with other() as server:
+            id = box(desk, server, kind)
+            assert check(desk, id) == 0 and state(desk, id)["num_fails"] == 1
+
+
+def test_failures_in_a_row_are_told_to_administrators_now_and_then(desk: Desk, server: MailServer) -> None:
+    nora = desk.worker("nora@desk.example")
+    desk.update("worker", nora, is_superuser=1)
+    desk.worker("milo@desk.example")
+    id = box(desk, server, password="wrong")
+    for _ in range(6):
+        check(desk, id)
+    counts = [each["params"]["variables"]["count"] for each in desk.all("activity_log")
+              if each["activity_point"] == "mailbox.check.error"]  # fmt: skip
+    assert counts == ["2", "5"]
+    assert [each["worker_id"] for each in desk.all("notification")] == [nora, nora]
+    desk.update("mailbox", id, password=LOGIN[1])
+    assert state(desk, id)["num_fails"] == 0, "another password is tried without a wait"
+
+
+# -- when they are looked at -------------------------------------------------------------------------------------------
+
+
+def jobs(desk: Desk) -> list[int]:
+    rows = desk.read(lambda tx: tx.find(JOB))
+    place = JOB.position["unique_key"]
+    return [int(row[place].rpartition(":")[2]) for row in rows]
+
+
+def test_mailboxes_are_looked_at_the_longest_unseen_first(desk: Desk, imap: ImapServer) -> None:
+    now = desk.now
+    late, soon, off, never = (
+        box(desk, imap, checked_at=now - 61), box(desk, imap, checked_at=now - 20),
+        box(desk, imap, is_enabled=0), box(desk, imap),
+    )  # fmt: skip
+    assert due.find_due(desk.service, now) == now + 40
+    assert jobs(desk) == [never, late]
+    assert {soon, off} & set(jobs(desk)) == set()
+    due.find_due(desk.service, now)
+    assert jobs(desk) == [never, late], "never two jobs for one mailbox"
+
+
+@pytest.mark.parametrize(
+    ("fails", "wait"), [(0, 60), (1, 120), (2, 240), (5, 600), (15, 1800), (1000, 1800)]
+)
+def test_the_wait_grows_with_the_failures(desk: Desk, imap: ImapServer, fails: int, wait: int) -> None:
+    box(desk, imap, checked_at=desk.now, num_fails=fails)
+    assert due.find_due(desk.service, desk.now) == desk.now + wait
+    assert jobs(desk) == []
+
+
+def test_a_mailbox_with_more_mails_than_one_look_takes_is_due_at_once(
+    desk: Desk, server: MailServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "MAX_MAILS", 2)
+    server.put(*map(without_id, range(1, 6)))
+    id = box(desk, server)
+    taken = []
+    while True:
+        taken.append(check(desk, id))
+        if due.find_due(desk.service, desk.now) == desk.now + 60:
+            break
+    assert taken == [2, 2, 1] and server.mails == {}
+    assert subjects(desk) == [f"Mail {number}" for number in range(1, 6)]
+
+
+def test_a_deleted_mailbox_takes_its_notes_along(desk: Desk, server: MailServer) -> None:
+    before = desk.counts()
+    server.put(without_id(1))
+    id = box(desk, server, is_mail_kept=1)
+    check(desk, id)
+    desk.write(lambda writing: writing.delete("mailbox", id))
+    after = desk.counts()
+    assert (after["mailbox_state"], after["mailbox_taken"]) == (before["mailbox_state"], before["mailbox_taken"])
+    assert check(desk, id) == 0
+
+
+def test_mails_have_the_time_at_which_they_came(desk: Desk, imap: ImapServer) -> None:
+    imap.put(without_id(1))
+    before = clock.now()
+    check(desk, box(desk, imap))
+    assert before <= desk.one("ticket")["created"] <= clock.now()
