@@ -15,7 +15,7 @@ help:  ## list these targets
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-test .work/samples  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+test: $(VENV)/.for-test .work/samples .work/node  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.for-test  ## ruff and mypy
@@ -60,5 +60,14 @@ $(VENV)/.for-dist: setup.py | $(BIN)/python
 	rm -rf $@ $@.new
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
 		--target $@.new --requirement tests/samples.txt
+	mv $@.new $@
+	@touch $@
+
+# What tests run in Node.js. Without it the folder is empty and those tests do not exist.
+.work/node: tests/node/package-lock.json
+	rm -rf $@ $@.new
+	mkdir -p $@.new
+	cp tests/node/package.json tests/node/package-lock.json $@.new
+	if command -v npm >/dev/null; then npm ci --prefix $@.new --ignore-scripts --no-audit --no-fund --silent; fi
 	mv $@.new $@
 	@touch $@

@@ -10,6 +10,7 @@ from server.access import provider, tokens
 from server.access.provider import Asked, Refused, Reply, Sent
 from server.errors import NotAuthenticated
 from tests.records.desk import NOW, Desk
+from tests.service import Api
 
 VERIFIER = "the-verifier-of-the-tests.0123456789_abcdefghij~"
 CALLBACK = "https://stock.example/back"
@@ -46,6 +47,12 @@ class App:
     @property
     def basic(self) -> str:
         return "Basic " + base64.b64encode(f"{self.client_id}:{self.secret}".encode()).decode()
+
+
+def register(api: Api, **fields: Any) -> App:
+    """A new app of a running service; confidential, with one callback and three scopes unless said otherwise."""
+    made = api.create("oauth_app", **{"name": "Stock", "callback_url": CALLBACK, "scopes": SCOPES} | fields).ok()
+    return App(made["id"], made["client_id"], made.json.get("client_secret", ""))
 
 
 class Apps:

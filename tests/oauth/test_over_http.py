@@ -11,7 +11,7 @@ from server import clock
 from server.access import sessions
 from server.access.sessions import Lifetime
 from server.web import oauth
-from tests.oauth.apps import CALLBACK, SCOPES, VERIFIER, App, answer_of, challenge
+from tests.oauth.apps import CALLBACK, VERIFIER, App, answer_of, challenge, register
 from tests.oauth.browser import Browser
 from tests.records.desk import Desk
 from tests.service import Api, Server
@@ -19,12 +19,6 @@ from tests.web import wire
 
 TOKEN, REVOKE, INTROSPECT = "/oauth/access_token", "/oauth/revoke", "/oauth/introspect"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-def register(api: Api, **fields: Any) -> App:
-    """A new app."""
-    made = api.create("oauth_app", **{"name": "Stock", "callback_url": CALLBACK, "scopes": SCOPES} | fields).ok()
-    return App(made["id"], made["client_id"], made.json.get("client_secret", ""))
 
 
 @pytest.fixture(scope="module")
