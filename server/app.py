@@ -36,6 +36,7 @@ from server.store import backup, lock, schema
 from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
+from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
@@ -313,9 +314,24 @@ def require_database(folder: Path) -> Path:
 
 def check(settings: Settings) -> list[str]:
     """Problems of the database file of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
+    service = open_unchanged(settings)
+    try:
+        return problems_of(service)
+    finally:
+        service.store.close()
+
+
+def open_unchanged(settings: Settings) -> Service:
+    """The service on a database as it is: nothing is added to it or migrated, so it may lack what this version needs.
+    Raises Damaged when it cannot be opened."""
     path = require_database(Path(settings.data))
-    registry = record_types.load()
     store = Store(path, read_seconds=3600)
+    return Service(store, record_types.load(), settings, settings.base_url.rstrip("/"), "")
+
+
+def problems_of(service: Service) -> list[str]:
+    """Problems of the database of a service, [] when it is sound; for each type of the administrators' own as well."""
+    store, registry = service.store, service.registry
     try:
         found = store.check()
         found += store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
@@ -325,6 +341,4 @@ def check(settings: Settings) -> list[str]:
         return [error.message]
     except apsw.Error as error:
         return [str(error)]
-    finally:
-        store.close()
     return found

@@ -1,7 +1,7 @@
 """Ways for composed mail to leave, by the extension id that a mail transport record carries.
 
-A transport is a module with `settings_from(params)`, which checks what is stored, and `send(settings, envelope_from,
-recipients, raw)`. Which transport, when, and what follows from a failure is decided in desk.
+A transport is a module with `settings_from(params)`, which checks what is stored, `send(settings, envelope_from,
+recipients, raw)`, and `probe(settings)`. Which transport, when, and what follows from a failure is decided in desk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,6 +41,9 @@ class Transport(Protocol):
 
     def send(self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
         """Deliver `raw`. Raises TransportFailed when no recipient gets it."""
+
+    def probe(self, settings: Any) -> None:
+        """Go as far as a mail would, and send none. Raises TransportFailed."""
 
 
 def transport(extension_id: str) -> Transport:

@@ -12,3 +12,7 @@ def settings_from(params: Mapping[str, object]) -> None:
 def send(settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
     """Do nothing, successfully."""
     return Delivery()
+
+
+def probe(settings: None) -> None:
+    """There is nothing to reach."""

@@ -5,7 +5,8 @@ hold what the server said, and neither user name nor password.
 import re
 import smtplib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -80,10 +81,23 @@ def send(settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], 
     """
     _check_envelope(envelope_from, recipients)
     written = {ascii_address(address): address for address in recipients}
+    with _told(settings), _connected(settings) as server:
+        refused = _refused(server, ascii_address(envelope_from), list(written), raw)
+        return Delivery({written[address]: _answer(*answer) for address, answer in refused.items()})
+
+
+def probe(settings: SmtpSettings) -> None:
+    """Connect and sign in as for a mail, and send none. Raises TransportFailed. Source: ours."""
+    with _told(settings), _connected(settings) as server:
+        server.ehlo_or_helo_if_needed()
+        server.noop()
+
+
+@contextmanager
+def _told(settings: SmtpSettings) -> Iterator[None]:
+    """What goes wrong inside, as TransportFailed."""
     try:
-        with _connected(settings) as server:
-            refused = _refused(server, ascii_address(envelope_from), list(written), raw)
-            return Delivery({written[address]: _answer(*answer) for address, answer in refused.items()})
+        yield
     except smtplib.SMTPRecipientsRefused as error:
         raise _all_refused(error.recipients) from error
     except smtplib.SMTPResponseException as error:
