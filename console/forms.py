@@ -45,10 +45,12 @@ class Form:
 
     def refuse(self, error: HelpdeskError, known: Iterable[str] = (), names: Mapping[str, str] | None = None) -> "Form":
         """An operation refused: at its field when the form has it. names: {field of the operation: of the form}."""
-        name = str(error.details.get("field") or "")
-        name = (names or {}).get(name, name)
+        field = str(error.details.get("field") or "")
+        name = (names or {}).get(field, field)
         fields = set(known) or set(self.values) | set(self.several)
-        self.fail(name if name in fields else "", sentence(error.message))
+        is_known = name in fields
+        told = error.message.removeprefix(f"{field}: ") if is_known else error.message
+        self.fail(name if is_known else "", sentence(told))
         if isinstance(error, TooMany):
             self.status = errors.status_and_code(error)[0]
         return self

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from console.forms import Form
 from console.shown import fragment
@@ -186,6 +186,11 @@ def api(visit: Visit, *samples: Sample) -> str:
     ], snippet=snippet)  # fmt: skip
 
 
+def quoted(text: str) -> str:
+    """A text as a value in an address."""
+    return quote(text, safe="")
+
+
 def as_json(value: Any) -> str:
     """A value as JSON to be read."""
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
@@ -193,13 +198,14 @@ def as_json(value: Any) -> str:
 
 def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: dict[str, Any], **more: Any) -> str:
     error = form.errors.get(name, "")
-    described = [f"{name}-{each}" for each, is_there in (("error", error), ("help", hint)) if is_there]
+    parts = (("error", error and not more.get("mistakes")), ("mistakes", more.get("mistakes")), ("help", hint))
+    described = [f"{name}-{each}" for each, is_there in parts if is_there]
     given = {"id": name, "name": name, "aria-describedby": " ".join(described) or None,
              "aria-invalid": "true" if error else None, **attributes}  # fmt: skip
     return fragment(
         f"parts/{part}.html", name=name, label=label, hint=hint, error=error, value=form.get(name), **more,
-        attributes=[(key.replace("_", "-"), text) for key, text in given.items() if text is not None and text is not
-                    False],
+        attributes=[(key.rstrip("_").replace("_", "-"), text) for key, text in given.items()
+                    if text is not None and text is not False],
     )  # fmt: skip
 
 
@@ -213,8 +219,8 @@ def _curl(visit: Visit, each: Sample) -> str:
     lines = [f'curl -H "Authorization: Bearer $HELPDESK_TOKEN" -X {each.method}']
     if each.method == "GET" and each.fields:
         lines[0] = lines[0].replace("curl", "curl -G").replace(" -X GET", "")
-    lines += [f"  --data-urlencode {_shell(f'{name}={value}')}" for name, value in each.fields]
-    lines.append(f"  {_shell(visit.service.base_url + each.path)}")
+    lines += [f"  --data-urlencode {shell(f'{name}={value}')}" for name, value in each.fields]
+    lines.append(f"  {shell(visit.service.base_url + each.path)}")
     return " \\\n".join(lines)
 
 
@@ -240,5 +246,10 @@ def _javascript(visit: Visit, each: Sample) -> str:
     return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
 
 
-def _shell(text: str) -> str:
+def shell(text: str) -> str:
+    """A text as a word of a command line.
+
+    >>> print(shell("O'Hara"))
+    'O'\\''Hara'
+    """
     return "'" + text.replace("'", "'\\''") + "'"

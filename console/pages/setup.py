@@ -2,15 +2,14 @@
 
 The code in the address is the secret that allows it; it works once and is not logged. Source: ours."""
 
-from typing import Any
-
+from console.forms import Form
+from console.rendering import render
 from console.routes import page
-from console.shown import Shown, fragment
+from console.shown import Shown
 from console.visit import Visit
 from server.desk import first_start
-from server.errors import HelpdeskError, Invalid, NotFound
+from server.errors import HelpdeskError, NotFound
 from server.passwords import MIN_CHARS
-from server.web import errors
 
 FIELDS = ("first_name", "last_name", "email", "timezone")
 
@@ -19,40 +18,42 @@ FIELDS = ("first_name", "last_name", "email", "timezone")
 def show(visit: Visit) -> Shown:
     """The empty form. Raises NotFound for a link that was used or replaced."""
     _require_code(visit)
-    return _form(visit, 200, values={"timezone": "UTC"}, message="", field="")
+    return _form(visit, Form.of({"timezone": "UTC"}))
 
 
 @page("POST", "/setup/{code}", "anyone", checks_form=False)
 def save(visit: Visit) -> Shown:
     """Create the administrator, or show the form again with what is wrong."""
     _require_code(visit)
-    params = visit.form
-    values = {name: params.text(name, "").strip() for name in FIELDS}
+    form = Form.sent(visit.form, FIELDS)
+    password = visit.form.text("password", "")
+    _check(form, password, visit.form.text("password_again", ""))
+    if form.is_wrong:
+        return _form(visit, form)
+    fields = {name: form.text(name) for name in FIELDS}
+    fields |= {"timezone": fields["timezone"] or "UTC", "language": "en_US", "password": password}
     try:
-        fields = _fields(values, params.text("password", ""), params.text("password_again", ""))
         first_start.finish_setup(visit.ctx, visit.arguments["code"], fields)
     except NotFound:
         raise
     except HelpdeskError as error:
-        field = str(error.details.get("field") or "")
-        return _form(visit, errors.status_and_code(error)[0], values=values, message=error.message, field=field)
-    return Shown(fragment("setup_done.html", email=values["email"], base_url=visit.service.base_url))
+        return _form(visit, form.refuse(error, known=(*FIELDS, "password")))
+    return render(visit, "setup_done.html", email=form.text("email"), base_url=visit.service.base_url)
 
 
-def _form(visit: Visit, status: int, **values: Any) -> Shown:
-    return Shown(fragment("setup.html", code=visit.arguments["code"], **values), status)
+def _form(visit: Visit, form: Form) -> Shown:
+    return render(visit, "setup.html", form.status, form=form, code=visit.arguments["code"])
 
 
-def _fields(values: dict[str, str], password: str, again: str) -> dict[str, Any]:
-    if not values["first_name"]:
-        raise Invalid("Enter your first name.", field="first_name")
-    if not values["email"]:
-        raise Invalid("Enter your mail address.", field="email")
+def _check(form: Form, password: str, again: str) -> None:
+    if not form.text("first_name"):
+        form.fail("first_name", "Enter your first name.")
+    if not form.text("email"):
+        form.fail("email", "Enter your mail address.")
     if len(password) < MIN_CHARS:
-        raise Invalid(f"The password needs at least {MIN_CHARS} characters.", field="password")
-    if password != again:
-        raise Invalid("The two passwords differ.", field="password_again")
-    return {**values, "timezone": values["timezone"] or "UTC", "language": "en_US", "password": password}
+        form.fail("password", f"The password needs at least {MIN_CHARS} characters.")
+    elif password != again:
+        form.fail("password_again", "The two passwords differ.")
 
 
 def _require_code(visit: Visit) -> None:

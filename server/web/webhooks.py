@@ -2,16 +2,18 @@
 
 Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
+import json
 import re
 from typing import Any
 from urllib.parse import unquote
 
 from server import clock, log, times
 from server.access import actor
-from server.automation.webhooks import responding
+from server.automation.webhooks import deliveries, responding, tokens
+from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import Received, Response
 from server.context import Context, Service
-from server.errors import HelpdeskError
+from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
 from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
@@ -74,6 +76,20 @@ def received_of(
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     params = named(merge(_tree(decode_query, query), _tree(_form, kind, body)))
     return Received(method, unquote(path), query, headers, params, body, client, replay_of)
+
+
+def replay(ctx: Context, delivery_id: int) -> int:
+    """Let a webhook answer to the request of a delivery once more; answers the new delivery's id.
+
+    Raises NotFound, and Conflict where the request was too large to be kept whole. Source: ours."""
+    store = ctx.service.store
+    old = store.read(lambda tx: deliveries.row_of(tx, delivery_id))
+    if old["size"] > MAX_BODY_BYTES:
+        raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
+    listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
+    headers = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
+    received = received_of(old["method"], "", old["query"], headers, old["body"] or b"", old["client"], old["id"])
+    return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 
 
 def named(tree: Tree) -> dict[str, Any]:

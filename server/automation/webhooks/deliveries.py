@@ -107,6 +107,20 @@ def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[li
     return [dict(zip(names, row, strict=True)) for row in rows], int(total or 0)
 
 
+def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
+    """The last delivery of each listener that has one, and how many: {listener id: {id, at, status, count}}."""
+    table: Any = DELIVERY.sql
+    rows = tx.rows(("deliveries", "latest"), lambda: table.select(
+        table.listener_id, peewee.fn.MAX(table.id), peewee.fn.COUNT(table.id)
+    ).group_by(table.listener_id))  # fmt: skip
+    counts = {id: (listener_id, count) for listener_id, id, count in rows}
+    at = DELIVERY.position
+    return {
+        counts[row[0]][0]: {"id": row[0], "at": row[at["at"]], "status": row[at["status"]], "count": counts[row[0]][1]}
+        for row in tx.get_many(DELIVERY, counts)
+    }
+
+
 def shown(values: dict[str, Any]) -> dict[str, Any]:
     """A delivery for people: secrets hidden, bodies as text."""
     headers = [[name, _hidden(name, value)] for name, value in json.loads(values["headers"])]

@@ -1,17 +1,15 @@
 """What webhooks received and answered, running it again, and new addresses. Source: Webhook; the endpoints are ours."""
 
-import json
 from typing import Any
 
-from server.automation.webhooks import deliveries, responding, tokens
-from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks import deliveries, tokens
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.desk.records import MAX_PAGE
-from server.errors import AdminOnly, Conflict
+from server.errors import AdminOnly
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
-from server.web.webhooks import received_of
+from server.web.webhooks import replay
 
 LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
@@ -65,15 +63,8 @@ def show_delivery(call: Call) -> dict[str, Any]:
 )  # fmt: skip
 def replay_delivery(call: Call) -> dict[str, Any]:
     _require_admin(call)
-    ctx, store = call.ctx, call.ctx.service.store
-    old = store.read(lambda tx: deliveries.row_of(tx, call.id))
-    if old["size"] > MAX_BODY_BYTES:
-        raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
-    listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
-    headers = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
-    received = received_of(old["method"], "", old["query"], headers, old["body"] or b"", old["client"], old["id"])
-    _, made = responding.deliver(ctx, listener, received.at_path(old["path"]))
-    return deliveries.shown(store.read(lambda tx: deliveries.row_of(tx, made)))
+    made = replay(call.ctx, call.id)
+    return deliveries.shown(call.ctx.service.store.read(lambda tx: deliveries.row_of(tx, made)))
 
 
 @endpoint(
