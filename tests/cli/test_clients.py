@@ -12,7 +12,9 @@ PAGE = (Path(__file__).resolve().parents[2] / "resources" / "help" / "clients.md
 (BEGINNING,) = re.findall(r"^```python beginning\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^```python example\n(.*?)^```\n\n```text shows\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = EXAMPLE.findall(PAGE)
-FAMILIES = "records parser tickets attachments workers groups contexts data packages automations webhooks bots oauth".split()
+FAMILIES = """
+    attachments automations bots contexts data groups oauth packages parser records tickets webhooks workers
+""".split()
 
 
 def test_every_example_is_run_and_every_family_has_one() -> None:
