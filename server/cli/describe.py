@@ -22,6 +22,7 @@ from server.jobs import queue, scheduler
 from server.records import registry as record_types
 from server.store import schema
 from server.template import registry as language
+from server.web import oauth
 from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
@@ -57,7 +58,7 @@ def description() -> dict[str, Any]:
         "record_types": {each.uri: each.describe() for each in registry},
         "field_kinds": record_types.field_kinds(),
         "endpoints": sorted(
-            [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION],
+            [*(each.describe() for each in ENDPOINTS), openapi.DESCRIPTION, *oauth.DESCRIPTIONS],
             key=lambda each: (each["path"], each["method"]),
         ),
         "automation_commands": {name: _command(each) for name, each in sorted(COMMANDS.items())},

@@ -35,6 +35,58 @@ MAX_CLIENT_REQUESTS_PER_MINUTE = 300  # of one client at one address
 METADATA_SECONDS = 3600  # that clients may keep metadata
 READ = "GET, HEAD, OPTIONS"
 
+
+def _described(
+    method: str, path: str, note: str, *parameters: tuple[str, bool, str], alias: str = ""
+) -> dict[str, Any]:
+    """One endpoint for `helpdesk describe`. parameters: (name, whether it is required, note)."""
+    return {
+        "method": method, "path": path, "note": note, "aliases": [alias] if alias else [],
+        "parameters": [
+            {"name": name, "type": "string", "required": required, "note": told} for name, required, told in parameters
+        ],
+    }
+
+
+_CLIENT = (
+    ("client_id", False, "The app; in the Authorization header instead, with Basic, if that is easier."),
+    ("client_secret", False, "Its secret, when it has one and sends no header."),
+)
+DESCRIPTIONS: list[dict[str, Any]] = [
+    _described(
+        "GET", AUTHORIZE, "The page where a worker lets an app in; for browsers. POST is taken, too.",
+        ("response_type", True, "code."),
+        ("client_id", True, "The app."),
+        ("redirect_uri", False, "One of its callback addresses; required when there are several."),
+        ("scope", True, "Scopes of the app, with spaces between."),
+        ("state", False, "Comes back as it is."),
+        ("code_challenge", False, "Of S256; required of apps without a secret."),
+        ("code_challenge_method", False, "S256."),
+        ("prompt", False, "consent: ask even a worker who has let the app in before."),
+    ),
+    _described(
+        "POST", TOKEN, "Exchange a code or a refresh token for an access token and a new refresh token.",
+        ("grant_type", True, "authorization_code or refresh_token."),
+        ("code", False, "What the callback got; once, within a minute."),
+        ("redirect_uri", False, "As at the login, when it was sent there."),
+        ("code_verifier", False, "What the code_challenge was made of."),
+        ("refresh_token", False, "The last one; each works once."),
+        ("scope", False, "With a refresh token: fewer scopes than the worker allowed."),
+        *_CLIENT,
+        alias=TOKEN_ALIAS,
+    ),
+    _described(
+        "POST", REVOKE, "End a token; a refresh token takes all tokens of its login along.",
+        ("token", True, "An access or refresh token of the app."), *_CLIENT,
+    ),
+    _described(
+        "POST", INTROSPECT, "Whether a token of the app is good, for whom, for what and until when.",
+        ("token", True, "An access or refresh token of the app."), *_CLIENT,
+    ),
+    _described("GET", SERVER_METADATA, "What clients must know of the OAuth2 endpoints (RFC 8414)."),
+    _described("GET", RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
+]  # fmt: skip
+
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 LOG = log.get("oauth")
 

@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from server import clock
-from server.access import sessions
+from server.access import provider, sessions
 from server.access.sessions import Lifetime
 from server.web import oauth
 from tests.oauth.apps import CALLBACK, VERIFIER, App, answer_of, challenge, register
@@ -353,6 +353,24 @@ def test_metadata_of_the_api(behind: str, api: Api) -> None:
     for method, status in (("HEAD", 200), ("OPTIONS", 204), ("POST", 405), ("DELETE", 405)):
         reply = requests.request(method, api.url + path, timeout=60)
         assert reply.status_code == status and (status == 200 or reply.headers["Allow"] == "GET, HEAD, OPTIONS")
+
+
+def test_what_describe_tells_is_there(api: Api) -> None:
+    for each in oauth.DESCRIPTIONS:
+        for path in (each["path"], *each["aliases"]):
+            told = requests.request(each["method"], api.url + path, timeout=60)
+            assert told.status_code == (400 if each["parameters"] else 200), path
+    told = {parameter["name"] for each in oauth.DESCRIPTIONS for parameter in each["parameters"]}
+    assert {*provider.ASKED, *provider.SENT} - told == {"response_mode", "token_type_hint"}
+    assert told - {*provider.ASKED, *provider.SENT} == set()
+
+
+def test_the_openapi_document_tells_of_the_login(api: Api) -> None:
+    document = requests.get(f"{api.url}/openapi.json", timeout=60).json()
+    flow = document["components"]["securitySchemes"]["login"]["flows"]["authorizationCode"]
+    told = requests.get(f"{api.url}/.well-known/oauth-authorization-server", timeout=60).json()
+    assert (flow["authorizationUrl"], flow["tokenUrl"]) == (told["authorization_endpoint"], told["token_endpoint"])
+    assert {"login": []} in document["security"]
 
 
 # -- what is written down

@@ -6,6 +6,7 @@ from typing import Any
 
 from server.records.registry import Registry
 from server.settings import VERSION
+from server.web import oauth
 from server.web.openapi import answers, errors, record_types
 from server.web.openapi.paths import Paths, tags
 from server.web.routes import Endpoint
@@ -40,7 +41,7 @@ def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = 
         "openapi": "3.1.0",
         "info": {"title": "Helpdesk", "version": VERSION, "description": ABOUT},
         "servers": [{"url": base_url or "/"}],
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"login": []}],
         "tags": tags(registry),
         "paths": found.paths,
         "components": {
@@ -51,7 +52,25 @@ def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = 
                     "type": "http",
                     "scheme": "bearer",
                     "description": "An access token; what it may do is bounded by its scopes and its worker.",
-                }
+                },
+                "login": _login(base_url),
             },
+        },
+    }
+
+
+def _login(base_url: str) -> dict[str, Any]:
+    """How an app gets an access token when a worker lets it in. Scopes are those of the app, so none are told here."""
+    return {
+        "type": "oauth2",
+        "description": "The same token, got by a login with a code; S256 is needed where an app has no secret. More is "
+        f"told at {oauth.SERVER_METADATA}.",
+        "flows": {
+            "authorizationCode": {
+                "authorizationUrl": base_url + oauth.AUTHORIZE,
+                "tokenUrl": base_url + oauth.TOKEN,
+                "refreshUrl": base_url + oauth.TOKEN,
+                "scopes": {},
+            }
         },
     }
