@@ -16,7 +16,7 @@ import apsw
 
 from console import site
 from server import app, log
-from server.cli import api, automation, backup, describe, kata, licenses, mail, packages, script
+from server.cli import api, automation, backup, describe, doctor, kata, licenses, mail, packages, script
 from server.cli.arguments import command
 from server.cli.describe import description as description  # build/reference.py finds it here
 from server.desk import app_tokens, first_start, records
@@ -61,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     automation.declare(commands)
     packages.declare(commands, _with_service)
     backup.declare(commands, _settings_of)
+    doctor.declare(commands, _settings_of)
     api.declare(commands)
     describe.declare(commands)
     licenses.declare(commands)

@@ -177,7 +177,7 @@ def serve(
 async def _serve(
     settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
 ) -> None:
-    sockets = _bind(settings)
+    sockets = bind(settings)
     port = sockets[0].getsockname()[1]
     settings = settings.replace(port=port)
     wake = threading.Event()
@@ -226,7 +226,7 @@ def _start(
     gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
-    url = f"http://{_shown_host(settings.host)}:{settings.port}"
+    url = local_url(settings)
     return Running(service, front, http, scheduler, scripts, url)
 
 
@@ -253,7 +253,8 @@ async def _stop(running: Running) -> None:
     await running.http.close_all_connections()
 
 
-def _bind(settings: Settings) -> list[socket.socket]:
+def bind(settings: Settings) -> list[socket.socket]:
+    """The sockets that the service listens on. Raises Unavailable when the port cannot be opened."""
     try:
         return bind_sockets(settings.port, settings.host, reuse_port=False)
     except OSError as error:
@@ -299,6 +300,11 @@ def _run_later(scripts: ThreadPoolExecutor, callback: Callable[[], None]) -> Non
     scripts.submit(guarded)
 
 
+def local_url(settings: Settings) -> str:
+    """Where the service answers on this machine."""
+    return f"http://{_shown_host(settings.host)}:{settings.port}"
+
+
 def _shown_host(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, f"[{host}]" if ":" in host else host)
 
@@ -330,15 +336,25 @@ def open_unchanged(settings: Settings) -> Service:
 
 
 def problems_of(service: Service) -> list[str]:
-    """Problems of the database of a service, [] when it is sound; for each type of the administrators' own as well."""
-    store, registry = service.store, service.registry
+    """Problems of the database of a service, [] when it is sound."""
+    found = damage(service)
     try:
-        found = store.check()
-        found += store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
-        store.read(lambda tx: custom_types.load(tx, registry))
-        found += store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))
-    except HelpdeskError as error:
-        return [error.message]
-    except apsw.Error as error:
+        return found + lacking(service)
+    except (HelpdeskError, apsw.Error) as error:
+        return found or [str(error)]
+
+
+def damage(service: Service) -> list[str]:
+    """What is wrong with the file itself."""
+    try:
+        return service.store.check()
+    except (HelpdeskError, apsw.Error) as error:
         return [str(error)]
-    return found
+
+
+def lacking(service: Service) -> list[str]:
+    """What the database lacks of what this version needs, for record types of the administrators' own as well."""
+    store, registry = service.store, service.registry
+    found = store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
+    store.read(lambda tx: custom_types.load(tx, registry))
+    return found + store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))

@@ -1,0 +1,190 @@
+"""Whether a service is set up well, part by part, with what to do where it is not. For `helpdesk doctor` and the
+console. What has to do with the processes of a machine, such as ports, is looked at by the command."""
+
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import peewee
+
+from server.context import Service
+from server.desk import backups, health
+from server.desk.health import MIB
+from server.desk.outbox.sender import default_sender
+from server.errors import HelpdeskError
+from server.mail.transports import transport
+from server.records.base import Record
+from server.settings import BUILD, Settings
+from server.store.transaction import Transaction
+
+State = Literal["ok", "warning", "problem"]
+LATE_SECONDS = 900  # that a job may have been due before something must be wrong
+AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one part. advice: what to do, "" where all is well."""
+
+    part: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def of_service(service: Service, now: int) -> list[Finding]:
+    """Everything that can be told of a database and its settings. Connects to mail servers. now: Unix seconds.
+
+    Source: ours."""
+    return [
+        *of_disk(service.settings),
+        *of_clock(service, now),
+        *of_base_url(service.settings),
+        *of_mail(service),
+        *of_jobs(service, now),
+        *of_backups(service.settings, now),
+    ]
+
+
+def of_disk(settings: Settings) -> Iterator[Finding]:
+    """Room on the disk of the data folder: for the service, and for a copy of the database."""
+    folder = Path(settings.data)
+    free = health.free_bytes(folder)
+    told = f"{free // MIB:,} MiB are free on the disk of {folder}"
+    size = sum(path.stat().st_size for path in folder.glob("helpdesk.db*"))
+    if free < settings.disk_free_mib * MIB:
+        yield Finding("disk", "problem", told, f"free some: less than {settings.disk_free_mib} MiB (disk_free_mib) is "
+                                               "too little")  # fmt: skip
+    elif free < 2 * size:
+        yield Finding("disk", "warning", f"{told}, and the database takes {size // MIB:,} MiB",
+                      "free some: a new version may copy the database before it changes it")  # fmt: skip
+    else:
+        yield Finding("disk", "ok", told)
+
+
+def of_clock(service: Service, now: int) -> Iterator[Finding]:
+    """Whether the clock can be right: not before this version was made, nor before the newest message."""
+    shown = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
+        yield Finding("clock", "problem", f"it is {shown} here, before this version was made", "set the clock")
+        return
+    message = peewee.Table("message")
+    newest = service.store.read(lambda tx: tx.value(
+        ("newest message",), lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1)
+    ))  # fmt: skip
+    if newest and newest > now + AHEAD_SECONDS:
+        yield Finding("clock", "warning", f"it is {shown} here, and the newest message is {newest - now:,} seconds "
+                      "newer", "see whether the clock is right; what is dated later waits until then")  # fmt: skip
+        return
+    yield Finding("clock", "ok", f"it is {shown}")
+
+
+def of_base_url(settings: Settings) -> Iterator[Finding]:
+    """The address in links and mail: whether others can follow it, and safely."""
+    parts = urlsplit(settings.base_url)
+    host = parts.hostname or ""
+    is_given = bool(dict(settings.given)["base_url"])
+    if not is_given and settings.host not in LOOPBACK:
+        yield Finding("base URL", "warning", f"it is not set, so links lead to {settings.base_url}",
+                      "set base_url to the address that others reach this service by")  # fmt: skip
+        return
+    if host in LOOPBACK:
+        yield Finding("base URL", "ok", f"{settings.base_url}, for this machine alone")
+        return
+    try:
+        socket.getaddrinfo(host, parts.port or 0)
+    except OSError as error:
+        yield Finding("base URL", "problem", f"the name {host} cannot be found ({error.strerror or error})",
+                      "correct base_url, or the name in DNS")  # fmt: skip
+        return
+    if parts.scheme != "https":
+        yield Finding("base URL", "warning", f"{settings.base_url} is not encrypted: passwords and tokens can be read "
+                      "on the way", "put a proxy that speaks https before it, and set base_url to https://...")
+    elif not settings.trusted_proxies:
+        yield Finding("base URL", "warning", f"{settings.base_url} is spoken by a proxy, and none is trusted",
+                      "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
+    else:
+        yield Finding("base URL", "ok", settings.base_url)
+
+
+def of_mail(service: Service) -> Iterator[Finding]:
+    """Who mail comes from, and whether each mail server answers."""
+    transports, nameless = service.store.read(lambda tx: _mail(service, tx))
+    if not transports:
+        yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
+                      "make a mail transport, and set it on the address that mail comes from")  # fmt: skip
+    for each in transports[:MOST_TRANSPORTS]:
+        yield _reached(each)
+    if nameless:
+        yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
+                      "set the reply address of each group, or the default sender of the service")  # fmt: skip
+
+
+def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[str]]:
+    """The mail transports, and the groups whose mail comes from nobody."""
+    transports, groups = (
+        [kind.record(row) for row in tx.find(kind.table)]
+        for kind in (service.registry.type("mail_transport"), service.registry.type("group"))
+    )
+    nameless = [] if default_sender(tx) else [str(each["name"]) for each in groups if not each["reply_address_id"]]
+    return transports, nameless
+
+
+def _reached(found: Record) -> Finding:
+    name = f"mail transport {found['id']} ({found['name']})"
+    try:
+        chosen = transport(found["extension_id"])
+        chosen.probe(chosen.settings_from(found["params"]))
+    except HelpdeskError as error:
+        return Finding("mail", "problem", f"{name}: {error.message}", "correct the transport, or start that server")
+    return Finding("mail", "ok", f"{name} can be reached")
+
+
+def of_jobs(service: Service, now: int) -> Iterator[Finding]:
+    """Whether what is due is done."""
+    waiting = service.store.read(lambda tx: health.backlog(tx, now))
+    is_late = waiting.oldest_job_seconds > LATE_SECONDS
+    if is_late:
+        yield Finding("jobs", "warning", f"{waiting.jobs_due:,} jobs are due, the first for "
+                      f"{waiting.oldest_job_seconds:,} seconds", "start the server; when it runs, its log tells why")
+    if waiting.jobs_failed:
+        yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are tried no more",
+                      "the log tells why; correct that and have them run again")  # fmt: skip
+    if waiting.mail_parked:
+        yield Finding("jobs", "problem", f"{waiting.mail_parked:,} mails wait, as their sender has no mail transport",
+                      "set a mail transport on the address, or a default one")  # fmt: skip
+    if waiting.mail_failing:
+        yield Finding("jobs", "warning", f"{waiting.mail_failing:,} of {waiting.mail_queued:,} mails could not be sent "
+                      "so far", "look at the error on their drafts")  # fmt: skip
+    if not (waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing) and not is_late:
+        jobs = waiting.jobs_due + waiting.jobs_later
+        yield Finding("jobs", "ok", f"{jobs:,} jobs and {waiting.mail_queued:,} mails wait")
+
+
+def of_backups(settings: Settings, now: int) -> Iterator[Finding]:
+    """Whether there are backups, new enough and on another disk."""
+    if not settings.backup_folder:
+        yield Finding("backups", "warning", "the service makes none", "set backup_folder to a folder on another disk")
+        return
+    folder = Path(settings.backup_folder)
+    try:
+        newest = backups.newest(settings)
+    except HelpdeskError as error:
+        yield Finding("backups", "problem", error.message, "correct backup_folder or its permissions")
+        return
+    if newest is None:
+        yield Finding("backups", "problem", f"there is none in {folder}", "start the server, and see its log for why")
+    elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
+        shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
+        yield Finding("backups", "problem", f"the newest is of {shown}", "see the log for why there is no newer one")
+    elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
+        yield Finding("backups", "warning", f"{folder} is on the disk of the data folder, and would be lost with it",
+                      "choose a folder on another disk, or copy them elsewhere")  # fmt: skip
+    else:
+        yield Finding("backups", "ok", f"the newest is {newest.path.name}, {newest.bytes // MIB:,} MiB")
