@@ -1,7 +1,6 @@
 """One's own account: name, looks, password, second factor, devices, apps that one let in. Source: ours."""
 
 import re
-from itertools import groupby
 
 import segno
 
@@ -158,11 +157,10 @@ def _account(
     }  # fmt: skip
     store = visit.service.store
     listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
-    by_app = sorted(token_lists.own(visit.ctx), key=lambda each: (each.app, each.app_id))
-    apps = [(id, list(tokens)) for id, tokens in groupby(by_app, key=lambda each: each.app_id)]
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
-        email=profile.of(visit.ctx)["email"], sessions=listed, apps=apps, device=sign_in.shown_device,
+        email=profile.of(visit.ctx)["email"], sessions=listed, apps=token_lists.own_apps(visit.ctx),
+        device=sign_in.shown_device,
         has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
         codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),
         themes=[("system", "As the system"), ("light", "Light"), ("dark", "Dark")],

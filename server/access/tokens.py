@@ -16,7 +16,7 @@ from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
-from server.store.transaction import Transaction
+from server.store.transaction import Row, Transaction
 
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
 PREFIXES = {"access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
@@ -131,8 +131,11 @@ class Known:
 def known(tx: Transaction, token: str) -> Known | None:
     """What is kept of the token with this text, None for an unknown one."""
     row = tx.first(TOKEN, hash=digest(token)) if len(token) <= MAX_TOKEN_CHARS else None
-    if row is None:
-        return None
+    return of_row(row) if row is not None else None
+
+
+def of_row(row: Row) -> Known:
+    """What is kept of a token, from its row."""
     at = TOKEN.position
     return Known(
         row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),

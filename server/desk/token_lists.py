@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from server.access import consents, families, tokens
+from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk.writing import RecordWriter
@@ -42,28 +44,38 @@ def own(ctx: Context) -> list[Listed]:
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, ctx.actor.worker_id))
 
 
+def own_apps(ctx: Context) -> list[Consent]:
+    """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
+    made."""
+    worker_id = ctx.actor.worker_id
+    let_in = ctx.service.store.read(lambda tx: consents.of_worker(tx, worker_id, ctx.now))
+    found = {each.app_id: each for each in let_in}
+    by_app: dict[int, list[Listed]] = {}
+    for each in own(ctx):
+        by_app.setdefault(each.app_id, []).append(each)
+    for id, listed in by_app.items():
+        scopes = tuple(sorted({scope for each in listed for scope in each.scopes}))
+        made = Consent(id, listed[0].app, "", scopes, max(each.created_at for each in listed), len(listed))
+        found.setdefault(id, made)
+    return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
+
+
 def revoke(ctx: Context, id: int) -> None:
-    """End a token now: one's own, or any for administrators. Raises NotFound."""
+    """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. Raises
+    NotFound."""
 
     def write(tx: Transaction) -> None:
         row = tx.get(TOKEN, id)
         if row is None or not (ctx.actor.is_admin or row[TOKEN.position["worker_id"]] == ctx.actor.worker_id):
             raise NotFound(f"there is no token {id}")
-        tx.update(TOKEN, id, {"revoked_at": ctx.now})
+        families.revoke(tx, tokens.of_row(row), ctx.now)
 
     ctx.service.store.write(write)
 
 
-def revoke_app(ctx: Context, app_id: int) -> int:
-    """End all tokens that the worker who asks has through an app; answers how many."""
-    table: Any = TOKEN.sql
-    return ctx.service.store.write(lambda tx: tx.run(
-        ("tokens", "revoke app"),
-        lambda: table.update({table.revoked_at: slot(0)}).where(
-            table.app_id == slot(1), table.worker_id == slot(2), table.revoked_at == 0
-        ),
-        (ctx.now, app_id, ctx.actor.worker_id),
-    ))  # fmt: skip
+def revoke_app(ctx: Context, app_id: int) -> None:
+    """Let an app act for the worker who asks no longer; it must ask for consent again."""
+    ctx.service.store.write(lambda tx: consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now))
 
 
 def _listed(ctx: Context, tx: Transaction, worker_id: int) -> list[Listed]:

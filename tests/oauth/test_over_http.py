@@ -109,6 +109,22 @@ def test_who_was_asked_before_is_sent_on(api: Api, nora: Api) -> None:
     assert exchange(api, app, third["code"]).status_code == 200
 
 
+def test_a_worker_takes_it_back(nora: Api) -> None:
+    app = register(nora, name="Abacus")
+    plain = {name: value for name, value in request_of(app).items() if name != "prompt"}
+    browser = Browser(nora.url)
+    browser.open("/oauth/authorize", **plain)
+    browser.sign_in()
+    found = exchange(nora, app, answer_of(browser.send(answer="allow"))["code"]).json()
+    browser.open("/account")
+    assert ">Abacus<" in browser.page.text
+    _, fields = browser.form()
+    assert browser.post(f"/account/apps/{app.id}/revoke", fields) == ""
+    assert ">Abacus<" not in browser.page.text
+    assert Api(nora.url, found["access_token"]).get("/rest/workers/me.json").status == 401
+    assert browser.open("/oauth/authorize", **plain) == "" and "Let Abacus in?" in browser.page.text
+
+
 # -- the page
 
 
