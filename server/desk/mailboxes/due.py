@@ -24,11 +24,15 @@ def find_due(service: Service, now: int) -> int | None:
     dates = service.store.read(lambda tx: _dates(tx, now, service.settings.mailbox_poll_seconds))
     due = [id for at, id in dates if at <= now]
     if due:
-        # One that is being looked at just now has its job, and gets no second one.
-        service.store.write(lambda tx: [
-            JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}") for id in due
-        ])  # fmt: skip
+        service.store.write(lambda tx: add(tx, due, now))
     return next((at for at, _ in dates if at > now), None)
+
+
+def add(tx: Transaction, ids: list[int], now: int) -> None:
+    """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no second one.
+    """
+    for id in ids:
+        JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}")
 
 
 @job(KIND)

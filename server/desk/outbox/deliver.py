@@ -104,7 +104,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
             service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
         transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
-        delivery = _send(service, loaded, loaded.way)
+        delivery = hand_over(service, loaded, loaded.way)
     except TransportFailed as error:
         failure = Failure(error.message, error.is_permanent, transport_id)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
@@ -236,7 +236,8 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
-def _send(service: Service, loaded: Loaded, way: Way) -> Delivery:
+def hand_over(service: Service, loaded: Loaded, way: Way) -> Delivery:
+    """Give a mail to a transport. Raises TransportFailed, Invalid, TooLarge."""
     raw = compose(loaded.outgoing)
     params = dict(way.params)
     if way.extension_id == SMTP and not params.get("timeout"):

@@ -1,0 +1,39 @@
+"""A token for one request that a worker makes through the console, ended when the request is. Source: ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from server.access import tokens
+from server.access.tokens import TOKEN
+from server.context import Context
+from server.desk import token_lists
+from server.desk.app_tokens import APP_NAME, app_named
+from server.records.shared.scopes import parse
+from server.records.shared.secrets import digest
+from server.store.transaction import Transaction
+
+SECONDS = 120  # that it would live if its end were lost
+LABEL = "API explorer"
+
+
+@contextmanager
+def for_one_request(ctx: Context) -> Iterator[str]:
+    """The text of an access token of the worker who asks, with every scope that the token generator's app has.
+
+    Raises NotFound when that app is gone, Invalid when its scopes cannot be read."""
+    app_id = app_named(ctx, APP_NAME)
+    app_type = ctx.service.registry.type("oauth_app")
+
+    def issue(tx: Transaction) -> tuple[str, int]:
+        row = tx.get(app_type.table, app_id)
+        scopes = tuple(parse(str(app_type.record(row)["scopes"]))) if row is not None else ()
+        text = tokens.issue(tx, app_id, ctx.actor.worker_id, scopes, ctx.now + SECONDS, ctx.now, LABEL)
+        found = tx.first(TOKEN, hash=digest(text))
+        assert found is not None
+        return text, int(found[0])
+
+    text, id = ctx.service.store.write(issue)
+    try:
+        yield text
+    finally:
+        token_lists.revoke(ctx, id)

@@ -1,0 +1,159 @@
+"""The jobs of the scheduler as administrators see them: what waits, runs and failed; running one now, dropping one.
+
+How jobs are claimed and tried again is in jobs/queue.py. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import peewee
+
+from server.access.actor import APP
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, NotFound
+from server.jobs.queue import FREE, JOB
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+State = Literal["running", "due", "waiting", "failed"]
+MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One job. due_at, failed_at: Unix seconds. attempts: how often it was begun. payload: JSON, cut when it is long.
+    error: of the last attempt, "" for none."""
+
+    id: int
+    kind: str
+    state: State
+    due_at: int
+    attempts: int
+    error: str
+    payload: str
+    failed_at: int
+
+
+def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1) -> tuple[list[Listed], int]:
+    """A page of the jobs, those that failed first, then by when they are due; and how many there are in all.
+
+    state: one of State, "" for every; due and waiting are one another's rest at ctx.now. Raises AdminOnly."""
+    _require_admin(ctx)
+    table: Any = JOB.sql
+    # The instant stands first, where the conditions look for it.
+    values = (*([ctx.now] if state else []), *([kind] if kind else []))
+    place = len(values)
+
+    def where(query: Any) -> Any:
+        if state:
+            query = query.where(_conditions(table)[state])
+        return query.where(table.kind == slot(place - 1)) if kind else query
+
+    def read(tx: Transaction) -> tuple[list[Listed], int]:
+        rows = tx.rows(
+            ("jobs", "listed", state, bool(kind)),
+            lambda: where(table.select(*JOB.all_columns))
+            .order_by(table.failed_at.desc(), table.due_at, table.id).limit(slot(place)).offset(slot(place + 1)),
+            (*values, limit, (page - 1) * limit),
+        )  # fmt: skip
+        total = tx.value(
+            ("jobs", "total", state, bool(kind)), lambda: where(table.select(peewee.fn.COUNT(table.id))), values
+        )
+        return [_listed(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
+
+    return ctx.service.store.read(read)
+
+
+def counts(ctx: Context) -> dict[State, int]:
+    """How many jobs are in each state. Raises AdminOnly."""
+    _require_admin(ctx)
+    table: Any = JOB.sql
+
+    def read(tx: Transaction) -> dict[State, int]:
+        found: dict[State, int] = {"running": 0, "due": 0, "waiting": 0, "failed": 0}
+        rows = tx.row(
+            ("jobs", "counts"),
+            lambda: table.select(*(
+                peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in found
+            )),
+            (ctx.now,),
+        )  # fmt: skip
+        assert rows is not None
+        return {name: int(count or 0) for name, count in zip(found, rows, strict=True)}
+
+    return ctx.service.store.read(read)
+
+
+def run_now(ctx: Context, id: int) -> str:
+    """Let a job be begun at once, with all its attempts again; answers its kind. Raises AdminOnly, NotFound, Conflict
+    for one that runs."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> str:
+        job = _idle(ctx, tx, id)
+        tx.update(JOB, id, {**FREE, "attempts": 0, "failed_at": 0, "due_at": ctx.now})
+        if ctx.service.wake_scheduler is not None:
+            tx.after_commit(ctx.service.wake_scheduler)
+        return job.kind
+
+    return ctx.service.store.write(write)
+
+
+def drop(ctx: Context, id: int) -> str:
+    """Remove a job: what it was to do is not done. It is noted in the activity log; answers its kind. Raises AdminOnly,
+    NotFound, Conflict for one that runs."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> str:
+        job = _idle(ctx, tx, id)
+        tx.delete(JOB, id=id)
+        RecordWriter(ctx, tx).log("custom.other", APP, 0, {
+            "message": f"{ctx.actor.name} dropped job {id} ({job.kind}): {job.payload}"
+        })  # fmt: skip
+        return job.kind
+
+    return ctx.service.store.write(write)
+
+
+def _idle(ctx: Context, tx: Transaction, id: int) -> Listed:
+    row = tx.get(JOB, id)
+    if row is None:
+        raise NotFound(f"there is no job {id} any more: it was done, or dropped")
+    job = _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
+    if job.state == "running":
+        raise Conflict(f"job {id} runs just now; wait until it has ended")
+    return job
+
+
+def _conditions(table: Any) -> dict[str, Any]:
+    """What the jobs of each state have in common; the instant is the first value."""
+    is_live = table.failed_at == 0
+    is_claimed = (table.claimed_by != "") & (table.claimed_until >= slot(0))
+    return {
+        "running": is_live & is_claimed,
+        "due": is_live & ~is_claimed & (table.due_at <= slot(0)),
+        "waiting": is_live & ~is_claimed & (table.due_at > slot(0)),
+        "failed": table.failed_at > 0,
+    }
+
+
+def _listed(row: dict[str, Any], now: int) -> Listed:
+    payload = str(row["payload"])
+    return Listed(
+        row["id"], row["kind"], _state(row, now), row["due_at"], row["attempts"], row["last_error"],
+        payload if len(payload) <= MAX_PAYLOAD_CHARS else payload[:MAX_PAYLOAD_CHARS] + "…", row["failed_at"],
+    )  # fmt: skip
+
+
+def _state(row: dict[str, Any], now: int) -> State:
+    """The state of one row, as _conditions has it for many."""
+    if row["failed_at"]:
+        return "failed"
+    if row["claimed_by"] and row["claimed_until"] >= now:
+        return "running"
+    return "due" if row["due_at"] <= now else "waiting"
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look at the scheduler")
