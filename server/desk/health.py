@@ -3,6 +3,7 @@
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import peewee
 from server import clock, log
 from server.context import Service
 from server.desk.outbox.rows import OUTGOING
-from server.errors import HelpdeskError
+from server.errors import HelpdeskError, Unavailable
 from server.jobs.queue import JOB
 from server.records.queues.messages import QUEUE_MESSAGE
 from server.store.database import Store
@@ -24,6 +25,7 @@ from server.store.writer import Pending
 WRITE_SECONDS = 5.0  # a write that takes longer than this is none
 TRUSTED_SECONDS = 1.0  # that an answer of the disk is believed, so that asking often writes seldom
 LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
+WATCH = "watch"  # where a store keeps the Watch of its service
 MIB = 1024 * 1024
 LOG = log.get("health")
 
@@ -62,6 +64,28 @@ class Health:
     def checks(self) -> dict[str, bool]:
         """{name: whether it is well}."""
         return {name: value for name, value in asdict(self).items() if isinstance(value, bool)}
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A service that runs. started_at: since when, Unix seconds. look: its state of now. jobs_running: how many."""
+
+    started_at: int
+    look: Callable[[], Health]
+    jobs_running: Callable[[], int]
+
+
+def watch(service: Service, look: Callable[[], Health], jobs_running: Callable[[], int]) -> None:
+    """Let others of this process see how the service is."""
+    service.store.shared[WATCH] = Watch(clock.now(), look, jobs_running)
+
+
+def of_running(service: Service) -> Watch:
+    """How the service is. Raises Unavailable for one that is only a database, such as that of a command."""
+    found = service.store.shared.get(WATCH)
+    if not isinstance(found, Watch):
+        raise Unavailable("nobody looks after this service: it is not running")
+    return found
 
 
 def backlog(tx: Transaction, now: int) -> Backlog:

@@ -30,6 +30,7 @@ class WatchingSites:
     ) -> None:
         meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
+        health.watch(service, lambda: pulse.look(scheduler_alive()), jobs_running)
         readers = Readers(service)
         self.sites: dict[str, Site] = {
             HEALTH: HealthSite(service, pool, readers, pulse, scheduler_alive),
