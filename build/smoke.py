@@ -150,9 +150,10 @@ def packed(executable: Path, folder: Path) -> Program:
 
 
 def from_source(folder: Path) -> Program:
-    """The source beside this script, run by the Python that runs this script."""
+    """The source beside this script, run by the Python that runs this script; compiled once, as an installed one is."""
     folder.mkdir(parents=True)
     environment = {name: text for name, text in os.environ.items() if not name.startswith("HELPDESK_")}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     return Program([sys.executable, "-m", "server"], folder, ROOT, environment)
 
 
