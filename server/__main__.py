@@ -133,6 +133,8 @@ def _announce(running: app.Running, settings: Settings) -> None:
         print(f"set-up link  {link}  (works once, for the first administrator)", flush=True)
         if settings.open_browser and sys.stdout.isatty():
             webbrowser.open(link)
+    for url in running.mail.urls:
+        print(f"mail         {url}", flush=True)
 
 
 def _with_service(options: argparse.Namespace, work: Any) -> Any:

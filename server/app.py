@@ -37,6 +37,7 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
 from server.web.mail_listener import MailListener
+from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
@@ -57,13 +58,14 @@ SiteMaker = Callable[[Service], dict[str, Site]]
 
 @dataclass
 class Running:
-    """A service that answers. `url` is where."""
+    """A service that answers. `url` is where; mail: where mail servers hand over mail, if anywhere."""
 
     service: Service
     front: Front
     http: HTTPServer
     scheduler: Scheduler
     scripts: ThreadPoolExecutor
+    mail: MailListener
     url: str
 
 
@@ -204,6 +206,7 @@ def _start(
     service: Service, settings: Settings, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event
 ) -> Running:
     endpoints()
+    mail = MailListener(service)
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
     api = {
@@ -223,11 +226,12 @@ def _start(
     )
     http.add_sockets(sockets)
     scheduler.start()
+    mail.start()
     gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
     url = local_url(settings)
-    return Running(service, front, http, scheduler, scripts, url)
+    return Running(service, front, http, scheduler, scripts, mail, url)
 
 
 async def _watch_stalls(meter: Meter) -> None:
@@ -247,8 +251,9 @@ async def _stop(running: Running) -> None:
     """Stop taking connections, finish what runs, then the scheduler; the store is closed by who opened it."""
     LOG.info("stopping")
     running.http.stop()
-    await running.front.drain(running.service.settings.stop_seconds)
-    await asyncio.get_running_loop().run_in_executor(None, running.scheduler.stop)
+    seconds, loop = running.service.settings.stop_seconds, asyncio.get_running_loop()
+    await asyncio.gather(running.front.drain(seconds), loop.run_in_executor(None, running.mail.stop, seconds))
+    await loop.run_in_executor(None, running.scheduler.stop)
     running.scripts.shutdown(wait=False, cancel_futures=True)
     await running.http.close_all_connections()
 

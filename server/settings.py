@@ -123,6 +123,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
     Setting("mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400),
+    Setting("lmtp_host", "", "Address on which mail servers hand over mail; empty: none.", type="text"),
+    Setting("lmtp_port", 8225, "TCP port for that; 0 takes any free one.", "port", most=65535),
+    Setting("lmtp_socket", "", "Path of a Unix socket on which mail servers hand over mail; empty: none.",
+            type="text"),
+    Setting("lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp")),
+    Setting("lmtp_domains", (), "Domains whose mail is taken there; empty: any.", type="list"),
+    Setting("lmtp_connections", 16, "Mail servers that may be connected there at once.", "connections", least=1,
+            most=1024),
     # Requests to other programs
     Setting("outbound_allow", (), "Addresses, networks and hosts that automations may reach although they are not on "
             "the open internet, as 10.0.0.0/8 or erp.example.", type="list"),

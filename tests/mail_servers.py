@@ -40,6 +40,7 @@ class MailServer:
         self.told_size = 0
         self.asked: list[str] = []
         self.lock = threading.RLock()
+        self.emptied = threading.Event()  # set when the last mail was removed
         self.context = tls_context() if tls else None
         session = self.session()
 
@@ -82,6 +83,8 @@ class MailServer:
             for uid in uids:
                 self.mails.pop(uid, None)
                 self.flags.pop(uid, None)
+            if uids and not self.mails:
+                self.emptied.set()
 
     def size(self, raw: bytes) -> int:
         return self.told_size or len(raw)

@@ -363,10 +363,12 @@ class RecordWriter:
 
 def _wakes(change: Change) -> bool:
     """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave, or for a
-    client to queue it; a reminder; a timer."""
+    client to queue it; a reminder; a timer; a mailbox."""
     times = {"reminder": "remind_at", "automation_timer": "next_run_at"}.get(change.type.uri)
     if times is not None:
         return change.changes(times) and bool(change.value(times))
     if change.type.uri == "address":
         return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
+    if change.type.uri == "mailbox":
+        return bool(change.value("is_enabled"))
     return change.type.uri == "draft" and bool(change.sent) and bool(change.value("is_queued"))

@@ -296,6 +296,17 @@ def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(
     assert check(desk, id) == 0 and len(server.mails) == 1
 
 
+def test_mails_wait_on_the_server_while_no_group_takes_them(desk: Desk, server: MailServer) -> None:
+    server.put(without_id(1))
+    group = desk.one("group", is_default=1)["id"]
+    desk.change("group", group, is_default=0)
+    id = box(desk, server)
+    assert check(desk, id) == 0
+    assert "default group" in state(desk, id)["last_error"] and letters(desk) == {} and len(server.mails) == 1
+    desk.change("group", group, is_default=1)
+    assert check(desk, id) == 1 and server.mails == {}
+
+
 # -- servers that cannot be read ---------------------------------------------------------------------------------------
 
 

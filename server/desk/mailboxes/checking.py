@@ -103,6 +103,8 @@ class _Look:
         except Unavailable:
             raise
         except HelpdeskError as error:
+            if error.details.get("is_temporary"):
+                raise
             if not error.details.get("is_unwanted"):
                 self._keep_apart(inbox, waiting.uid, raw, error.message)
         except Exception as error:

@@ -23,7 +23,9 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
             return {f"{uri}_id": found}
     group = writing.find("group", is_default=1)
     if group is None:
-        raise Rejected("no group takes this mail; make one group the default group, then send the mail again")
+        raise Rejected(
+            "no group takes this mail; make one group the default group, then send the mail again", is_temporary=True
+        )
     return {"group_id": group["id"]}
 
 

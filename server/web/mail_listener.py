@@ -1,0 +1,272 @@
+"""Mail handed over by a mail server, by LMTP or SMTP: each one is stored, on disk, before it is said to be taken.
+
+Off unless a setting names an address or a socket to listen on. It has an event loop of its own, in a thread of its own:
+a large mail is many lines, and none of them may hold up a request. There is one outcome for all recipients of a mail,
+and by LMTP each of them is told. Not for mail servers of strangers: it knows neither greylisting nor logins."""
+
+import asyncio
+import logging
+import re
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+from aiosmtpd.lmtp import LMTP
+from aiosmtpd.smtp import SMTP
+from tornado import netutil
+
+from server import clock, log
+from server.context import Service
+from server.desk import mailroom
+from server.desk.outbox.deliver import service_context
+from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
+from server.settings import MiB, Settings
+
+MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own
+MAX_LINE_BYTES = MiB  # of one line of a mail
+MAX_ANSWER_CHARS = 400  # characters of what is said about a mail
+SOCKET_MODE = 0o660  # who hands mail over is most often another user, in the same group
+END_SECONDS = 1  # for connections to take note that they are closed
+IDLE_SECONDS = 300  # between two commands
+BUSY = b"421 4.3.2 too many connections; try again in a moment\r\n"
+_UNSAFE = re.compile(r"[^\x20-\x7e]+")
+_log = log.get("lmtp")
+logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library tells of every command, with addresses
+
+# What is said for an error; the first class that fits. 4xx: the other side tries again, 5xx: it tells the sender.
+_ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
+    (Full, "452 4.3.1"),
+    (Unavailable, "451 4.3.0"),
+    (TimedOut, "451 4.3.0"),
+    (TooLarge, "552 5.3.4"),
+    (Rejected, "550 5.7.1"),
+    (HelpdeskError, "554 5.6.0"),
+)
+
+
+class MailListener:
+    """urls: where it listens; none when it is off."""
+
+    def __init__(self, service: Service) -> None:
+        """Opens what it listens on. Raises Unavailable where that is not possible."""
+        settings = service.settings
+        self._service = service
+        self._limit = settings.lmtp_connections
+        self._open = 0
+        self._busy = 0  # mails that are being stored
+        self._idle = asyncio.Event()
+        self._pool = ThreadPoolExecutor(self._limit, thread_name_prefix="lmtp")
+        self._domains = frozenset(domain.lower().lstrip("@") for domain in settings.lmtp_domains)
+        self._sockets = _sockets(settings)
+        self._loop = asyncio.new_event_loop()
+        self._servers: list[asyncio.Server] = []
+        self._sessions: set[asyncio.BaseTransport] = set()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="lmtp", daemon=True)
+        self.urls = [_url(settings.lmtp_protocol, each) for each in self._sockets]
+
+    def start(self) -> None:
+        """Take mail from now on."""
+        if self._sockets:
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
+
+    def stop(self, seconds: float) -> None:
+        """Take no more connections, and let mails that are being stored come to their end, at most so long."""
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._end(seconds), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for each in self._sockets:
+            each.close()
+        if self._service.settings.lmtp_socket:
+            Path(self._service.settings.lmtp_socket).unlink(missing_ok=True)
+        self._loop.close()
+
+    async def _serve(self) -> None:
+        for each in self._sockets:
+            make = self._loop.create_unix_server if _is_unix(each) else self._loop.create_server
+            self._servers.append(await make(self._protocol, sock=each))
+
+    async def _end(self, seconds: float) -> None:
+        for server in self._servers:
+            server.close()
+        if self._busy:
+            try:
+                await asyncio.wait_for(self._idle.wait(), seconds)
+            except TimeoutError:
+                _log.warning("lmtp.cut", mails=self._busy)
+        for transport in list(self._sessions):
+            transport.close()
+        ending = asyncio.all_tasks() - {asyncio.current_task()}
+        if ending:
+            await asyncio.wait(ending, timeout=END_SECONDS)
+
+    def _protocol(self) -> asyncio.BaseProtocol:
+        if self._open >= self._limit:
+            _log.warning("lmtp.busy", connections=self._open)
+            return _Busy()
+        settings = self._service.settings
+        kind = _Lmtp if settings.lmtp_protocol == "lmtp" else _Smtp
+        return kind(
+            self, data_size_limit=settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
+            hostname=_host_name(self._service), ident="Helpdesk", loop=self._loop,
+        )  # fmt: skip
+
+    def opened(self, transport: asyncio.BaseTransport) -> None:
+        """A connection began."""
+        self._open += 1
+        self._sessions.add(transport)
+
+    def closed(self, transport: asyncio.BaseTransport) -> None:
+        """A connection ended."""
+        self._open -= 1
+        self._sessions.discard(transport)
+
+    # -- what aiosmtpd asks for; the names are its ---------------------------------------------------------------------
+
+    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+        if self._domains and address.rpartition("@")[2].lower() not in self._domains:
+            return _said("550 5.1.2", f"mail for {address} is not taken here")
+        if len(envelope.rcpt_tos) >= MAX_RECIPIENTS:
+            return f"452 4.5.3 at most {MAX_RECIPIENTS} recipients at once"
+        envelope.rcpt_tos.append(address)
+        return "250 2.1.5 OK"
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self._busy += 1
+        self._idle.clear()
+        try:
+            raw = _traced(envelope, session.host_name or "", _host_name(self._service))
+            return await self._loop.run_in_executor(self._pool, self._take, raw)
+        finally:
+            self._busy -= 1
+            if not self._busy:
+                self._idle.set()
+
+    async def handle_exception(self, error: Exception) -> str:
+        _log.error("lmtp.failed", error=f"{type(error).__name__}: {error}")
+        return "451 4.3.0 an error in this program"
+
+    def _take(self, raw: bytes) -> str:
+        """Store a mail; answers what is said about it. On a thread of the pool."""
+        try:
+            received = mailroom.receive(replace(service_context(self._service), now=clock.now()), raw)
+        except HelpdeskError as error:
+            code = next(code for kind, code in _ANSWERS if isinstance(error, kind))
+            if error.details.get("is_temporary"):
+                code = "451 4.3.5"
+            _log.warning("lmtp.refused", answer=code, error=error.message)
+            return _said(code, error.message)
+        except Exception:
+            _log.exception("lmtp.failed")
+            return "451 4.3.0 an error in this program; the mail was not stored"
+        _log.info("lmtp.taken", ticket_id=received.ticket_id, message_id=received.message_id, outcome=received.outcome)
+        return f"250 2.0.0 {received.outcome}{f' on ticket {received.mask}' if received.mask else ''}"
+
+
+class _Counted(SMTP):
+    """A connection that its listener knows of."""
+
+    line_length_limit = MAX_LINE_BYTES
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.listener: MailListener = self.event_handler
+        self._counted = transport
+        self.listener.opened(transport)
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.listener.closed(self._counted)
+        super().connection_lost(error)
+
+
+class _Smtp(_Counted):
+    pass
+
+
+class _Lmtp(_Counted, LMTP):
+    """Says what became of a mail once for each recipient. Source: RFC 2033, section 4.2."""
+
+    _answers = 1  # how often the next answer is given
+
+    async def push(self, status: Any) -> None:
+        times, self._answers = self._answers, 1
+        if str(status).startswith("354") and self.envelope is not None:
+            self._answers = len(self.envelope.rcpt_tos)
+        for _ in range(times):
+            await super().push(status)
+
+
+class _Busy(asyncio.Protocol):
+    """For one connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.write(BUSY)
+        transport.close()
+
+
+def _traced(envelope: Any, greeting: str, host: str) -> bytes:
+    """The mail with what whoever delivers it adds: where it came from and went to. Source: RFC 5321, section 4.4."""
+    sender = "" if envelope.mail_from == "<>" else envelope.mail_from
+    when = format_datetime(datetime.fromtimestamp(clock.now(), UTC))
+    lines = [f"Return-Path: <{sender}>", *(f"Delivered-To: {each}" for each in envelope.rcpt_tos)]
+    lines.append(f"Received: from {greeting or 'unknown'} by {host}; {when}")
+    added = "".join(f"{_one_line(line)}\r\n" for line in lines)
+    return added.encode("utf-8", "surrogateescape") + bytes(envelope.content)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+
+
+def _said(code: str, text: str) -> str:
+    return f"{code} {_UNSAFE.sub('?', text)}"[:MAX_ANSWER_CHARS]
+
+
+def _host_name(service: Service) -> str:
+    return service.base_url.partition("://")[2].partition("/")[0].partition(":")[0] or "localhost"
+
+
+def _is_unix(each: socket.socket) -> bool:
+    return each.family == getattr(socket, "AF_UNIX", None)
+
+
+def _url(protocol: str, each: socket.socket) -> str:
+    name = each.getsockname()
+    if _is_unix(each):
+        return f"{protocol}:{name}"
+    return f"{protocol}://[{name[0]}]:{name[1]}" if ":" in name[0] else f"{protocol}://{name[0]}:{name[1]}"
+
+
+def _sockets(settings: Settings) -> list[socket.socket]:
+    found: list[socket.socket] = []
+    where = f"{settings.lmtp_host}:{settings.lmtp_port}"
+    try:
+        if settings.lmtp_host:
+            found += netutil.bind_sockets(settings.lmtp_port, settings.lmtp_host, reuse_port=False)
+        if settings.lmtp_socket:
+            where = settings.lmtp_socket
+            found.append(_unix_socket(where))
+    except (OSError, ValueError) as error:
+        for each in found:
+            each.close()
+        raise Unavailable(
+            f"mail cannot be listened for on {where} ({getattr(error, 'strerror', None) or error}); "
+            "choose another with lmtp_host, lmtp_port or lmtp_socket"
+        ) from error
+    return found
+
+
+def _unix_socket(path: str) -> socket.socket:
+    bind = getattr(netutil, "bind_unix_socket", None)
+    if bind is None:
+        raise ValueError("this system has no Unix sockets")
+    made: socket.socket = bind(path, mode=SOCKET_MODE)
+    return made
