@@ -25,8 +25,9 @@ lint: $(VENV)/.for-test  ## ruff and mypy
 bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-reference: $(VENV)/.for-run  ## write the tables of README.md and of the help pages from the code
+reference: $(VENV)/.for-run  ## write the tables of README.md, the help pages and the completions from the code
 	$(BIN)/python build/reference.py
+	$(BIN)/python build/completions.py
 
 dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
 	$(BIN)/python build/make_exe.py $(ARGS)

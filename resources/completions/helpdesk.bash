@@ -1,0 +1,110 @@
+# Completion of helpdesk for bash; made by `helpdesk completion bash`.
+_helpdesk() {
+    local current="${COMP_WORDS[COMP_CWORD]}" place="helpdesk" word skips="" IFS=$'\n'
+    COMPREPLY=()
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        if [ -n "$skips" ]; then skips=""; continue; fi
+        case "$place $word" in
+            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+        esac
+    done
+    case "$skips" in
+        "") ;;
+        "helpdesk serve --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk serve --host") :; return ;;
+        "helpdesk serve --port") :; return ;;
+        "helpdesk serve --base-url") :; return ;;
+        "helpdesk serve --config") COMPREPLY=($(compgen -f -- "$current")); return ;;
+        "helpdesk worker create --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk worker create --email") :; return ;;
+        "helpdesk worker create --first-name") :; return ;;
+        "helpdesk worker create --last-name") :; return ;;
+        "helpdesk worker create --password-file") COMPREPLY=($(compgen -f -- "$current")); return ;;
+        "helpdesk token create --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk token create --worker") :; return ;;
+        "helpdesk token create --app") :; return ;;
+        "helpdesk token create --scope") :; return ;;
+        "helpdesk token create --expires") :; return ;;
+        "helpdesk mail import --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk kata --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk script --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk script --vars") :; return ;;
+        "helpdesk automation run --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk automation run --vars") :; return ;;
+        "helpdesk automation run --policy") COMPREPLY=($(compgen -f -- "$current")); return ;;
+        "helpdesk package import --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk package import --answer") :; return ;;
+        "helpdesk package export --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk package export --name") :; return ;;
+        "helpdesk backup --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk restore --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk doctor --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk doctor --config") COMPREPLY=($(compgen -f -- "$current")); return ;;
+        "helpdesk api --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk api --url") :; return ;;
+        "helpdesk describe --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk licenses --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk check --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk settings --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+    esac
+    case "$place" in
+        "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nkata\nscript\nautomation\npackage\nbackup\nrestore\ndoctor\ncompletion\napi\ndescribe\nlicenses\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
+            ;;
+        "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--no-open\n--config' -- "$current"))
+            ;;
+        "helpdesk worker") COMPREPLY=($(compgen -W $'create\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk worker create") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--email\n--first-name\n--last-name\n--admin\n--password-file' -- "$current"))
+            ;;
+        "helpdesk token") COMPREPLY=($(compgen -W $'create\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk token create") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--worker\n--app\n--scope\n--expires' -- "$current"))
+            ;;
+        "helpdesk mail") COMPREPLY=($(compgen -W $'import\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk mail import") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk kata") COMPREPLY=($(compgen -W $'-h\n--help\n--json-lines\n--data' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk script") COMPREPLY=($(compgen -W $'-h\n--help\n--json-lines\n--data\n--vars' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk automation") COMPREPLY=($(compgen -W $'run\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk automation run") COMPREPLY=($(compgen -W $'-h\n--help\n--json-lines\n--data\n--vars\n--policy\n--simulate' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk package") COMPREPLY=($(compgen -W $'import\nexport\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk package import") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--answer\n--dry-run' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk package export") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--name' -- "$current"))
+            ;;
+        "helpdesk backup") COMPREPLY=($(compgen -W $'verify\n-h\n--help\n--data' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk restore") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk doctor") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--json\n--config' -- "$current"))
+            ;;
+        "helpdesk completion") COMPREPLY=($(compgen -W $'bash\nzsh\nfish\nman\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk api") COMPREPLY=($(compgen -W $'GET\nPOST\nPUT\nPATCH\nDELETE\n-h\n--help\n--data\n--url' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk describe") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--json' -- "$current"))
+            ;;
+        "helpdesk licenses") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            ;;
+        "helpdesk check") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            ;;
+        "helpdesk settings") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            ;;
+    esac
+}
+complete -o filenames -F _helpdesk helpdesk

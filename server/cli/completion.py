@@ -1,0 +1,328 @@
+"""`helpdesk completion`: what a shell needs to complete our commands, and the man page. All of it is made from the
+command line's own parser, so that it can tell nothing else."""
+
+import argparse
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from server.cli import texts
+from server.settings import VERSION, help_rows
+
+PROGRAM = "helpdesk"
+FOLDERS, FILES = frozenset(("DIR",)), frozenset(("FILE", "PATH"))  # what stands for an argument in help texts
+ParserMaker = Callable[[], argparse.ArgumentParser]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An option, or a place when it has no flags. shown: what stands for its value; "" when it takes none."""
+
+    flags: tuple[str, ...]
+    shown: str
+    about: str
+    choices: tuple[str, ...]
+    is_required: bool
+    is_repeated: bool
+
+    @property
+    def kind(self) -> str:
+        """What its value is: a folder, a file, or anything else."""
+        if self.shown in FOLDERS:
+            return "folder"
+        is_file = self.shown in FILES or any(flag.endswith("-file") for flag in self.flags)
+        return "file" if is_file else "other"
+
+
+@dataclass(frozen=True)
+class Command:
+    """words: with the program's name first. below: {name: what it is about} of the commands inside it."""
+
+    words: str
+    about: str
+    arguments: tuple[Argument, ...]
+    below: dict[str, str]
+
+    @property
+    def options(self) -> list[Argument]:
+        return [each for each in self.arguments if each.flags]
+
+    @property
+    def places(self) -> list[Argument]:
+        return [each for each in self.arguments if not each.flags]
+
+
+def declare(commands: Any, parser: ParserMaker) -> None:
+    """Declare the command. parser: makes the whole command line."""
+    made = commands.add_parser(
+        "completion", help="Print what a shell needs to complete commands, or the man page.", description="Print what "
+        "a shell needs to complete commands, or the man page. For bash: source <(helpdesk completion bash). For zsh, "
+        "as _helpdesk in a folder of $fpath. For fish: helpdesk completion fish | source. The man page: helpdesk "
+        "completion man > helpdesk.1",
+    )  # fmt: skip
+    made.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
+    made.set_defaults(run=lambda options: texts.put(FORMS[options.shell](list(walk(parser())))))
+
+
+def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Command]:
+    """Every command of a parser, itself first, in the order in which they are declared."""
+    inner = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    below = {each.dest: each.help or "" for group in inner for each in group._choices_actions}
+    arguments = tuple(_argument(each) for each in parser._actions if each not in inner)
+    yield Command(words, parser.description or "", arguments, below)
+    for group in inner:
+        for name, each in group.choices.items():
+            yield from walk(each, f"{words} {name}")
+
+
+def _argument(action: argparse.Action) -> Argument:
+    takes_value = action.nargs != 0
+    shown = str(action.metavar or action.dest.upper()) if takes_value else ""
+    is_required = action.required if action.option_strings else action.nargs not in ("?", "*")
+    return Argument(
+        tuple(action.option_strings), shown, action.help or "", tuple(map(str, action.choices or ())), is_required,
+        action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction),
+    )  # fmt: skip
+
+
+# -- shells ------------------------------------------------------------------------------------------------------------
+# Each finds the command that the words so far name: a word counts where a command of that name is, and not as the value
+# of an option.
+
+
+def bash(commands: list[Command]) -> str:
+    """A function for bash, and its registration."""
+    lines = [f"# Completion of {PROGRAM} for bash; made by `{PROGRAM} completion bash`.", f"_{PROGRAM}() {{"]
+    lines += [
+        '    local current="${COMP_WORDS[COMP_CWORD]}" place="' + PROGRAM + '" word skips="" IFS=$\'\\n\'',
+        "    COMPREPLY=()",
+        '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+        '        if [ -n "$skips" ]; then skips=""; continue; fi',
+        '        case "$place $word" in',
+        *_pattern_lines("            ", _below(commands), 'place="$place $word"'),
+        *_pattern_lines("            ", _valued(commands), 'skips="$place $word"'),
+        "        esac",
+        "    done",
+        '    case "$skips" in',
+        '        "") ;;',
+    ]
+    for _, each, names in _options_with_values(commands):
+        lines += _pattern_lines("        ", names, f"{_bash_value(each)}; return")
+    lines += ["    esac", '    case "$place" in']
+    for command in commands:
+        words = [*command.below, *_words_of_places(command), *_flags(command)]
+        joined = "\\n".join(words)
+        lines.append(f'        "{command.words}") COMPREPLY=($(compgen -W $\'{joined}\' -- "$current"))')
+        if _takes(command, "file") or _takes(command, "folder"):
+            action = "-f" if _takes(command, "file") else "-d"
+            lines.append(f'            COMPREPLY+=($(compgen {action} -- "$current"))')
+        lines.append("            ;;")
+    return "\n".join([*lines, "    esac", "}", f"complete -o filenames -F _{PROGRAM} {PROGRAM}", ""])
+
+
+def _bash_value(argument: Argument) -> str:
+    if argument.choices:
+        joined = "\\n".join(argument.choices)
+        return f"COMPREPLY=($(compgen -W $'{joined}' -- \"$current\"))"
+    flag = {"folder": "-d", "file": "-f"}.get(argument.kind)
+    return f'COMPREPLY=($(compgen {flag} -- "$current"))' if flag else ":"
+
+
+def zsh(commands: list[Command]) -> str:
+    """A file for zsh, to be put as _helpdesk into a folder of its fpath."""
+    lines = [f"#compdef {PROGRAM}", f"# Completion of {PROGRAM} for zsh; made by `{PROGRAM} completion zsh`."]
+    lines += [
+        f"_{PROGRAM}() {{",
+        f'    local place="{PROGRAM}" word skips=""',
+        "    local -a below options",
+        '    for word in "${(@)words[2,CURRENT-1]}"; do',
+        '        if [[ -n "$skips" ]]; then skips=""; continue; fi',
+        '        case "$place $word" in',
+        *_pattern_lines("            ", _below(commands), 'place="$place $word"'),
+        *_pattern_lines("            ", _valued(commands), 'skips="$place $word"'),
+        "        esac",
+        "    done",
+        '    case "$skips" in',
+        '        "") ;;',
+    ]
+    for _, each, names in _options_with_values(commands):
+        lines += _pattern_lines("        ", names, f"{_zsh_value(each)}; return")
+    lines += ["    esac", '    case "$place" in']
+    for command in commands:
+        below = [_zsh_item(name, about) for name, about in command.below.items()]
+        below += [_zsh_item(choice, each.about) for each in command.places for choice in each.choices]
+        options = [_zsh_item(flag, each.about) for each in command.options for flag in each.flags]
+        lines += [f'        "{command.words}")', f"            below=({' '.join(below)})"]
+        lines += [f"            options=({' '.join(options)})"]
+        if _takes(command, "file") or _takes(command, "folder"):
+            lines.append("            _files" if _takes(command, "file") else "            _files -/")
+        lines.append("            ;;")
+    lines += ["    esac", "    (( $#below )) && _describe -t commands command below"]
+    lines += ['    [[ "$PREFIX" == -* || $#below -eq 0 ]] && _describe -o -t options option options', "}"]
+    return "\n".join([*lines, f'_{PROGRAM} "$@"', ""])
+
+
+def _zsh_item(name: str, about: str) -> str:
+    text = f"{name}:{about}".replace("'", "'\\''")
+    return f"'{text}'"
+
+
+def _zsh_value(argument: Argument) -> str:
+    if argument.choices:
+        return f"compadd -- {' '.join(argument.choices)}"
+    return {"folder": "_files -/", "file": "_files"}.get(argument.kind, "_message value")
+
+
+def fish(commands: list[Command]) -> str:
+    """Lines for fish."""
+    known = " ".join(f"'{name}'" for name in _below(commands))
+    valued = " ".join(f"'{name}'" for name in _valued(commands))
+    lines = [
+        f"# Completion of {PROGRAM} for fish; made by `{PROGRAM} completion fish`.",
+        f"function __{PROGRAM}_at --description 'Whether the words so far name this command'",
+        f"    set -l place {PROGRAM}",
+        "    set -l skips 0",
+        "    set -l typed (commandline -opc)",
+        "    for word in $typed[2..-1]",
+        "        if test $skips -eq 1",
+        "            set skips 0",
+        f"        else if contains -- \"$place $word\" {known}",
+        '            set place "$place $word"',
+        f"        else if contains -- \"$place $word\" {valued}",
+        "            set skips 1",
+        "        end",
+        "    end",
+        '    test "$place" = "$argv[1]"',
+        "end",
+        f"complete -c {PROGRAM} -f",
+    ]
+    for command in commands:
+        at = f"complete -c {PROGRAM} -n \"__{PROGRAM}_at '{command.words}'\""
+        lines += [f"{at} -a {name} -d {_fish_text(about)}" for name, about in command.below.items()]
+        for each in command.places:
+            lines += [f"{at} -a {choice} -d {_fish_text(each.about)}" for choice in each.choices]
+        if _takes(command, "file") or _takes(command, "folder"):
+            lines.append(f"{at} -F")
+        lines += [f"{at} {_fish_option(each)}" for each in command.options]
+    return "\n".join([*lines, ""])
+
+
+def _fish_option(argument: Argument) -> str:
+    names = [f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in argument.flags]
+    value: list[str] = []
+    if argument.choices:
+        value = [f"-x -a '{' '.join(argument.choices)}'"]
+    elif argument.kind == "folder":
+        value = ["-x -a '(__fish_complete_directories)'"]
+    elif argument.shown:
+        value = ["-r -F" if argument.kind == "file" else "-x"]
+    return " ".join([*names, *value, f"-d {_fish_text(argument.about)}"])
+
+
+def _fish_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _below(commands: list[Command]) -> list[str]:
+    """The words of every command that stands below another."""
+    return [f"{command.words} {name}" for command in commands for name in command.below]
+
+
+def _options_with_values(commands: list[Command]) -> list[tuple[Command, Argument, list[str]]]:
+    """Options that take a value, each with its command and with all names, the command's words before them."""
+    return [
+        (command, each, [f"{command.words} {flag}" for flag in each.flags])
+        for command in commands for each in command.options if each.shown
+    ]  # fmt: skip
+
+
+def _valued(commands: list[Command]) -> list[str]:
+    return [name for _, _, names in _options_with_values(commands) for name in names]
+
+
+def _pattern_lines(indent: str, names: list[str], action: str) -> list[str]:
+    """Branches of a `case`, some names a line."""
+    if not names:
+        return []
+    patterns = "|".join(f'"{name}"' for name in names)
+    return [f"{indent}{patterns}) {action} ;;"]
+
+
+def _flags(command: Command) -> list[str]:
+    return [flag for each in command.options for flag in each.flags]
+
+
+def _words_of_places(command: Command) -> list[str]:
+    return [choice for each in command.places for choice in each.choices]
+
+
+def _takes(command: Command, kind: str) -> bool:
+    return any(each.kind == kind for each in command.places)
+
+
+# -- the man page ------------------------------------------------------------------------------------------------------
+
+EXIT_CODES = {
+    "0": "Done.",
+    "1": "Refused or failed; the reason is on standard error.",
+    "2": "The command line is wrong.",
+}
+
+
+def man(commands: list[Command]) -> str:
+    """The man page, in the macros of man(7)."""
+    top, *rest = commands
+    name = PROGRAM.upper()
+    lines = [f'.TH {name} 1 "" "Helpdesk {VERSION}" "User Commands"', ".SH NAME"]
+    lines += [f"{PROGRAM} \\- {_roff('a helpdesk service: mail becomes tickets')}", ".SH SYNOPSIS", f".B {PROGRAM}",
+              r"\fICOMMAND\fR [\fIOPTION\fR ...]", ".SH DESCRIPTION", _roff(top.about)]  # fmt: skip
+    lines.append(".SH COMMANDS")
+    for command in rest:
+        if not command.below:
+            lines += _man_command(command)
+    lines += [".SH EXIT STATUS", *(line for code, about in EXIT_CODES.items() for line in _man_item(code, about))]
+    lines += [".SH ENVIRONMENT", _roff("Each is a setting; in helpdesk.toml in the data folder its name is written in "
+                                       "small letters and without HELPDESK_.")]  # fmt: skip
+    for row in help_rows():
+        default = row["default"].replace("\n", ", ")
+        lines += _man_item(row["variable"], f"{row['help']} {f'Default: {default}' if default else ''} ({row['unit']})")
+    lines += [".SH FILES"]
+    for file, about in (("helpdesk.db", "The database: all data."), ("helpdesk.toml", "Settings, if there is one.")):
+        lines += _man_item(f"DATA/{file}", about)
+    return "\n".join([*lines, ""])
+
+
+def _man_command(command: Command) -> list[str]:
+    arguments = [each for each in command.arguments if "-h" not in each.flags]
+    usage = [f"\\fB{_roff(command.words)}\\fR", *map(_man_usage, arguments)]
+    lines = [f'.SS "{_roff(command.words.partition(" ")[2])}"', " ".join(usage), ".PP", _roff(command.about)]
+    for each in arguments:
+        shown = f" {each.shown}" if each.flags and each.shown else ""
+        lines += _man_item(", ".join(each.flags) + shown if each.flags else each.shown, each.about)
+    return lines
+
+
+def _man_usage(argument: Argument) -> str:
+    value = f"\\fI{_roff(argument.shown)}\\fR" if argument.shown else ""
+    text = f"\\fB{_roff(argument.flags[-1])}\\fR {value}".strip() if argument.flags else value
+    text += " ..." if argument.is_repeated else ""
+    return text if argument.is_required else f"[{text}]"
+
+
+def _man_item(name: str, about: str) -> list[str]:
+    return [".TP", f".B {_roff(name)}", _roff(about)]
+
+
+def _roff(text: str) -> str:
+    r"""Plain text as roff takes it.
+
+    >>> print(_roff("--json \\n"), _roff(".TH"), _roff("it's"))
+    \-\-json \en \&.TH it\(aqs
+    """
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace('"', "\\(dq")
+    return re.sub(r"^\.", r"\\&.", " ".join(escaped.split()), flags=re.MULTILINE)
+
+
+FORMS: dict[str, Callable[[list[Command]], str]] = {"bash": bash, "zsh": zsh, "fish": fish, "man": man}
