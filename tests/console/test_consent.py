@@ -1,0 +1,70 @@
+"""The page where an app asks for consent, in a real browser: what its policy lets through, and what people see.
+
+Its rules are tested in tests/oauth. The app's site cannot be reached; that the browser asks for it is enough."""
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.console.browser import Browser, is_sideways, violations
+from tests.oauth.apps import CALLBACK, App, challenge, register
+from tests.service import PASSWORD, Api
+
+SITE = CALLBACK.removesuffix("/back")
+BACK = re.compile(re.escape(CALLBACK) + r"\?code=")
+
+
+@pytest.fixture(scope="module")
+def app(nora: Api) -> App:
+    """A confidential app; its callback is another site."""
+    return register(nora)
+
+
+def _address(app: App, **changes: str) -> str:
+    sent = {
+        "response_type": "code", "client_id": app.client_id, "scope": "read write", "state": "s1",
+        "code_challenge": challenge(), "code_challenge_method": "S256",
+    } | changes  # fmt: skip
+    return f"/oauth/authorize?{urlencode(sent)}"
+
+
+def _arrive(page: Page, app: App, **changes: str) -> None:
+    """Ask, and sign in on the way."""
+    page.goto(_address(app, **changes))
+    page.fill("#email", "nora@desk.example")
+    page.fill("#password", PASSWORD)
+    page.press("#password", "Enter")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_worker_signs_in_allows_and_ends_up_in_the_app(scripts: bool, chromium: Browser, nora: Api) -> None:
+    app = register(nora)
+    with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page:
+        _arrive(page, app)
+        with page.expect_request(BACK):
+            page.get_by_role("button", name="Allow").click()
+    # The next time nobody asks. The sign-in form may lead nowhere but to us, so a page of ours leads on.
+    with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page, page.expect_request(BACK):
+        _arrive(page, app)
+
+
+def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) -> None:
+    with chromium.page(nora.url, elsewhere=SITE) as page:
+        _arrive(page, app, prompt="consent")
+        assert page.evaluate("document.activeElement.textContent.trim()") != "Allow"
+        page.get_by_role("button", name="Cancel").focus()
+        with page.expect_request(re.compile(re.escape(CALLBACK) + r"\?error=access_denied&")):
+            page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844), (320, 640)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_readable_for_everybody(size, scheme, chromium: Browser, nora: Api, app: App, signed_in) -> None:
+    with chromium.page(nora.url, size, signed_in.cookies, color_scheme=scheme) as page:
+        page.goto(_address(app, prompt="consent"))
+        assert "Look at orders" in page.inner_text("main") and not is_sideways(page)
+        assert violations(page) == []
+        page.goto(_address(app, client_id="nobody"))
+        assert "no app with this client_id" in page.inner_text("main") and violations(page) == []
