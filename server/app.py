@@ -37,7 +37,6 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
 from server.web.mail_listener import MailListener
-from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
