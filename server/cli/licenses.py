@@ -7,7 +7,7 @@ import argparse
 import re
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,19 @@ def declare(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     packed = resources.packed(FILE)
-    texts.put(packed.read_text("utf-8") if packed is not None else text())
+    texts.put(packed.read_text("utf-8") if packed is not None else text(needed()))
 
 
-def text(*also: str) -> str:
-    """The licences of Python, of each package that the program needs, and of those named. Raises NotFound when the
-    program itself is not installed, so that nobody knows what it needs. Source: ours."""
-    found = [_distribution(name) for name in sorted({*needed(), *also})]
-    return "\n".join([_python(), *found])
+def text(packages: Iterable[str]) -> str:
+    """The licences of Python and of packages. Source: ours."""
+    return "\n".join([_python(), *(_distribution(name) for name in sorted(packages))])
 
 
-def needed() -> list[str]:
+def needed(holds: Callable[[str], bool] = lambda requirement: True) -> list[str]:
     """The names of all packages that the program needs, directly or not, in lower case with hyphens; sorted.
 
-    Extras are left out, and so is what is not installed: the condition of that requirement does not hold here."""
+    Extras are left out, and so is what is not installed: the condition of that requirement does not hold here. holds:
+    whether that of another one does, for who can tell. Raises NotFound when the program itself is not installed."""
     found: set[str] = set()
     left = [PROGRAM]
     while left:
@@ -57,7 +56,8 @@ def needed() -> list[str]:
                 raise NotFound("it is not known what this program needs; install it with: pip install .") from None
             continue
         found.add(name)
-        wanted = {plain(NAME.match(each)[0]) for each in required if "extra ==" not in each}  # type: ignore[index]
+        plainly = [each for each in required if "extra ==" not in each and holds(each)]
+        wanted = {plain(NAME.match(each)[0]) for each in plainly}  # type: ignore[index]
         left += sorted(wanted - found)
     return sorted(found - {PROGRAM})
 
