@@ -28,7 +28,7 @@ TOKEN = Table(
         Column("kind", "TEXT"), Column("hash", "TEXT"), Column("prefix", "TEXT"), Column("app_id"),
         Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
         Column("expires_at"), Column("revoked_at"), Column("family", "TEXT"), Column("renewable_until"),
-        Column("renewed_at"), Column("salt", "TEXT"),
+        Column("renewed_at"), Column("salt", "TEXT"), Column("last_used_at"),
     ],
     [
         Index(("hash",), "every request", unique=True),
@@ -147,6 +147,16 @@ def of_row(row: Row) -> Known:
 def revoke(tx: Transaction, token_id: int, now: int) -> None:
     """From the next request on the token is refused."""
     tx.update(TOKEN, token_id, {"revoked_at": now})
+
+
+def note_use(tx: Transaction, used: dict[int, int]) -> None:
+    """When tokens were used last: {id: Unix seconds}."""
+    table: Any = TOKEN.sql
+    tx.run_many(
+        ("last use",),
+        lambda: table.update({table.last_used_at: slot(0)}).where(table.id == slot(1)),
+        [(at, id) for id, at in used.items()],
+    )
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:

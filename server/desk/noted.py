@@ -1,10 +1,12 @@
-"""Writes what was noted in memory: samples of metrics, when workers were active, which workspace page they are on."""
+"""Writes what was noted in memory: samples of metrics, when workers were active and tokens used, which workspace page
+workers are on."""
 
 from typing import Any
 
 import peewee
 
 from server import log
+from server.access import tokens
 from server.context import Service
 from server.desk.metrics import storing
 from server.jobs.scheduler import periodic
@@ -30,6 +32,7 @@ def _write(tx: Transaction, taken: Noted, now: int) -> None:
     storing.store(tx, taken.samples)
     storing.forget_old(tx, now)
     _write_activity(tx, taken.active)
+    tokens.note_use(tx, taken.tokens)
     tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
     tx.run(("visits that are over",), lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
 

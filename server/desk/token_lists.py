@@ -17,7 +17,7 @@ MAX_LISTED = 500  # tokens, the newest
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One token. prefix: how its text begins. kind: access or refresh."""
+    """One token. prefix: how its text begins. kind: access or refresh. last_used_at: some minutes late, 0 for never."""
 
     id: int
     kind: str
@@ -30,6 +30,7 @@ class Listed:
     label: str
     created_at: int
     expires_at: int
+    last_used_at: int
 
 
 def all(ctx: Context) -> list[Listed]:
@@ -98,7 +99,7 @@ def _listed(ctx: Context, tx: Transaction, worker_id: int) -> list[Listed]:
         Listed(
             each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
             each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
-            each["created_at"], each["expires_at"],
+            each["created_at"], each["expires_at"], each["last_used_at"],
         )
         for each in rows
         if each["app_id"] in apps and each["worker_id"] in workers

@@ -70,7 +70,7 @@ class RestSite(Site):
         now = clock.now()
         grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
         self._count(grant, request)
-        noted(self.service.store).saw(grant.actor.worker_id, now)
+        noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id)
         below = _below(request.path)
         endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
         if not endpoints:

@@ -1,4 +1,5 @@
-"""What is noted in memory and written some time later: samples of metrics, who was active, who opened which page.
+"""What is noted in memory and written some time later: samples of metrics, who was active with which token, who opened
+which page.
 
 For what happens on hot paths and may be lost when the process ends. desk/noted.py writes it."""
 
@@ -44,6 +45,7 @@ class Noted:
 
     samples: Samples = field(default_factory=dict)
     active: dict[int, int] = field(default_factory=dict)  # worker: the instant they were last active
+    tokens: dict[int, int] = field(default_factory=dict)  # access token: the instant it was last used
     visits: dict[int, tuple[int, int]] = field(default_factory=dict)  # worker: (page, instant)
     dropped: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -61,10 +63,12 @@ class Noted:
                 totals = self.samples[key] = Totals()
             totals.add(Totals(1, value, value, value))
 
-    def saw(self, worker_id: int, now: int) -> None:
-        """A worker did something."""
+    def saw(self, worker_id: int, now: int, token_id: int = 0) -> None:
+        """A worker did something, or a program with an access token of theirs."""
         with self.lock:
             self.active[worker_id] = now
+            if token_id:
+                self.tokens[token_id] = now
 
     def visit(self, worker_id: int, page_id: int, now: int) -> None:
         """A worker opened a workspace page."""
@@ -74,8 +78,8 @@ class Noted:
     def take(self) -> "Noted":
         """All notes, which are forgotten here."""
         with self.lock:
-            taken = Noted(self.samples, self.active, self.visits, self.dropped)
-            self.samples, self.active, self.visits, self.dropped = {}, {}, {}, 0
+            taken = Noted(self.samples, self.active, self.tokens, self.visits, self.dropped)
+            self.samples, self.active, self.tokens, self.visits, self.dropped = {}, {}, {}, {}, 0
         return taken
 
 

@@ -1,0 +1,57 @@
+"""What people see of tokens: when they were last used, and ending them."""
+
+import pytest
+from tornado.httputil import HTTPHeaders, RequestStartLine
+
+from server import app as application
+from server import clock
+from server.access import tokens
+from server.desk import app_tokens, token_lists
+from server.desk.noted import write_notes
+from server.errors import AdminOnly, NotFound
+from server.web.rest_site import RestSite
+from server.web.server import Request
+from tests.oauth.apps import Apps, error_of
+from tests.records.desk import NOW, Desk
+
+
+def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: Desk, ids, monkeypatch) -> None:
+    application.endpoints()
+    monkeypatch.setattr(clock, "now", lambda: NOW + 30)
+    made = app_tokens.create(desk.context(), ids["milo"], apps.stock.id, label="nightly")
+    headers = HTTPHeaders({"Authorization": f"Bearer {made.access_token}"})
+    request = Request(RequestStartLine("GET", "/rest/workers/me.json", "HTTP/1.1"), headers, "192.0.2.1")
+    assert RestSite(desk.service).answer(request, None).status == 200
+
+    def used() -> list[tuple[str, int]]:
+        return [(each.kind, each.last_used_at) for each in token_lists.all(desk.context()) if each.label == "nightly"]
+
+    assert used() == [("refresh", 0), ("access", 0)]
+    write_notes(desk.service, NOW + 60)
+    assert used() == [("refresh", 0), ("access", NOW + 30)]
+
+
+def test_a_login_is_ended_from_the_list(apps: Apps, desk: Desk, ids) -> None:
+    found = apps.pair(apps.stock)
+    listed = desk.read(lambda tx: tokens.known(tx, found["refresh_token"]))
+    with pytest.raises(NotFound):
+        token_lists.revoke(desk.context(ids["olga"]), listed.id)
+    assert apps.is_good(found["access_token"])
+    token_lists.revoke(desk.context(ids["milo"]), listed.id)
+    assert not apps.is_good(found["access_token"])
+    assert error_of(apps.refresh(apps.stock, found["refresh_token"])) == (400, "invalid_grant")
+    with pytest.raises(AdminOnly):
+        token_lists.all(desk.context(ids["milo"]))
+
+
+def test_apps_that_act_for_a_worker_are_listed_once(apps: Apps, desk: Desk, ids) -> None:
+    worker = desk.worker("Ida")
+    apps.exchange(apps.stock, apps.code(apps.stock, worker_id=worker))
+    app_tokens.create(desk.context(), worker, apps.stock.id, "write")
+    app_tokens.create(desk.context(), worker, apps.other.id, "api")
+    listed = token_lists.own_apps(desk.context(worker))
+    assert [(each.app_name, each.scopes, each.live_tokens) for each in listed] == [
+        ("Other", ("api",), 2), ("Stock", ("read",), 4)
+    ]  # fmt: skip
+    token_lists.revoke_app(desk.context(worker), apps.stock.id)
+    assert [each.app_name for each in token_lists.own_apps(desk.context(worker))] == ["Other"]
