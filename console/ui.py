@@ -191,6 +191,15 @@ def quoted(text: str) -> str:
     return quote(text, safe="")
 
 
+def tabs(visit: Visit, label: str, pages: Sequence[Option]) -> str:
+    """Pages that belong together: (path, label). The one that is shown is the longest path that this one begins with.
+    label: what they are, for screen readers."""
+    fitting = [path for path, _ in pages if visit.path == path or visit.path.startswith(path + "/")]
+    return fragment(
+        "parts/tabs.html", label=label, pages=pages, here=max(fitting, key=len, default=""), path=visit.path
+    )
+
+
 def as_json(value: Any) -> str:
     """A value as JSON to be read."""
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
@@ -199,11 +208,12 @@ def as_json(value: Any) -> str:
 def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: dict[str, Any], **more: Any) -> str:
     error = form.errors.get(name, "")
     parts = (("error", error and not more.get("mistakes")), ("mistakes", more.get("mistakes")), ("help", hint))
-    described = [f"{name}-{each}" for each, is_there in parts if is_there]
-    given = {"id": name, "name": name, "aria-describedby": " ".join(described) or None,
+    id = str(attributes.setdefault("id", name))
+    described = [f"{id}-{each}" for each, is_there in parts if is_there]
+    given = {"name": name, "aria-describedby": " ".join(described) or None,
              "aria-invalid": "true" if error else None, **attributes}  # fmt: skip
     return fragment(
-        f"parts/{part}.html", name=name, label=label, hint=hint, error=error, value=form.get(name), **more,
+        f"parts/{part}.html", id=id, name=name, label=label, hint=hint, error=error, value=form.get(name), **more,
         attributes=[(key.rstrip("_").replace("_", "-"), text) for key, text in given.items()
                     if text is not None and text is not False],
     )  # fmt: skip

@@ -31,11 +31,14 @@ def show(visit: Visit) -> Shown:
     if ctx.actor.is_admin:
         errors = automation_log.search(ctx, "level:error created:\"-1 day to now\"", 1, 0)["total"]
         if errors:
-            tells.append(("/automations/log?q=level%3Aerror", f"{errors} errors of automations since yesterday"))
-        ending = [each for each in token_lists.all(ctx) if each.kind == "access" and
-                  each.expires_at < visit.now + WEEK_SECONDS < each.created_at + 2 * WEEK_SECONDS + WEEK_SECONDS]
+            tells.append(("/automations/log?q=level%3Aerror", f"Errors of automations since yesterday: {errors}"))
+        ending = [
+            each for each in token_lists.all(ctx)
+            if each.kind == "access" and each.expires_at - each.created_at > WEEK_SECONDS
+            and each.expires_at < visit.now + WEEK_SECONDS
+        ]  # fmt: skip
         if ending:
-            tells.append(("/admin/tokens", f"{len(ending)} tokens end within a week"))
+            tells.append(("/admin/tokens", f"Tokens that end within a week: {len(ending)}"))
     return render(visit, "start.html", waiting=waiting, tells=tells)
 
 

@@ -49,7 +49,7 @@ def create(visit: Visit) -> Shown:
     """Make a webhook that an automation answers to."""
     form = Form.sent(visit.form, ("name", "automation"))
     name = form.text("automation")
-    binding = f"automation/{name}:\n  uri: svc:automation:{name}\n" if name else ""
+    binding = f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""
     try:
         made = records.create(visit.ctx, URI, {"name": form.text("name"), "automations_kata": binding})
     except HelpdeskError as error:

@@ -1,0 +1,80 @@
+"""Fixtures for tests of the console: a server with its people, who have passwords, and something to look at."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.console.browser import Browser
+from tests.console.visitor import Visitor
+from tests.records.desk import Desk
+from tests.service import PASSWORD, Api, Server, people
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+SCRIPT = f"""start:
+  log.warn: {HOSTILE}
+  set:
+    greeting: hello {{{{request_body}}}}
+  return:
+    status_code: 201
+    body: {{{{greeting}}}}
+"""
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    started = Server(tmp_path_factory.mktemp("console") / "data", env={"HELPDESK_COMPONENT_PAGE": "yes"})
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def nora(server: Server) -> Api:
+    """The administrator's client. `ids` names an automation, a webhook with a delivery, and an app; the names of all
+    that can have one are hostile."""
+    client = server.set_up()
+    people(client)
+    for name in ("milo", "olga"):
+        client.update("worker", client.ids[name], password=PASSWORD).ok()
+    client.ids["automation"] = client.create(
+        "automation", name="shop.echo", description=HOSTILE, extension_id="svc.trigger.webhook.respond", script=SCRIPT,
+    ).ok()["id"]  # fmt: skip
+    hook = client.create(
+        "webhook_listener", name=HOSTILE, automations_kata="automation/echo:\n  uri: svc:automation:shop.echo\n"
+    ).ok()
+    client.ids["webhook"] = hook["id"]
+    called = client.session.post(f"{server.url}/webhooks/{hook['guid']}/orders", data=HOSTILE, timeout=60)
+    assert called.status_code == 201
+    deliveries = client.get(f"/rest/webhooks/{hook['id']}/deliveries.json").ok()["results"]
+    client.ids["delivery"] = deliveries[0]["id"]
+    client.ids["app"] = client.create("oauth_app", name=HOSTILE, callback_url="https://app.example/back").ok()["id"]
+    client.update("worker", client.ids["olga"], last_name=HOSTILE).ok()
+    return client
+
+
+@pytest.fixture(scope="session")
+def desk(server: Server, nora: Api) -> Iterator[Desk]:
+    """The same database from within: for what only time or the service itself brings about."""
+    opened = Desk(server.data)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def visitor(server: Server, nora: Api) -> Visitor:
+    """Somebody who is not signed in."""
+    return Visitor(server.url)
+
+
+@pytest.fixture(scope="session")
+def signed_in(server: Server, nora: Api) -> Visitor:
+    """Nora in a session that no test may end."""
+    found = Visitor(server.url)
+    assert found.sign_in().status_code == 303
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    opened = Browser()
+    yield opened
+    opened.close()

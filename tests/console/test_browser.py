@@ -1,0 +1,233 @@
+"""The console in a real browser: by keyboard alone, without scripts, on a phone, in the dark, and for axe."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import Browser, is_sideways, sign_in, violations
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+PHONE, NARROW = (390, 844), (320, 640)
+PAGES = (
+    "/", "/account", "/account/second-factor", "/confirm", "/admin/tokens", "/admin/apps", "/admin/apps/new",
+    "/admin/apps/{app}", "/automations", "/automations/new", "/automations/{automation}", "/automations/webhooks",
+    "/automations/webhooks/new", "/automations/webhooks/{webhook}", "/automations/webhooks/{webhook}/rotate",
+    "/automations/webhooks/deliveries/{delivery}", "/automations/log", "/automations/log?q=nothing", "/-/ui",
+    "/no/such/page",
+)  # fmt: skip
+OPEN = ("/login", "/forgotten", "/login?out=1")
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    """A page of nora's."""
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        yield opened
+
+
+def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, server: Server, nora: Api) -> None:
+    with chromium.page(server.url) as page:
+        page.goto("/login?next=/account")
+        expect(page.locator("#email")).to_be_focused()
+        page.keyboard.type("nora@desk.example")
+        page.keyboard.press("Tab")
+        page.keyboard.type("wrong password")
+        page.keyboard.press("Enter")
+        expect(page.locator("#summary")).to_be_focused()
+        expect(page.locator("#summary")).to_contain_text("not right")
+        for _ in range(2):
+            page.keyboard.press("Tab")
+        expect(page.locator("#password")).to_be_focused()
+        page.keyboard.type("correct horse battery")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/account")
+        page.keyboard.press("Tab")
+        expect(page.get_by_text("Skip to the content")).to_be_focused()
+        expect(page.get_by_text("Skip to the content")).to_be_in_viewport()
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+        page.keyboard.press("g")
+        page.keyboard.press("w")
+        page.wait_for_url("**/automations/webhooks")
+        page.keyboard.press("/")
+        expect(page.locator("#q")).to_be_focused()
+        page.keyboard.type("g a ?")
+        expect(page.locator("#q")).to_have_value("g a ?")
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"/automations/webhooks/\d+"))
+        page.locator("details.menu summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/login?out=1")
+        page.goto("/account")
+        assert page.url.endswith("/login?next=%2Faccount")
+
+
+def test_everything_works_without_scripts(chromium: Browser, server: Server, nora: Api) -> None:
+    with chromium.page(server.url, java_script_enabled=False) as page:
+        sign_in(page)
+        page.goto("/automations/webhooks/new")
+        page.fill("#name", "From a browser without scripts")
+        page.select_option("#automation", "shop.echo")
+        page.get_by_role("button", name="Make webhook").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("From a browser without scripts")
+        expect(page.locator("#toasts")).to_contain_text("listens")
+        page.get_by_role("button", name="Call it for real").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Delivery")
+        expect(page.get_by_label("Body of the answer")).to_have_text('hello {"hello": "world"}')
+        page.get_by_role("link", name="Open in the simulator").click()
+        page.get_by_role("button", name="Simulate").click()
+        expect(page.locator("#result")).to_contain_text("Simulated")
+        expect(page.get_by_label("Returned")).to_contain_text('hello {\\"hello\\": \\"world\\"}')
+        page.get_by_role("button", name="Run for real").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("for real?")
+        page.get_by_role("button", name="Run for real").click()
+        expect(page.locator("#result")).to_contain_text("Run for real")
+        page.fill("#script", "start:\n  retrun:\n")
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#summary")).to_contain_text("did you mean 'return'?")
+        expect(page.locator("#script")).to_have_value("start:\n  retrun:\n")
+        assert nora.record("automation", nora.ids["automation"], "script")["script"].startswith("start:\n  log.warn")
+
+
+def test_what_was_done_can_be_undone_from_the_message(page: Page) -> None:
+    page.goto("/account")
+    page.select_option("#theme", "dark")
+    page.get_by_role("button", name="Save appearance").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#theme")).to_have_value("system")
+    expect(page.locator("html")).not_to_have_attribute("data-theme", "dark")
+
+
+def test_mistakes_are_told_at_their_line_while_typing(page: Page, nora: Api) -> None:
+    page.goto("/automations/new")
+    page.fill("#script", "start:\n  retrun:\n    x: 1\n")
+    told = page.locator("#script-mistakes")
+    expect(told).to_contain_text("Line 2: 'retrun' is not a command; did you mean 'return'?")
+    expect(page.locator(".lines .bad").first).to_have_text("2")
+    page.locator("#script").focus()
+    page.keyboard.press("F8")
+    assert page.evaluate("document.activeElement.selectionStart") == len("start:\n")
+    page.fill("#script", "start:\n  return:\n    x: 1\n")
+    expect(told).to_be_empty()
+    page.locator("#script").focus()
+    page.keyboard.press("Tab")
+    expect(page.locator("#script")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.locator("#script")).not_to_be_focused()
+    page.get_by_role("button", name="Run for real").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("Run for real")
+    assert violations(page) == []
+    question.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#result")).to_have_count(0)
+    page.get_by_role("button", name="Run for real").click()
+    question.get_by_role("button", name="Go on").click()
+    expect(page.locator("#result")).to_contain_text("Run for real")
+
+
+def test_times_tell_what_they_were_understood_as(page: Page) -> None:
+    page.goto("/admin/tokens")
+    told = page.locator(".understood")
+    expect(told).to_contain_text("in 1 hour")
+    page.fill("#expires", "2031-02-03 04:05")
+    expect(told).to_contain_text("Mon 3 Feb 2031 04:05 UTC")
+    page.fill("#expires", "soonish")
+    expect(told).to_have_class(re.compile("bad"))
+
+
+def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browser, server: Server, nora: Api) -> None:
+    with chromium.page(server.url, permissions=["clipboard-read", "clipboard-write"]) as page:
+        sign_in(page)
+        page.goto("/admin/tokens")
+        page.fill("#label", "for a test")
+        page.get_by_role("button", name="Make token").click()
+        page.get_by_role("button", name="Copy Access token").click()
+        expect(page.locator("#toasts")).to_contain_text("Copied")
+        token = page.evaluate("navigator.clipboard.readText()")
+        assert token.startswith("svc_at_") and violations(page) == []
+        page.get_by_role("button", name="Test now").click()
+        expect(page.locator("#answer")).to_contain_text("200")
+        page.get_by_role("button", name="Copy Refresh token").click()
+        expect(page.get_by_role("button", name="Copy Refresh token")).to_have_text("Copied")
+        page.get_by_role("link", name="Back to the tokens").click()
+        page.wait_for_url("**/admin/tokens")
+        assert token not in page.content()
+        assert page.evaluate("JSON.stringify([localStorage, sessionStorage])") == "[{},{}]"
+    mine = requests.get(
+        f"{server.url}/rest/workers/me.json", headers={"Authorization": f"Bearer {token}"}, timeout=60
+    )
+    assert mine.json()["id"] == nora.ids["nora"]
+
+
+def test_axe_finds_nothing_on_any_page(chromium: Browser, server: Server, signed_in: Visitor, nora: Api) -> None:
+    found = {}
+    for cookies, paths in ((signed_in.cookies, PAGES), (None, OPEN)):
+        with chromium.page(server.url, cookies=cookies) as page:
+            for path in paths:
+                page.goto(path.format(**nora.ids))
+                found[path] = violations(page)
+                page.emulate_media(color_scheme="dark")
+                found[path] += violations(page, ["color-contrast"])
+                page.emulate_media(color_scheme="light")
+    wrong = {path: each for path, each in found.items() if each}
+    assert not wrong, wrong
+
+
+def test_axe_finds_nothing_in_the_list_of_keys(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="Keys").click()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("size", [PHONE, NARROW])
+def test_no_page_scrolls_sideways_and_targets_can_be_hit(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api, size: tuple[int, int]
+) -> None:
+    with chromium.page(server.url, size, signed_in.cookies) as page:
+        for path in PAGES:
+            page.goto(path.format(**nora.ids))
+            assert not is_sideways(page), path
+            small = page.evaluate(
+                "[...document.querySelectorAll('button, input:not([type=hidden]), select, .rail a, summary')]"
+                ".filter(e => e.checkVisibility() && e.type != 'checkbox' && e.type != 'radio')"
+                ".filter(e => e.getBoundingClientRect().height < 24).map(e => e.outerHTML.slice(0, 100))"
+            )
+            assert small == [], path
+
+
+def test_the_dark_is_dark(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+    seen = {}
+    for scheme in ("light", "dark"):
+        with chromium.page(server.url, cookies=signed_in.cookies, color_scheme=scheme) as page:
+            page.goto("/account")
+            seen[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert seen == {"light": "rgb(246, 247, 249)", "dark": "rgb(18, 22, 27)"}
+
+
+def test_keys_can_be_switched_off(chromium: Browser, server: Server, nora: Api) -> None:
+    with chromium.page(server.url) as page:
+        sign_in(page, "milo@desk.example")
+        page.goto("/account")
+        page.uncheck("#has_keys")
+        page.get_by_role("button", name="Save appearance").click()
+        page.wait_for_url("**/account#appearance")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.get_by_role("button", name="Keys").click()
+        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()

@@ -1,0 +1,233 @@
+"""What somebody tries who is not meant to be here: over plain HTTP, without a browser that would hold them back."""
+
+import re
+from typing import Any
+
+import pytest
+import urllib3
+
+from console import routes
+from server import clock
+from server.access import lockout, sessions
+from server.access.tokens import TOKEN
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place
+from tests.records.desk import Desk
+from tests.service import PASSWORD, Api, Server
+
+routes.load()
+
+
+def path_of(page: routes.Page, nora: Api) -> str:
+    """A path that fits a page, with ids that there are."""
+    text = page.pattern.pattern.removesuffix(r"\Z")
+    code = re.search(r"\(\?P<code>[^)]*\)", text)
+    if code:
+        text = text.replace(code[0], "A" * 43)
+    name = {"apps": "app", "webhooks": "webhook", "deliveries": "delivery", "automations": "automation"}
+    parts = [part for part in text.split("/") if part in name]
+    id = nora.ids.get(name[parts[-1]], 1) if parts else 1
+    return re.sub(r"\(\?P<id>[^)]*\)", str(id), text)
+
+
+FORMS = [each for each in routes.PAGES if each.method == "POST"]
+CHECKED = [each for each in FORMS if each.checks_form]
+CLOSED = [each for each in routes.PAGES if each.access not in ("anyone", "code")]
+names = pytest.mark.parametrize
+
+
+def name_of(page: routes.Page) -> str:
+    return f"{page.method} {page.pattern.pattern}"
+
+
+def rows(desk: Desk) -> dict[str, int]:
+    """How many rows there are of everything that pages make, change or remove."""
+    tables = [desk.registry.type(uri).table for uri in ("automation", "webhook_listener", "oauth_app", "worker")]
+    return {table.name: len(desk.read(lambda tx, table=table: tx.find(table))) for table in (*tables, TOKEN)}
+
+
+def test_an_id_from_before_signing_in_is_never_used(server: Server, visitor: Visitor) -> None:
+    planted = "A" * 43
+    visitor.session.cookies.set("sid", planted, domain="127.0.0.1")
+    visitor.session.cookies.clear()
+    visitor.session.headers["Cookie"] = f"sid={planted}"
+    token = re.search(r'_xsrf" value="(\w+)"', (page := visitor.get("/login")).text)
+    assert token is not None
+    visit = page.cookies["visit"]
+    visitor.session.headers["Cookie"] = f"sid={planted}; visit={visit}"
+    form = {"email": "nora@desk.example", "password": PASSWORD, "_xsrf": token[1]}
+    answer = visitor.post("/login", form)
+    assert answer.status_code == 303 and answer.cookies["sid"] not in ("", planted)
+    assert not visitor.is_in
+    del visitor.session.headers["Cookie"]
+    visitor.session.cookies.set("sid", answer.cookies["sid"], domain="127.0.0.1")
+    assert visitor.is_in
+
+
+def test_signing_in_gives_a_new_id_each_time_and_signing_out_ends_it(visitor: Visitor) -> None:
+    visitor.sign_in("milo@desk.example")
+    first = visitor.cookies["sid"]
+    visitor.send("/sign-out", page="/account")
+    assert "sid" not in visitor.cookies and not visitor.is_in
+    visitor.session.cookies.set("sid", first, domain="127.0.0.1")
+    assert not visitor.is_in
+    visitor.sign_in("milo@desk.example")
+    assert visitor.cookies["sid"] != first and visitor.is_in
+
+
+@names("page", CHECKED, ids=name_of)
+def test_a_form_without_our_token_does_nothing(
+    page: routes.Page, server: Server, signed_in: Visitor, nora: Api, desk: Desk
+) -> None:
+    path, before, cookies = path_of(page, nora), rows(desk), signed_in.cookies
+    form = {"name": "x", "do": "save", "scopes[]": "api", "worker_id": "1", "theme": "dark", "password": PASSWORD}
+    other = Visitor(server.url)
+    other.get("/login")
+    tokens = ("", "0" * 40, other.token("/login"))
+    for token in tokens:
+        answer = signed_in.post(path, {**form, "_xsrf": token})
+        assert answer.status_code == 403 or place(answer).startswith("/login"), (path, answer.status_code)
+    right = signed_in.token("/account")
+    for headers in (
+        {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": signed_in.url},
+    ):  # fmt: skip
+        answer = signed_in.post(path, {**form, "_xsrf": right}, headers=headers)
+        assert answer.status_code == 403 and "another site" in answer.text, headers
+    assert rows(desk) == before and signed_in.is_in and signed_in.cookies["sid"] == cookies["sid"]
+
+
+@names("page", CLOSED, ids=name_of)
+def test_nothing_is_open_to_who_is_not_signed_in(page: routes.Page, visitor: Visitor, nora: Api) -> None:
+    answer = visitor.get(path_of(page, nora)) if page.method == "GET" else visitor.post(path_of(page, nora))
+    shown = ("/login?next=%2F", "/oauth/authorize?")  # which asks for the sign-in by itself
+    assert answer.status_code == 303 and place(answer).startswith(shown)
+
+
+def test_pages_for_administrators_are_for_them_alone(visitor: Visitor, nora: Api) -> None:
+    visitor.sign_in("milo@desk.example")
+    token = visitor.token("/account")
+    for page in (each for each in routes.PAGES if each.access.endswith("admin")):
+        path = path_of(page, nora)
+        answer = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
+        assert answer.status_code == 403 and "administrators" in answer.text, (page.method, path)
+    home = visitor.get("/").text
+    assert "/admin/" not in home and "/automations/log" not in home
+    assert f'href="/automations/{nora.ids["automation"]}"' not in visitor.get("/automations").text
+
+
+def test_the_cookie_opens_no_other_door(signed_in: Visitor, nora: Api) -> None:
+    assert signed_in.get("/rest/workers/me.json").status_code == 401
+    assert signed_in.post("/rest/records/org/create.json", {"fields[name]": "x"}).status_code == 401
+
+
+@names(
+    "target",
+    [
+        "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "/\t//evil.example",
+        "\\\\evil.example", "/\n/evil.example", "http:evil.example", " //evil.example", "/\r\nSet-Cookie: a=b",
+        "///evil.example", "/" + "x" * 5000, "evil.example", "",
+    ],
+)  # fmt: skip
+def test_signing_in_leads_to_no_other_host(visitor: Visitor, target: str) -> None:
+    page = visitor.get("/login", params={"next": target})
+    assert "evil.example" not in re.findall(r'name="next" value="([^"]*)"', page.text)[0]
+    answer = visitor.sign_in(next=target)
+    assert answer.status_code == 303 and place(answer) == "/"
+    assert "a=b" not in str(answer.headers)
+
+
+def test_signing_in_leads_back_to_where_one_was(visitor: Visitor) -> None:
+    assert place(visitor.sign_in(next="/automations/log?q=level%3Aerror")) == "/automations/log?q=level%3Aerror"
+    assert place(visitor.get("/login?next=/account")) == "/account"
+
+
+def test_markup_in_names_and_texts_stays_text(signed_in: Visitor, nora: Api) -> None:
+    paths = ["/", "/account", "/admin/tokens", "/admin/apps", "/admin/apps/{app}", "/automations",
+             "/automations/{automation}", "/automations/webhooks", "/automations/webhooks/{webhook}",
+             "/automations/webhooks/{webhook}/rotate", "/automations/webhooks/deliveries/{delivery}",
+             "/automations/log", f"/automations/log?q={HOSTILE}", f"/automations?q={HOSTILE}",
+             f"/login?next=/{HOSTILE}", "/" + HOSTILE]  # fmt: skip
+    seen = 0
+    for path in paths:
+        page = signed_in.get(path.format(**nora.ids)).text
+        assert "<script>alert" not in page and "<img src=x" not in page, path
+        seen += "&lt;script&gt;alert" in page
+    assert seen >= 9
+
+
+def test_a_page_cannot_be_framed_kept_or_made_to_load_others(signed_in: Visitor, nora: Api) -> None:
+    for path in ("/", "/login", "/account", "/admin/apps", "/no/such/page"):
+        headers = signed_in.get(path).headers
+        policy = dict(each.strip().split(" ", 1) for each in headers["Content-Security-Policy"].split(";"))
+        assert policy == {
+            "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:",
+            "connect-src": "'self'", "font-src": "'self'", "frame-src": "'self'", "form-action": "'self'",
+            "frame-ancestors": "'none'", "base-uri": "'none'",
+        }  # fmt: skip
+        assert headers["X-Frame-Options"] == "DENY" and headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin" and headers["Cache-Control"] == "no-store"
+        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+@names("path", ["/static/../site.py", "/static/%2e%2e/site.py", "/static//etc/passwd", "/static/..%5csite.py",
+                "/static/console.css%00.js", "/static/0/console.css", "/static/", "/static"])  # fmt: skip
+def test_files_come_from_a_table(visitor: Visitor, path: str) -> None:
+    answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
+    assert answer.status == 404
+
+
+def test_files_are_kept_for_good_under_their_digest(visitor: Visitor) -> None:
+    address = re.findall(r'href="(/static/[0-9a-f]+/console\.css)"', visitor.get("/login").text)[0]
+    assert "immutable" in visitor.get(address).headers["Cache-Control"]
+    assert visitor.get("/static/console.css").headers["Cache-Control"] == "no-store"
+    styles = len(visitor.get(address).content)
+    scripts = sum(len(visitor.get(f"/static/{name}").content) for name in
+                  ("console.js", "page.js", "copy.js", "dialogs.js", "editor.js", "fields.js", "keys.js", "trying.js"))
+    assert styles < 30_000 and scripts < 60_000
+
+
+def test_after_ten_wrong_passwords_the_right_one_waits(visitor: Visitor, desk: Desk) -> None:
+    key = lockout.account("password", "olga@desk.example")
+    for _ in range(lockout.MAX_WRONG_OF_ACCOUNT - 1):
+        desk.store.write(lambda tx: lockout.count(tx, (key,), clock.now()))
+    wrong = visitor.sign_in("olga@desk.example", "wrong")
+    assert wrong.status_code == 422 and "not right" in wrong.text and 'value="wrong"' not in wrong.text
+    locked = visitor.sign_in("OLGA@desk.example")
+    assert locked.status_code == 429 and "Try again in" in locked.text
+    assert visitor.sign_in().status_code == 303
+    desk.store.write(lambda tx: tx.delete(lockout.ATTEMPT))
+
+
+def test_what_was_written_survives_the_end_of_the_session(visitor: Visitor) -> None:
+    visitor.sign_in("nora@desk.example")
+    token = visitor.token("/automations/new")
+    visitor.session.cookies.clear()
+    script = "start:\n  log: <b>many words</b>\n"
+    sent = {"script": script, "name": "", "_xsrf": token, "do": "check", "password": "hidden-" + PASSWORD}
+    headers = {"Sec-Fetch-Site": "same-origin"}
+    kept = visitor.post("/automations/new", sent, headers=headers)
+    assert kept.status_code == 403 and "log: &lt;b&gt;many words&lt;/b&gt;" in kept.text and PASSWORD not in kept.text
+    fields: dict[str, Any] = dict(sent)
+    assert visitor.sign_in().status_code == 303
+    again = visitor.post("/automations/new", fields, headers=headers)
+    token = re.search(r'action="/automations/new">\s*<input type="hidden" name="_xsrf" value="(\w+)"', again.text)
+    fields["_xsrf"] = token[1] if token else ""
+    assert again.status_code == 403 and visitor.post("/automations/new", fields, headers=headers).status_code == 200
+
+
+def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, nora: Api) -> None:
+    visitor.sign_in()
+    assert visitor.get("/admin/tokens").status_code == 200
+    token = visitor.token("/account")
+    stale = sessions.SESSION.sql
+    desk.store.write(lambda tx: tx.run(("stale",), lambda: stale.update({stale.stepped_up_at: 0})))
+    for page in (each for each in routes.PAGES if each.access.startswith("proven")):
+        path = path_of(page, nora)
+        answer = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
+        assert place(answer).startswith("/confirm?next="), (page.method, path)
+    assert visitor.send("/confirm?next=/admin/tokens", {"password": "wrong"}).status_code == 422
+    before = visitor.cookies["sid"]
+    answer = visitor.send("/confirm", {"password": PASSWORD, "next": "/admin/tokens"})
+    assert place(answer) == "/admin/tokens" and visitor.cookies["sid"] != before
+    assert visitor.get("/admin/tokens").status_code == 200

@@ -1,0 +1,64 @@
+"""A browser without scripts, as the tests of hostile input need it: cookies, forms with their tokens, no redirects."""
+
+import html
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+from tests.service import PASSWORD
+
+SECONDS = 60
+
+
+class Visitor:
+    """One person at one browser."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def get(self, path: str, **options: Any) -> requests.Response:
+        return self.session.get(self.url + path, timeout=SECONDS, allow_redirects=False, **options)
+
+    def post(self, path: str, form: Any = None, **options: Any) -> requests.Response:
+        """A form as it is, without a token."""
+        return self.session.post(self.url + path, data=form, timeout=SECONDS, allow_redirects=False, **options)
+
+    def token(self, page: str) -> str:
+        """The token that the forms of a page carry."""
+        found = re.search(r'name="_xsrf" value="([0-9a-f]+)"', self.get(page).text)
+        assert found is not None, page
+        return found[1]
+
+    def send(self, path: str, form: dict[str, Any] | None = None, page: str = "") -> requests.Response:
+        """The form that stands on a page, on that with its own path unless another is said."""
+        return self.post(path, {**(form or {}), "_xsrf": self.token(page or path)})
+
+    def sign_in(self, email: str = "nora@desk.example", password: str = PASSWORD, **more: str) -> requests.Response:
+        return self.send("/login", {"email": email, "password": password, **more})
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        return {each.name: str(each.value) for each in self.session.cookies}
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the account page opens."""
+        return self.get("/account").status_code == 200
+
+
+def place(answer: requests.Response) -> str:
+    """Where a redirect leads: path and query; the whole address when it leads to another host."""
+    parts = urlsplit(answer.headers["Location"])
+    return parts.geturl() if parts.netloc or parts.scheme else answer.headers["Location"]
+
+
+def value(page: str, name: str) -> str:
+    """What stands in a field."""
+    field = re.search(rf'<input[^>]*\bname="{name}"[^>]*>', page)
+    assert field is not None, name
+    found = re.search(r'\bvalue="([^"]*)"', field[0])
+    return html.unescape(found[1]) if found else ""
