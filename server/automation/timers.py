@@ -36,7 +36,7 @@ def find_due(service: Service, now: int) -> int | None:
     due = service.store.read(lambda tx: _due(tx, now))
     if due:
         service.store.write(lambda tx: [
-            JobQueue.add(tx, KIND, now, {"timer_id": id, "at": at}, f"{KIND}:{id}") for id, at in due
+            JobQueue.add(tx, KIND, now, {"timer_id": id, "at": at}, f"{KIND}:{id}", is_slow=True) for id, at in due
         ])  # fmt: skip
     return now if len(due) == BATCH else service.store.read(lambda tx: _next(tx, now))
 

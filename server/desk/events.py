@@ -85,7 +85,7 @@ def tell(writing: "RecordWriter", name: str, values: Values) -> int:
         tx.memo["woken for events"] = True
         tx.after_commit(wake)
     payload = {"event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone}
-    return JobQueue.add(tx, JOB, writing.now, payload)
+    return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
 
 
 def record_values(prefix: str, context: str, id: int) -> Values:

@@ -37,9 +37,10 @@ JOB = Table(
         Column("last_error", "TEXT"),
         Column("unique_key", "TEXT"),
         Column("failed_at"),
+        Column("is_slow"),
     ],
     [
-        Index(("failed_at", "due_at"), "what is due"),
+        Index(("failed_at", "is_slow", "due_at"), "what is due"),
         Index(("unique_key",), "adding the same job once"),
     ],
 )  # a job that is done is deleted; one with failed_at is tried no more and stays to be looked at
@@ -75,6 +76,20 @@ def new_claim() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """How many jobs may be taken up: slow ones, others, and both together."""
+
+    slow: int = BATCH
+    quick: int = BATCH
+    total: int = BATCH
+
+    @property
+    def shares(self) -> tuple[tuple[bool, int], ...]:
+        """((whether slow, how many), ...)."""
+        return (True, self.slow), (False, self.quick)
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job that is claimed. `attempts` counts this one."""
 
@@ -83,6 +98,7 @@ class Job:
     payload: dict[str, Any]
     attempts: int
     claim: str
+    is_slow: bool
 
 
 class JobQueue:
@@ -92,13 +108,16 @@ class JobQueue:
         self._store = store
 
     @staticmethod
-    def add(tx: Transaction, kind: str, due_at: int, payload: dict[str, Any], unique_key: str = "") -> int:
+    def add(
+        tx: Transaction, kind: str, due_at: int, payload: dict[str, Any], unique_key: str = "", *, is_slow: bool = False
+    ) -> int:
         """Add a job inside the transaction that causes it; answers its id.
 
         due_at: Unix seconds. unique_key: while a job with the same key waits, that one stays and its id is answered;
-        one that failed for good starts again."""
+        one that failed for good starts again. is_slow: whether it may wait long for scripts or other programs; such
+        jobs leave room for others."""
         text = json.dumps(payload, ensure_ascii=False)
-        values = {"kind": kind, "due_at": due_at, "payload": text, "unique_key": unique_key}
+        values = {"kind": kind, "due_at": due_at, "payload": text, "unique_key": unique_key, "is_slow": int(is_slow)}
         present = tx.first(JOB, unique_key=unique_key) if unique_key else None
         if present is None:
             return tx.insert(JOB, values)
@@ -111,20 +130,30 @@ class JobQueue:
         """Take back a job that the same transaction added."""
         tx.delete(JOB, id=id)
 
-    def claim_due(self, now: int, limit: int = BATCH) -> list[Job]:
+    def claim_due(self, now: int, room: Room = Room()) -> list[Job]:
         """Claim what is due and not claimed, the longest due first."""
-        if not self._store.read(lambda tx: self._due_ids(tx, now, 1)):
+        if not self._store.read(lambda tx: self._due_ids(tx, now, room)):
             return []
-        return self._store.write(lambda tx: self._claim(tx, now, limit))
+        return self._store.write(lambda tx: self._claim(tx, now, room))
 
-    def next_due(self) -> int | None:
-        """When the next job is due that nobody has claimed; None when there is none."""
+    def next_due(self, room: Room = Room()) -> int | None:
+        """When the next job is due that nobody has claimed, and for which there is room; None when there is none."""
         table: Any = JOB.sql
-        return self._store.read(lambda tx: tx.value(
-            ("job", "next"),
-            lambda: table.select(table.due_at)
-            .where(table.failed_at == 0, table.claimed_by == "").order_by(table.due_at).limit(1),
-        ))  # fmt: skip
+
+        def first(tx: Transaction, is_slow: bool) -> int | None:
+            return tx.value(
+                ("job", "next"),
+                lambda: table.select(table.due_at)
+                .where(table.failed_at == 0, table.is_slow == slot(0), table.claimed_by == "")
+                .order_by(table.due_at).limit(1),
+                (int(is_slow),),
+            )  # fmt: skip
+
+        def earliest(tx: Transaction) -> int | None:
+            wanted = [is_slow for is_slow, most in room.shares if most > 0]
+            return min((at for at in (first(tx, each) for each in wanted) if at is not None), default=None)
+
+        return self._store.read(earliest)
 
     def finish(self, done: Job) -> None:
         """Remove a job that was done, if the claim is still ours."""
@@ -154,21 +183,27 @@ class JobQueue:
         ))  # fmt: skip
 
     @staticmethod
-    def _due_ids(tx: Transaction, now: int, limit: int) -> list[int]:
+    def _due_ids(tx: Transaction, now: int, room: Room) -> list[int]:
         table: Any = JOB.sql
-        rows = tx.rows(
-            ("job", "due"),
-            lambda: table.select(table.id)
-            .where(table.failed_at == 0, table.due_at <= slot(0), _is_free(table, 1))
-            .order_by(table.due_at, table.id).limit(slot(3)),
-            (now, now, now + CLAIM_SECONDS, limit),
-        )  # fmt: skip
-        return [row[0] for row in rows]
 
-    def _claim(self, tx: Transaction, now: int, limit: int) -> list[Job]:
+        def of(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
+            return tx.rows(
+                ("job", "due"),
+                lambda: table.select(table.due_at, table.id)
+                .where(
+                    table.failed_at == 0, table.is_slow == slot(0), table.due_at <= slot(1), _is_free(table, 2)
+                )
+                .order_by(table.due_at, table.id).limit(slot(4)),
+                (int(is_slow), now, now, now + CLAIM_SECONDS, most),
+            )  # fmt: skip
+
+        found = [row for is_slow, most in room.shares if most > 0 for row in of(is_slow, most)]
+        return [id for _, id in sorted(found)[: room.total]]
+
+    def _claim(self, tx: Transaction, now: int, room: Room) -> list[Job]:
         table: Any = JOB.sql
         claimed = []
-        for id in self._due_ids(tx, now, limit):
+        for id in self._due_ids(tx, now, room):
             claim = new_claim()
             taken = tx.run(
                 ("job", "claim"),
@@ -179,8 +214,9 @@ class JobQueue:
             )  # fmt: skip
             row = tx.get(JOB, id)
             if taken and row is not None:
-                at = JOB.position
-                claimed.append(Job(id, row[at["kind"]], json.loads(row[at["payload"]]), row[at["attempts"]], claim))
+                found = dict(zip(JOB.names, row, strict=True))
+                payload, is_slow = json.loads(found["payload"]), bool(found["is_slow"])
+                claimed.append(Job(id, found["kind"], payload, found["attempts"], claim, is_slow))
         return claimed
 
     @staticmethod

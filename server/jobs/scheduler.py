@@ -10,13 +10,13 @@ from concurrent.futures import Executor, Future, wait
 
 from server import clock, log
 from server.context import Service
-from server.jobs.queue import Job, JobQueue, body_of
+from server.jobs.queue import Job, JobQueue, Room, body_of
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
 STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
 LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
 STOP_SECONDS = 10
-SLOTS = 4  # jobs that run at once
+SLOTS = 4  # jobs that run at once; slow ones get half of them, the others all but one, so that neither starves
 MAX_ROUNDS = 1000  # of run_due
 
 Scan = Callable[[Service, int], int | None]
@@ -147,9 +147,10 @@ class Scheduler:
     def _pause(self, scan_at: float) -> float:
         """Seconds until there may be something to do."""
         due = list(self._wanted.values())
-        if len(self._running) < self._slots:  # else the end of a job wakes
+        room = self._room()
+        if room.total > 0:  # else the end of a job wakes
             try:
-                next_job = self.queue.next_due()
+                next_job = self.queue.next_due(room)
                 due += [] if next_job is None else [next_job]
             except Exception:
                 _log.exception("scheduler.failed", what="next job")
@@ -174,11 +175,20 @@ class Scheduler:
             running = list(self._running.values())
         self.queue.renew(running, clock.now())
 
+    def _room(self) -> Room:
+        """What may be taken up beside the jobs that run."""
+        with self._lock:
+            running = [each.is_slow for each in self._running.values()]
+        slow, free = sum(running), self._slots - len(running)
+        return Room(
+            min(max(self._slots // 2, 1) - slow, free), min(max(self._slots - 1, 1) - (len(running) - slow), free), free
+        )
+
     def _start_jobs(self) -> None:
-        free = self._slots - len(self._running)
-        if free <= 0:
+        room = self._room()
+        if room.total <= 0:
             return
-        for each in self.queue.claim_due(clock.now(), free):
+        for each in self.queue.claim_due(clock.now(), room):
             with self._lock:
                 if self._stopping:
                     return

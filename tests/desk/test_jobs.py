@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from server import clock
 from server.context import Service
 from server.jobs import queue, scheduler
-from server.jobs.queue import CLAIM_SECONDS, JOB, MAX_ATTEMPTS, MAX_RETRY_SECONDS, RETRY_SECONDS, JobQueue, job
+from server.jobs.queue import CLAIM_SECONDS, JOB, MAX_ATTEMPTS, MAX_RETRY_SECONDS, RETRY_SECONDS, JobQueue, Room, job
 from server.jobs.scheduler import Scheduler, at_start, periodic
 from server.settings import load
 from server.store.database import Store
@@ -46,8 +47,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "_starts", {})
 
 
-def add(store: Store, kind: str = "work", due_at: int = NOW, unique_key: str = "", **payload: Any) -> int:
-    return store.write(lambda tx: JobQueue.add(tx, kind, due_at, payload, unique_key))
+def add(
+    store: Store, kind: str = "work", due_at: int = NOW, unique_key: str = "", is_slow: bool = False, **payload: Any
+) -> int:
+    return store.write(lambda tx: JobQueue.add(tx, kind, due_at, payload, unique_key, is_slow=is_slow))
 
 
 def row(store: Store, id: int) -> dict[str, Any]:
@@ -116,11 +119,11 @@ def test_a_job_is_added_once_under_its_key(store: Store) -> None:
 def test_two_queues_never_claim_one_job(store: Store) -> None:
     for _ in range(50):
         add(store)
-    start, claimed = threading.Barrier(2), []
+    start, claimed = threading.Barrier(2), list[int]()
 
     def claim() -> None:
         start.wait()
-        while found := JobQueue(store).claim_due(NOW, 3):
+        while found := JobQueue(store).claim_due(NOW, Room(total=3)):
             claimed.extend(each.id for each in found)
 
     threads = [threading.Thread(target=claim) for _ in range(2)]
@@ -195,6 +198,35 @@ def test_the_thread_runs_scans_and_jobs_at_once_and_outlives_errors(
     assert done.wait(10) and runner.is_alive
     runner.stop()
     assert not runner.is_alive
+
+
+@pytest.mark.parametrize(("kind", "other", "at_once"), [("slow", "quick", 2), ("quick", "slow", 3)])
+def test_jobs_that_wait_for_long_leave_room_for_others(
+    store: Store, service: Service, kind: str, other: str, at_once: int
+) -> None:
+    begun, done, ended = SimpleQueue[int](), threading.Event(), threading.Event()
+
+    def wait(service: Service, payload: dict[str, Any], now: int) -> None:
+        begun.put(payload["n"])
+        assert ended.wait(30)
+
+    for name in (kind, other):
+        body = wait if name == kind else lambda service, payload, now: done.set()
+        job(name)(body)
+    for number in range(10):
+        add(store, kind, is_slow=kind == "slow", n=number)
+    with ThreadPoolExecutor(4) as four:
+        wake = threading.Event()
+        runner = Scheduler(service, four, wake, slots=4)
+        runner.start()
+        assert sorted(begun.get(timeout=30) for _ in range(at_once)) == list(range(at_once))
+        add(store, other, NOW + 1, is_slow=other == "slow")  # behind all of them
+        wake.set()
+        assert done.wait(30) and begun.empty()
+        ended.set()
+        assert sorted(begun.get(timeout=30) for _ in range(10 - at_once)) == list(range(at_once, 10))
+        runner.stop()
+    assert jobs(store) == 0
 
 
 def test_waking_it_scans_again(service: Service, pool: ThreadPoolExecutor) -> None:

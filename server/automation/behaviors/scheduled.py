@@ -31,7 +31,8 @@ def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> No
     def write(tx: Transaction) -> None:
         if _waiting(tx, behavior_id) >= MAX_WAITING:
             raise Invalid(f"at most {MAX_WAITING} runs of a behavior may wait")
-        JobQueue.add(tx, KIND, at, {"behavior_id": behavior_id, "values": values, "zone": ctx.actor.timezone}, key)
+        payload = {"behavior_id": behavior_id, "values": values, "zone": ctx.actor.timezone}
+        JobQueue.add(tx, KIND, at, payload, key, is_slow=True)
         if ctx.service.wake_scheduler is not None:
             tx.after_commit(ctx.service.wake_scheduler)
 

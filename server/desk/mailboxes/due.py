@@ -32,7 +32,7 @@ def add(tx: Transaction, ids: list[int], now: int) -> None:
     """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no second one.
     """
     for id in ids:
-        JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}")
+        JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
 
 
 @job(KIND)
