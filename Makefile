@@ -56,7 +56,7 @@ $(VENV)/.for-dist: setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build]'
 	@touch $@ $(VENV)/.for-run
 
-# Other people's mail, for the tests. Unpacked, not installed; moved into place whole, so that a broken download is repeated.
+# Other people's mail and files, for the tests. Unpacked, not installed; moved into place whole, so that a broken download is repeated.
 .work/samples: tests/samples.txt | $(BIN)/python
 	rm -rf $@ $@.new
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
