@@ -1,0 +1,96 @@
+"""Databases of earlier days open, lose nothing, and end as a new one is made.
+
+tests/data/DATE.db.xz are databases as the program of that day left them, each with the same few records."""
+
+import lzma
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from server import app
+from server.settings import load
+from tests.service import BARE, Api, Server, command
+
+OLD = sorted((Path(__file__).parent / "data").glob("*.db.xz"))
+Shape = dict[str, set[str]]
+
+
+def _unpacked(old: Path, data: Path) -> None:
+    """Make a data folder with an old database."""
+    data.mkdir(mode=0o700)
+    (data / "helpdesk.db").write_bytes(lzma.decompress(old.read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Shape:
+    """The shape of a new database."""
+    folder = tmp_path_factory.mktemp("fresh")
+    app.open_service(load({}, BARE, data_folder=folder)).store.close()
+    return _shape(folder)
+
+
+def _shape(data: Path) -> Shape:
+    """{table: its columns}, and under "" the text of every index and trigger."""
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {name: {row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')} for name in names}
+    texts = connection.execute("SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL")
+    found[""] = {row[0] for row in texts}
+    connection.close()
+    return found
+
+
+def _rows(data: Path) -> dict[str, int]:
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    tables = ("ticket", "message", "address", "org", "task", "comment", "attachment", "worker", "custom_field")
+    found = {name: connection.execute(f'SELECT count(*) FROM "{name}"').get for name in tables}
+    connection.close()
+    return found
+
+
+def test_there_are_old_databases() -> None:
+    assert len(OLD) >= 3
+
+
+@pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
+def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh: Shape) -> None:
+    _unpacked(old, data)
+    before = _rows(data)
+    for _ in range(2):
+        app.open_service(load({}, BARE, data_folder=data)).store.close()
+    shape = _shape(data)
+    lacking = {name: columns - shape.get(name, set()) for name, columns in fresh.items()}
+    assert {name: columns for name, columns in lacking.items() if columns} == {}
+    assert before.items() <= _rows(data).items() and before["ticket"] == 1 and before["message"] == 2
+    assert app.check(load({}, BARE, data_folder=data)) == []
+
+
+def test_the_oldest_database_is_served(data: Path) -> None:
+    _unpacked(OLD[0], data)
+    server = Server(data)
+    made = command("token", "create", "--worker", "nora@desk.example", "--expires", "1 day", data=data)
+    api = Api(server.url, made.stdout.decode().strip())
+    _has_what_was_put_in(api)
+    assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
+    assert server.stop() == 0
+    assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+def _has_what_was_put_in(api: Api) -> None:
+    (ticket,) = api.search("ticket", "zeppelin", expand="custom_,requesters,latest_message_content").ok()["results"]
+    assert ticket["subject"] == "Leaking zeppelin" and ticket["status"] == "waiting" and ticket["num_messages"] == 2
+    assert "LZ 127" in _values(ticket) and "ana@larch.example" in str(ticket["requesters"])
+    assert "Grüße" in api.record("message", 1, expand="content").ok()["content"]
+    (task,) = api.search("task", "links.org:(name:Larch*)").ok()["results"]
+    assert task["title"] == "Order gas"
+    (comment,) = api.search("comment", "on.ticket:(id:1)").ok()["results"]
+    assert comment["comment"] == "Wrote to the works."
+    (file,) = api.search("attachment", "name:hull.txt").ok()["results"]
+    assert api.get(f"/rest/attachments/{file['id']}/download.json").content == b"aluminium"
+    assert api.search("worker", "").ok()["total"] == 4
+
+
+def _values(record: dict[str, Any]) -> list[Any]:
+    return [value for name, value in record.items() if name.startswith("custom_")]
