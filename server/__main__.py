@@ -16,7 +16,20 @@ import apsw
 
 from console import site
 from server import app, log
-from server.cli import api, automation, backup, completion, describe, doctor, kata, licenses, mail, packages, script
+from server.cli import (
+    api,
+    automation,
+    backup,
+    completion,
+    describe,
+    doctor,
+    export,
+    kata,
+    licenses,
+    mail,
+    packages,
+    script,
+)
 from server.cli.arguments import command
 from server.cli.describe import description as description  # build/reference.py finds it here
 from server.desk import app_tokens, first_start, records
@@ -56,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     _worker_command(commands)
     _token_command(commands)
     mail.declare(commands, _with_service)
+    export.declare(commands, _with_service)
     kata.declare(commands)
     script.declare(commands)
     automation.declare(commands)
@@ -134,6 +148,8 @@ def _announce(running: app.Running, settings: Settings) -> None:
         print(f"set-up link  {link}  (works once, for the first administrator)", flush=True)
         if settings.open_browser and sys.stdout.isatty():
             webbrowser.open(link)
+    for url in running.mail.urls:
+        print(f"mail         {url}", flush=True)
 
 
 def _with_service(options: argparse.Namespace, work: Any) -> Any:

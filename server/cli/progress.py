@@ -7,7 +7,7 @@ from typing import TextIO
 
 BAR_WIDTH = 30  # characters
 DRAW_SECONDS = 0.1  # between two drawings of the bar
-LINE_EVERY = 1000  # things done between two lines, where nobody looks
+LINE_SECONDS = 10  # between two lines, where nobody looks
 
 
 class Progress:
@@ -20,21 +20,22 @@ class Progress:
         self._seconds = seconds
         self._began = seconds()
         self._first = -1  # done when the first one was told: what an earlier run did says nothing about the rate
-        self._drawn = 0.0
-        self._told = 0
+        self._drawn = self._began
 
     def show(self, done: int, total: int) -> None:
         """So many of so many are done."""
         if self._first < 0:
-            self._first, self._told = done - 1, done - 1
+            self._first = done - 1
         now = self._seconds()
-        if self._is_bar and (done >= total or now - self._drawn >= DRAW_SECONDS):
-            self._drawn = now
+        is_last = self._is_bar and done >= total
+        if now - self._drawn < (DRAW_SECONDS if self._is_bar else LINE_SECONDS) and not is_last:
+            return
+        self._drawn = now
+        if self._is_bar:
             filled = BAR_WIDTH * done // max(total, 1)
             bar = "#" * filled + "." * (BAR_WIDTH - filled)
             self._write(f"\r[{bar}] {self._text(done, total, now)}\033[K")
-        elif not self._is_bar and done - self._told >= LINE_EVERY:
-            self._told = done
+        else:
             self._write(self._text(done, total, now) + "\n")
 
     def say(self, text: str) -> None:

@@ -3,7 +3,7 @@
 Not for beginning or ending one: Store.read and Store.write do."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
@@ -47,6 +47,11 @@ class Transaction:
         """All rows of the statement of shape `key`."""
         statement = self._asked(key, build, values)
         return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
+
+    def each(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Iterator[Row]:
+        """As rows, one after the other: for more than fit into memory. Others may run in between."""
+        statement = self._asked(key, build, values)
+        return iter(self.connection.execute(statement.sql, statement.bind(values)))
 
     def row(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Row | None:
         """The first row, or None."""

@@ -73,7 +73,7 @@ class Desk:
     def read(self, work: Callable[[Transaction], Any]) -> Any:
         return self.service.store.read(work)
 
-    def create(self, uri: str, **values: Any) -> int:
+    def create(self, uri: str, /, **values: Any) -> int:
         return int(self.write(lambda writing: writing.create(uri, values)))
 
     def update(self, uri: str, id: int, **values: Any) -> None:

@@ -1,0 +1,46 @@
+"""`helpdesk export`: everything in a data folder, as files for other programs and for people."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from server import app
+from server.cli.arguments import command
+from server.cli.progress import Progress
+from server.context import Context
+from server.desk.export import Summary, export
+
+WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
+
+
+def declare(commands: Any, with_service: WithService) -> None:
+    """Declare the command. with_service: runs something on the database of a data folder."""
+    made = command(
+        commands, "export", "Write everything to a new folder or zip file, also while a server runs.",
+        lambda options: _export(options, with_service),
+        "Write everything to a new folder, or to a new zip file for a name that ends in .zip: records as JSON lines, a "
+        "file for each type, attachments and mails as they are, and manifest.json, which tells what is there. All of "
+        "it is of one moment, and what is cut short leaves nothing. It cannot be read back: that is what backups are "
+        "for.",
+    )  # fmt: skip
+    made.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
+    made.add_argument(
+        "--with-secrets", action="store_true",
+        help="also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens",
+    )
+
+
+def _export(options: argparse.Namespace, with_service: WithService) -> None:
+    shown, place = Progress(), Path(options.place)
+
+    def work(ctx: Context) -> Summary:
+        tables = app.all_tables(ctx.service.registry)
+        return export(ctx, place, tables, shown.show, with_secrets=options.with_secrets)
+
+    try:
+        found = with_service(options, work)
+    finally:
+        shown.end()
+    records, files = sum(found.records.values()), sum(found.contents.values())
+    print(f"{place}: {records} records of {sum(map(bool, found.records.values()))} types, {files} files")

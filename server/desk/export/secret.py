@@ -1,0 +1,37 @@
+"""What an export leaves out unless it is asked for: whoever has it gets in somewhere.
+
+Scripts, snippets and mails are content, whatever their authors wrote into them."""
+
+from typing import Any
+
+from server.records.base import Record
+
+# {record type: columns, and keys of the maps in columns, as `params.password`}
+SECRETS: dict[str, tuple[str, ...]] = {
+    "automation_resource": ("token",),
+    "connected_account": ("params",),
+    "connected_service": ("params.client_secret",),
+    "mail_transport": ("params.password",),
+    "mailbox": ("password",),
+    "oauth_app": ("client_secret_hash", "previous_secret_hash"),
+    "webhook_listener": ("guid",),
+}
+
+# Tables beside the records that hold nothing secret. Every other one is taken for secret: there may be anything in it.
+PLAIN_TABLES = frozenset(
+    "console_preference fieldset_use kb_placed metric_sample queue_message role_worker snippet_use spam_lesson "
+    "spam_word".split()
+)
+
+
+def without_secrets(uri: str, record: Record) -> Record:
+    """The record without what is secret."""
+    found = dict(record)
+    for path in SECRETS.get(uri, ()):
+        column, _, key = path.partition(".")
+        value: Any = found.get(column)
+        if not key:
+            found.pop(column, None)
+        elif isinstance(value, dict):
+            found[column] = {name: each for name, each in value.items() if name != key}
+    return found
