@@ -10,6 +10,7 @@ import signal
 import socket
 import stat
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
 GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
+END_SECONDS = 0.5  # that threads without work have to end
 LOG = log.get("app")
 
 SiteMaker = Callable[[Service], dict[str, Site]]
@@ -173,6 +175,21 @@ def serve(
         asyncio.run(_serve(settings, sites, ready, again))
     finally:
         held.release()
+    _leave_threads()
+
+
+def _leave_threads() -> None:
+    """End the process when scripts still run, once all is closed. The interpreter would wait for them as long as they
+    wait for others; what they were asked for is lost to nobody, since nobody was told that it was done."""
+    deadline = time.monotonic() + END_SECONDS
+    others = [each for each in threading.enumerate() if not each.daemon and each is not threading.current_thread()]
+    for each in others:
+        each.join(max(deadline - time.monotonic(), 0))
+    left = sum(each.is_alive() for each in others)
+    if left:
+        LOG.warning("threads.left", count=left)
+        log.flush()
+        os._exit(0)
 
 
 async def _serve(
@@ -247,12 +264,16 @@ async def _watch_stalls(meter: Meter) -> None:
 
 
 async def _stop(running: Running) -> None:
-    """Stop taking connections, finish what runs, then the scheduler; the store is closed by who opened it."""
+    """Stop taking connections and jobs, and finish what runs within `stop_seconds`; the store is closed by who opened
+    it."""
     LOG.info("stopping")
     running.http.stop()
     seconds, loop = running.service.settings.stop_seconds, asyncio.get_running_loop()
-    await asyncio.gather(running.front.drain(seconds), loop.run_in_executor(None, running.mail.stop, seconds))
-    await loop.run_in_executor(None, running.scheduler.stop)
+    await asyncio.gather(
+        running.front.drain(seconds),
+        loop.run_in_executor(None, running.mail.stop, seconds),
+        loop.run_in_executor(None, running.scheduler.stop),
+    )
     running.scripts.shutdown(wait=False, cancel_futures=True)
     await running.http.close_all_connections()
 
