@@ -15,7 +15,7 @@ help:  ## list these targets
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-test .work/samples .work/node  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+test: $(VENV)/.for-test .work/samples .work/node .work/browser  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.for-test  ## ruff and mypy
@@ -62,6 +62,16 @@ $(VENV)/.for-dist: setup.py | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile \
 		--target $@.new --requirement tests/samples.txt
 	mv $@.new $@
+	@touch $@
+
+# The browser that tests/console drives, from Debian's packages; elsewhere name one by HELPDESK_TEST_BROWSER.
+.work/browser:
+	@mkdir -p .work
+	@if [ -z "$$HELPDESK_TEST_BROWSER" ] && ! command -v chromium >/dev/null; then \
+		echo "installing chromium for the tests of the console"; \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+		|| { echo "install chromium, or set HELPDESK_TEST_BROWSER to a browser of its kind" >&2; exit 1; }; \
+	fi
 	@touch $@
 
 # What tests run in Node.js. Without it the folder is empty and those tests do not exist.
