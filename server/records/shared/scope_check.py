@@ -22,7 +22,7 @@ def mistakes(text: str) -> list[Mistake]:
     except Invalid as error:
         found.append((_line_of(error, text), error.message.removeprefix("scopes: ")))
     try:
-        root = yaml.compose(text, yaml.SafeLoader) if len(text) <= scopes.MAX_CHARS else None
+        root = yaml.compose(text, yaml.SafeLoader) if not found or _is_yaml(found[0][1]) else None
     except (yaml.YAMLError, RecursionError, ValueError):
         return found
     if isinstance(root, yaml.MappingNode):
@@ -58,6 +58,11 @@ def _of_endpoints(listed: yaml.SequenceNode) -> Iterator[Mistake]:
                 if name.upper() not in (*scopes.METHODS, "*"):
                     near = nearest(name.upper(), scopes.METHODS)
                     yield word.start_mark.line + 1, f"'{name}' is no method, so it allows nothing{near}"
+
+
+def _is_yaml(reason: str) -> bool:
+    """Whether a text that scopes.parse refuses for this reason could be read as YAML all the same."""
+    return reason.startswith(("scope ", "an endpoint ", "the label ", "'"))
 
 
 def _line_of(error: HelpdeskError, text: str) -> int:

@@ -14,6 +14,7 @@ MAX_CHARS = 65_536
 MAX_SCOPES = 200
 MAX_ENDPOINTS = 1000  # of one scope
 MAX_LABEL_CHARS = 255
+MAX_BRACKETS = 50  # open at once; the YAML reader takes seconds for thousands
 DEFAULT = """\
 "api":
   label: Do everything that you can do
@@ -65,6 +66,8 @@ def parse(text: str) -> dict[str, Scope]:
         raise _bad(f"at most {MAX_CHARS} characters, this has {len(text)}")
     if "<<" in text:
         raise _bad("merging with << is not supported")  # merged maps grow by powers
+    if _depth(text) > MAX_BRACKETS:
+        raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
     try:
         read = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -77,6 +80,22 @@ def parse(text: str) -> dict[str, Scope]:
     if len(read) > MAX_SCOPES:
         raise _bad(f"at most {MAX_SCOPES} scopes")
     return {str(id): _scope(id, value) for id, value in read.items()}
+
+
+def _depth(text: str) -> int:
+    """How many brackets stand open at once at most, whatever stands in quotes.
+
+    >>> _depth("a: [1, {b: [2]}]")
+    3
+    """
+    depth = most = 0
+    for char in text:
+        if char in "[{":
+            depth += 1
+            most = max(most, depth)
+        elif char in "]}":
+            depth -= 1
+    return most
 
 
 def allowed(scopes: Iterable[Scope], method: str, path: str) -> bool:

@@ -1,0 +1,177 @@
+"""One's own account over HTTP: second factor, devices, passwords, links, looks; and sign-in under https."""
+
+import html
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from server import clock
+from server.access import lockout, password_links, totp
+from tests.console.visitor import Visitor, place, value
+from tests.records.desk import Desk
+from tests.service import PASSWORD, Api, Server
+
+NEW = "quite another password"
+
+
+@pytest.fixture
+def ines(nora: Api, desk: Desk) -> Iterator[str]:
+    """The mail address of a worker of one test alone."""
+    email = "ines@desk.example"
+    made = nora.create(
+        "worker", first_name="Ines", email=email, language="en_US", timezone="Europe/Zurich", password=PASSWORD
+    ).ok()  # fmt: skip
+    nora.ids["ines"] = made["id"]
+    yield email
+    nora.remove("worker", made["id"]).ok()
+    desk.store.write(lambda tx: tx.delete(lockout.ATTEMPT))
+
+
+def codes_of(page: str) -> list[str]:
+    return re.findall(r"<li><code>([a-z0-9-]{19})</code>", page)
+
+
+def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, server: Server) -> None:
+    visitor.sign_in(ines)
+    page = visitor.get("/account/second-factor").text
+    assert "<svg" in page and "otpauth" not in page
+    secret = value(page, "shared_key")
+    step = clock.now() // totp.STEP_SECONDS
+    wrong = visitor.send("/account/second-factor", {"shared_key": secret, "code": "000000"})
+    assert wrong.status_code == 422 and value(wrong.text, "shared_key") == secret
+    done = visitor.send("/account/second-factor", {"shared_key": secret, "code": totp.code(secret, step)})
+    codes = codes_of(done.text)
+    assert done.status_code == 200 and len(codes) == 10 and not codes_of(visitor.get("/account").text)
+    other = Visitor(server.url)
+    assert place(other.sign_in(ines, next="/automations")) == "/login/code?next=%2Fautomations"
+    assert not other.is_in and place(other.get("/automations")).startswith("/login?")
+    assert other.send("/login/code", {"code": totp.code(secret, step)}).status_code == 422
+    half = other.cookies["sid"]
+    assert place(other.send("/login/code", {"code": codes[0], "next": "/automations"})) == "/automations"
+    assert other.is_in and other.cookies["sid"] != half
+    assert "9 recovery codes are left" in other.get("/account").text
+    renewed = codes_of(visitor.send("/account/second-factor/codes", page="/account").text)
+    assert len(renewed) == 10 and not set(renewed) & set(codes)
+    assert place(visitor.send("/account/second-factor/off", page="/account")) == "/account#second-factor"
+    assert place(Visitor(server.url).sign_in(ines)) == "/"
+
+
+def test_who_must_have_a_second_factor_sets_it_up_before_anything_else(visitor: Visitor, ines: str, nora: Api) -> None:
+    nora.update("worker", nora.ids["ines"], is_mfa_required=1).ok()
+    visitor.sign_in(ines)
+    for path in ("/", "/account", "/automations"):
+        assert path == "/" or place(visitor.get(path)) == "/account/second-factor"
+    assert visitor.get("/account/second-factor").status_code == 200
+
+
+def test_a_new_password_leaves_no_other_device_in(visitor: Visitor, ines: str, server: Server) -> None:
+    other = Visitor(server.url)
+    other.sign_in(ines)
+    visitor.sign_in(ines)
+    before = visitor.cookies["sid"]
+    for form, words in (
+        ({"current": "wrong", "password": NEW, "password_again": NEW}, "The password is not right"),
+        ({"current": PASSWORD, "password": NEW, "password_again": "x"}, "differ"),
+        ({"current": PASSWORD, "password": "short", "password_again": "short"}, "At least 8"),
+    ):
+        answer = visitor.send("/account/password", form, page="/account")
+        assert answer.status_code == 422 and words in answer.text and other.is_in
+    form = {"current": PASSWORD, "password": NEW, "password_again": NEW}
+    assert visitor.send("/account/password", form, page="/account").status_code == 303
+    assert visitor.is_in and visitor.cookies["sid"] != before and not other.is_in
+    assert other.sign_in(ines).status_code == 422 and other.sign_in(ines, NEW).status_code == 303
+
+
+def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: Server, nora: Api) -> None:
+    others = [Visitor(server.url) for _ in range(2)]
+    for each in others:
+        each.session.headers["User-Agent"] = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Safari/604.1"
+        each.sign_in(ines)
+    visitor.sign_in(ines)
+    page = visitor.get("/account").text
+    assert page.count("Safari on iPhone") == 2 and page.count("this one") == 1
+    ids = re.findall(r"/account/sessions/(\d+)/end", page)
+    stranger = Visitor(server.url)
+    stranger.sign_in("milo@desk.example")
+    assert stranger.send(f"/account/sessions/{ids[-1]}/end", page="/account").status_code == 404
+    assert all(each.is_in for each in others)
+    visitor.send("/account/sessions/end", page="/account")
+    assert visitor.is_in and not any(each.is_in for each in others)
+    nora.update("worker", nora.ids["ines"], is_disabled=1).ok()
+    assert not visitor.is_in
+    nora.update("worker", nora.ids["ines"], is_disabled=0).ok()
+
+
+def test_a_forgotten_password_tells_nobody_who_works_here(visitor: Visitor, ines: str, desk: Desk, nora: Api) -> None:
+    pages = [visitor.send("/forgotten", {"email": email}) for email in (ines, "nobody@desk.example", "", HUGE)]
+    assert len({re.sub(r"\s+", " ", page.text) for page in pages}) == 1 and pages[0].status_code == 200
+    code = desk.store.write(lambda tx: password_links.create(tx, nora.ids["ines"], clock.now()))
+    assert visitor.get(f"/reset/{code}").status_code == 200
+    wrong = visitor.send(f"/reset/{code}", {"password": NEW, "password_again": "x"})
+    assert wrong.status_code == 422 and NEW not in wrong.text
+    assert place(visitor.send(f"/reset/{code}", {"password": NEW, "password_again": NEW})) == "/login?new=1"
+    assert visitor.get(f"/reset/{code}").status_code == 404 and visitor.get(f"/reset/{'A' * 43}").status_code == 404
+    assert visitor.sign_in(ines, NEW).status_code == 303
+
+
+HUGE = "x" * 5000 + "@desk.example"
+
+
+def test_a_worker_changes_what_is_theirs_and_nothing_else(visitor: Visitor, ines: str, nora: Api) -> None:
+    visitor.sign_in(ines)
+    form = {"first_name": "Inès <i>", "last_name": "Gross", "timezone": "Asia/Tokyo", "is_superuser": "1"}
+    assert visitor.send("/account/profile", form, page="/account").status_code == 303
+    worker = nora.record("worker", nora.ids["ines"]).ok()
+    assert (worker["first_name"], worker["timezone"], worker["is_superuser"]) == ("Inès <i>", "Asia/Tokyo", 0)
+    wrong = visitor.send("/account/profile", {**form, "timezone": "Mars/Olympus", "first_name": ""}, page="/account")
+    assert wrong.status_code == 422 and 'href="#' in wrong.text and 'aria-invalid="true"' in wrong.text
+    for theme in ("pink", ""):
+        answer = visitor.send("/account/appearance", {"theme": theme, "density": "compact"}, page="/account")
+        assert answer.status_code == 422
+    chosen = {"theme": "dark", "density": "compact", "has_keys": ""}
+    visitor.send("/account/appearance", chosen, page="/account")
+    page = visitor.get("/account").text
+    assert 'data-theme="dark"' in page and 'data-density="compact"' in page and " data-keys" not in page
+    assert "The appearance is changed." in page and "The appearance is changed." not in visitor.get("/account").text
+
+
+def test_a_message_that_somebody_planted_is_not_shown(visitor: Visitor) -> None:
+    visitor.sign_in("milo@desk.example")
+    visitor.session.cookies.set("toast", "0" * 40 + '["Click here", "/account/sessions/end", {}]', domain="127.0.0.1")
+    assert "Click here" not in visitor.get("/account").text
+
+
+def test_under_https_cookies_are_for_this_host_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    server = Server(tmp_path_factory.mktemp("https") / "data", "--base-url", "https://desk.example")
+    try:
+        path = server.setup_link.removeprefix("https://desk.example")
+        form = {"first_name": "Nora", "email": "nora@desk.example", "timezone": "UTC", "password": PASSWORD,
+                "password_again": PASSWORD}  # fmt: skip
+        visitor = Visitor(server.url)
+        assert visitor.post(path, form).status_code < 400
+        page = visitor.get("/login")
+        assert page.headers["Strict-Transport-Security"].startswith("max-age=")
+        [visit] = page.headers["Set-Cookie"].split(", ")
+        assert visit.startswith("__Host-visit=") and {"Secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= _parts(visit)
+        token = html.unescape(value(page.text, "_xsrf"))
+        visitor.session.headers["Cookie"] = visit.partition(";")[0]
+        answer = visitor.post("/login", {"email": "nora@desk.example", "password": PASSWORD, "_xsrf": token})
+        cookie = next(each for each in answer.headers["Set-Cookie"].split(", ") if each.startswith("__Host-sid="))
+        assert {"Secure", "HttpOnly", "SameSite=Lax", "Path=/"} <= _parts(cookie) and "Domain" not in cookie
+        assert "Max-Age" not in cookie
+        visitor.session.headers["Cookie"] = cookie.partition(";")[0].removeprefix("__Host-")
+        assert not visitor.is_in
+        visitor.session.headers["Cookie"] = cookie.partition(";")[0]
+        assert visitor.is_in
+    finally:
+        assert server.stop() == 0
+
+
+def test_staying_signed_in_outlives_the_browser(visitor: Visitor) -> None:
+    answer = visitor.sign_in("milo@desk.example", keep="1")
+    assert f"Max-Age={30 * 86400}" in answer.headers["Set-Cookie"]
+
+
+def _parts(cookie: str) -> set[str]:
+    return {part.strip() for part in cookie.split(";")[1:]}
