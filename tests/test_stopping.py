@@ -1,0 +1,100 @@
+"""Being told to stop, and clocks that are set: what is under way is finished, what is due is done once."""
+
+import signal
+import threading
+from pathlib import Path
+
+import requests
+
+from tests.automation.test_http import ALLOW
+from tests.automation.test_webhooks import Hook
+from tests.clients import Clients, found
+from tests.outbound.peer import Asked, Peer, answer
+from tests.service import Api, Server, command
+
+STOP_SECONDS = 10
+HOUR = 3600
+CLIENTS = 16
+ASKS = """
+start:
+  http.request:
+    output: got
+    inputs:
+      method: GET
+      url: URL
+  record.create:
+    output: made
+    inputs:
+      record_type: task
+      fields:
+        title: after the answer
+  return:
+    body: {{got.body}}
+"""
+POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
+
+
+def test_a_request_that_waits_for_others_is_finished_before_the_server_stops(data: Path) -> None:
+    """Told twice and by two signals to stop, while a webhook waits for another program and sixteen clients write."""
+    asked, go = threading.Event(), threading.Event()
+
+    def when_told(request: Asked) -> bytes:
+        asked.set()
+        assert go.wait(60)
+        return answer("from far away")
+
+    with Peer() as peer:
+        peer.answers["/slow"] = when_told
+        server = Server(data, env={"HELPDESK_OUTBOUND_ALLOW": "127.0.0.1", "HELPDESK_STOP_SECONDS": "60"})
+        nora = server.set_up()
+        hook = Hook(nora, ASKS.replace("URL", peer.url("/slow")), policy=POLICY)
+        answers: list[requests.Response] = []
+        calling = threading.Thread(target=lambda: answers.append(hook.call("GET")))
+        calling.start()
+        assert asked.wait(60)
+        clients = Clients(nora, "stop", 60, CLIENTS)
+        assert clients.reached.wait(60)
+        for each in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            server.process.send_signal(each)
+        clients.join()
+        assert set(clients.refused) <= {503} and server.process.poll() is None
+        go.set()
+        calling.join()
+        assert server.process.wait(STOP_SECONDS) == 0
+    assert [(each.status_code, each.text) for each in answers] == [(200, "from far away")]
+    server.stop()
+    _is_all_there(data, nora.token, clients)
+
+
+def _is_all_there(data: Path, token: str, clients: Clients) -> None:
+    server = Server(data)
+    api = Api(server.url, token)
+    assert api.search("task", 'title:"after the answer"').ok()["total"] == 1
+    for uri, acknowledged in clients.acknowledged.items():
+        assert acknowledged.items() <= found(api, uri, "stopx").items()
+    assert server.stop() == 0
+    assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice(data: Path, tmp_path: Path) -> None:
+    """An hour ahead, then right, then two hours ahead: a reminder for the second hour is told once."""
+    env = {"HELPDESK_BACKUP_FOLDER": str(tmp_path / "kept")}
+    server = Server(data, seconds_off=HOUR, env=env)
+    nora = server.set_up()
+    me = nora.get("/rest/workers/me.json").ok()["id"]
+    first = nora.create("task", title="made an hour ahead").ok()["id"]
+    reminder = nora.create("reminder", name="Oil the pump", remind_at="+30 minutes", worker_id=me).ok()["id"]
+    assert server.stop() == 0
+    for seconds_off, is_told in ((0, False), (2 * HOUR, True)):
+        server = Server(data, seconds_off=seconds_off, env=env)
+        api = Api(server.url, nora.token)
+        assert api.record("task", first).ok()["title"] == "made an hour ahead"
+        assert api.create("task", title="goes on").ok()["id"] > first
+        for _ in range(20_000):
+            if api.record("reminder", reminder).ok()["is_closed"] == is_told:
+                break
+        told = api.search("notification", f"worker.id:{me}").ok()["results"]
+        assert [each["message"] for each in told] == (["Oil the pump"] if is_told else [])
+        assert requests.get(f"{server.url}/health", timeout=30).json()["status"] == "ok"
+        assert server.stop() == 0
+    assert len(list((tmp_path / "kept").glob("*.db"))) <= 2  # one for each day that the clocks were in
