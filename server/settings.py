@@ -176,10 +176,11 @@ class Settings:
     """Values as attributes, such as `settings.port`. Frozen; `replace` makes a changed copy."""
 
     given: tuple[tuple[str, Value], ...]  # before base_url is filled in
+    sources: Mapping[str, str]  # where those come from that are no defaults: the command line, a variable, a file
 
-    def __init__(self, values: Mapping[str, Value]) -> None:
+    def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
         """values: of every row, already checked. `base_url` is filled in from host and port when it is empty."""
-        self.__dict__.update(values, given=tuple(values.items()))
+        self.__dict__.update(values, given=tuple(values.items()), sources=dict(sources or {}))
         if not values["base_url"]:
             self.__dict__["base_url"] = _local_url(str(values["host"]), values["port"])
 
@@ -187,7 +188,7 @@ class Settings:
         """A copy with some values changed, such as the port that was free. Raises Invalid for an unknown name or a
         value out of range."""
         checked = {name: _typed(_known(name, name), value, name) for name, value in changes.items()}
-        return Settings({**dict(self.given), **checked})
+        return Settings({**dict(self.given), **checked}, self.sources)
 
     def __getattr__(self, name: str) -> Any:  # only reached for what is not there
         raise AttributeError(f"there is no setting '{name}'{nearest(name, BY_NAME)}")
@@ -209,7 +210,8 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
     Raises Invalid for an unknown name (telling the nearest), a wrong type, a value out of range, a file that cannot be
     read. Source: Ours.
     """
-    said = _from_environ(environ) | _from_flags(flags)
+    variables, flagged = _from_environ(environ), _from_flags(flags)
+    said = variables | flagged
     config = said.pop("config", None)
     if data_folder is not None:
         said["data"] = data_folder
@@ -221,7 +223,9 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
                           f"{PREFIX}DATA, or a file named by --config", field="data")
     else:
         from_file = _from_file(Path(str(config)), optional=False)
-    return Settings(defaults | from_file | said)
+    sources = dict.fromkeys(from_file, FILE_NAME if config is None else str(config))
+    sources |= {name: PREFIX + name.upper() for name in variables} | dict.fromkeys(flagged, "command line")
+    return Settings(defaults | from_file | said, sources)
 
 
 def defaults_by_name() -> dict[str, Value]:
@@ -236,7 +240,7 @@ def help_rows() -> list[dict[str, str]]:
         {
             "name": setting.name,
             "variable": setting.variable,
-            "default": _shown(setting.default),
+            "default": shown(setting.default),
             "unit": setting.unit or " or ".join(setting.choices) or setting.type,
             "help": setting.help,
         }
@@ -345,9 +349,10 @@ def _items(text: str, kind: Kind) -> tuple[str, ...]:
     return tuple(item.strip() for item in re.split(separators, text) if item.strip())
 
 
-def _shown(default: Value) -> str:
-    if isinstance(default, bool):
-        return "yes" if default else "no"
-    if isinstance(default, tuple):
-        return "\n".join(default)
-    return str(default)
+def shown(value: Value) -> str:
+    """A value as people read it; one line for each item of a list."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return "\n".join(value)
+    return str(value)
