@@ -52,9 +52,11 @@ _DATA_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=
 ImageUrl = Callable[[str], str | None]
 
 
-def clean_html(html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None) -> str:
-    """`html` safe to show. Links: http, https, mailto, cid, in a new tab. Images: cid and data; http and https only
-    with `allow_remote_images`. No style, id, name, class.
+def clean_html(
+    html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, new_tab: bool = True
+) -> str:
+    """`html` safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
+    and data; http and https only with `allow_remote_images`. No style, id, name, class.
 
     image_url: is asked for each image's URL as it stands in the mail and answers the URL to show instead, such as the
     path of a download, or None to leave the URL to the rules above. Its answers are trusted; it must not raise.
@@ -80,7 +82,7 @@ def clean_html(html: str, *, allow_remote_images: bool = False, image_url: Image
         attributes=ATTRIBUTES,
         attribute_filter=value_to_keep,
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        set_tag_attribute_values={"a": {"target": "_blank"}} if new_tab else {},
         url_schemes={"http", "https", "mailto", "cid", "data"},
         # Relative ones have no meaning in a mail; `image_url` may know those that stand in stored HTML.
         url_relative="pass_through" if image_url else "deny",

@@ -27,8 +27,9 @@ _IMAGE = re.compile(
 
 
 def markdown_to_html(
-    text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, keep_html: bool = False
-) -> str:
+    text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, keep_html: bool = False,
+    new_tab: bool = True,
+) -> str:  # fmt: skip
     """The HTML of `text`, safe to show. Tables, ~~strikethrough~~ and bare URLs are understood; raw HTML shows as text,
     or is cleaned as all the rest where `keep_html` says so.
 
@@ -46,7 +47,7 @@ def markdown_to_html(
     render = _RENDER_WITH_HTML if keep_html else _RENDER
     rendered = render(text.encode("utf-8", "replace").decode("utf-8"))
     assert isinstance(rendered, str)   # the renderer is the HTML one
-    return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url)
+    return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url, new_tab=new_tab)
 
 
 def markdown_to_text(text: str) -> str:
