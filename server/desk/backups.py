@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from server import log
-from server.context import Service
+from server.context import Context, Service
+from server.desk import scheduled
 from server.errors import Unavailable
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
@@ -22,6 +23,7 @@ KIND = "backup"
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
 MOMENT = "%Y%m%d-%H%M%S"
+NO_FOLDER = "there is no folder for backups; set backup_folder and start again"
 _log = log.get("backup")
 
 
@@ -56,7 +58,7 @@ def make(service: Service, now: int) -> Backup:
     folder, or when it cannot be written; Full. Source: ours."""
     settings = service.settings
     if not settings.backup_folder:
-        raise Unavailable("there is no folder for backups; set backup_folder and start again")
+        raise Unavailable(NO_FOLDER)
     folder = Path(settings.backup_folder)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,6 +119,13 @@ def add_due(service: Service, now: int) -> int | None:
 @job(KIND)
 def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
     make(service, now)
+
+
+def start(ctx: Context) -> None:
+    """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
+    if not ctx.service.settings.backup_folder:
+        raise Unavailable(NO_FOLDER)
+    scheduled.begin(ctx, KIND)
 
 
 def newest(settings: Settings) -> Backup | None:

@@ -11,7 +11,7 @@ from server.access.actor import APP
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Conflict, NotFound
-from server.jobs.queue import FREE, JOB
+from server.jobs.queue import FREE, JOB, JobQueue
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -82,6 +82,28 @@ def counts(ctx: Context) -> dict[State, int]:
         return {name: int(count or 0) for name, count in zip(found, rows, strict=True)}
 
     return ctx.service.store.read(read)
+
+
+def begin(ctx: Context, kind: str) -> None:
+    """Let the one job of a kind be done now, once however often it is asked for. Raises AdminOnly."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> None:
+        id = JobQueue.add(tx, kind, ctx.now, {}, kind)
+        row = tx.get(JOB, id)
+        if row is not None and not row[JOB.position["claimed_by"]]:  # one that failed before may have a while to wait
+            tx.update(JOB, id, {"due_at": ctx.now})
+        if ctx.service.wake_scheduler is not None:
+            tx.after_commit(ctx.service.wake_scheduler)
+
+    ctx.service.store.write(write)
+
+
+def only(ctx: Context, kind: str) -> Listed | None:
+    """The one job of a kind that `begin` adds, None when there is none. Raises AdminOnly."""
+    _require_admin(ctx)
+    row = ctx.service.store.read(lambda tx: tx.first(JOB, unique_key=kind))
+    return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
 
 def run_now(ctx: Context, id: int) -> str:
