@@ -159,12 +159,13 @@ def distance(seconds: int) -> str:
 
 def bytes_text(number: int) -> str:
     """
-    >>> bytes_text(512), bytes_text(2048), bytes_text(3 * 1024 * 1024)
-    ('512 bytes', '2.0 KiB', '3.0 MiB')
+    >>> bytes_text(512), bytes_text(2048), bytes_text(3 * 1024 * 1024), bytes_text(76 * 1024**3)
+    ('512 bytes', '2.0 KiB', '3.0 MiB', '76.0 GiB')
     """
     if number < 1024:
         return f"{number} bytes"
-    return f"{number / 1024:.1f} KiB" if number < 1024 * 1024 else f"{number / 1024 / 1024:.1f} MiB"
+    power, unit = next((power, unit) for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")) if number >= 1024**power)
+    return f"{number / 1024**power:.1f} {unit}"
 
 
 def pager(visit: Visit, total: int, page: int, limit: int = PAGE_ROWS) -> str:

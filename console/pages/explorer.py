@@ -1,0 +1,343 @@
+"""The API explorer: every operation of the OpenAPI document, with a form that sends it as the worker who is signed in.
+
+A request goes through the whole API of this process, by a token that lives as long as it does. What changes something
+needs the password again, since by the API a worker can do what the console asks it for. Source: ours."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from tornado.httputil import HTTPHeaders, RequestStartLine
+
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown
+from console.ui import Sample, as_json, bytes_text
+from console.visit import Visit
+from server.desk import own_tokens
+from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.records.registry import Registry
+from server.web import envelope, errors
+from server.web.call import Answer
+from server.web.openapi.document import document
+from server.web.openapi.parameters import FORM
+from server.web.openapi.site import PATH as DOCUMENT
+from server.web.rest_site import RestSite
+from server.web.routes import ENDPOINTS
+from server.web.server import Request
+
+BASE = "/api"
+FORM_BYTES = 4 * 1024 * 1024  # of a request that is tried
+MAX_SHOWN_CHARS = 200_000  # of an answer's body
+MAX_FOUND = 200  # operations that a search shows
+MAX_KEPT = 2  # documents in memory: that of now, and one that was made meanwhile
+FLAGS = [("", "not sent"), ("1", "yes: 1"), ("0", "no: 0")]
+METHODS = {"get": "ok", "post": "info", "put": "warn", "patch": "warn", "delete": "err"}
+PAIRS_HINT = "One a line, as name=value."
+
+
+@dataclass(frozen=True)
+class Input:
+    """One value of a request. key: of the field on the page. name: as it is sent. place: path, query, header or form.
+
+    kind: text, lines (several values), pairs (a map), flag or choice."""
+
+    key: str
+    name: str
+    place: str
+    kind: str
+    is_required: bool
+    note: str
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path. answers: (status, what it means). keys: (name, type, note) of what comes back."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    tag: str
+    inputs: tuple[Input, ...]
+    answers: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, str, str], ...]
+
+    @property
+    def is_read(self) -> bool:
+        return self.method == "get"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer as it is shown. ms: milliseconds."""
+
+    status: int
+    reason: str
+    ms: float
+    headers: list[tuple[str, str]]
+    body: str
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> Shown:
+    """All operations by what they are about, those of one tag, or those that a search finds."""
+    found = operations(visit.service.registry, visit.service.registry.revision, visit.service.base_url)
+    tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
+    tags: dict[str, int] = {}
+    for each in found:
+        tags[each.tag] = tags.get(each.tag, 0) + 1
+    if tag and tag not in tags:
+        raise NotFound(f"There is no part '{tag[:60]}' of the API{nearest(tag, tags)}.")
+    fitting = [each for each in found if _fits(each, tag, q)] if tag or q else []
+    types = {each.uri: each.label_names[1] for each in visit.service.registry}
+    return render(
+        visit, "api.html", found=fitting[:MAX_FOUND], total=len(fitting), most=MAX_FOUND, tag=tag, q=q,
+        records=[(name, types[name], count) for name, count in sorted(tags.items()) if name in types],
+        others=[(name, name, count) for name, count in sorted(tags.items()) if name not in types],
+        methods=METHODS, document=DOCUMENT, label=types.get(tag, tag), all=len(found),
+    )  # fmt: skip
+
+
+@page("GET", f"{BASE}/{{name}}")
+def show_operation(visit: Visit) -> Shown:
+    """One operation. Raises NotFound."""
+    each = _operation(visit)
+    return _shown(visit, each, Form.of({one.key: "" for one in each.inputs}), None)
+
+
+@page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)
+def try_read(visit: Visit) -> Shown:
+    """Send a request that changes nothing, and show the answer. Raises NotFound, Invalid for other operations."""
+    each = _operation(visit)
+    if not each.is_read:
+        raise Invalid(f"{each.method.upper()} {each.path} changes something; send it from its own page")
+    return _tried(visit, each)
+
+
+@page("POST", f"{BASE}/{{name}}/write", "proven worker", form_bytes=FORM_BYTES)
+def try_write(visit: Visit) -> Shown:
+    """Send a request for real, and show the answer. Raises NotFound."""
+    return _tried(visit, _operation(visit))
+
+
+def _operation(visit: Visit) -> Operation:
+    service, name = visit.service, visit.arguments["name"]
+    found = operations(service.registry, service.registry.revision, service.base_url)
+    for each in found:
+        if each.name == name:
+            return each
+    raise NotFound(f"There is no operation '{name[:100]}'{nearest(name, [each.name for each in found])}.")
+
+
+def _tried(visit: Visit, each: Operation) -> Shown:
+    form = Form.sent(visit.form, [one.key for one in each.inputs])
+    for one in each.inputs:
+        if one.is_required and not form.text(one.key):
+            form.fail(one.key, "This is required.")
+    if form.is_wrong:
+        return _shown(visit, each, form, None)
+    try:
+        return _shown(visit, each, form, _send(visit, _sample(each, form), _headers(each, form)))
+    except HelpdeskError as error:  # what was typed cannot be sent, or there is no token to send it by
+        return _shown(visit, each, form.refuse(error), None)
+
+
+def _shown(visit: Visit, each: Operation, form: Form, reply: Reply | None) -> Shown:
+    is_filled = any(form.values.values()) and not form.is_wrong
+    return render(
+        visit, "operation.html", form.status, each=each, form=form, reply=reply, methods=METHODS, flags=FLAGS,
+        hint=PAIRS_HINT, labels={one.key: one.name for one in each.inputs}, is_filled=is_filled,
+        sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
+        may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
+        rest=[one for one in each.inputs if not one.is_required],
+    )  # fmt: skip
+
+
+# -- a request ---------------------------------------------------------------------------------------------------------
+
+
+def _sample(each: Operation, form: Form) -> Sample:
+    """The request that a form asks for. Raises Invalid for a map that is not written as name=value."""
+    path = each.path
+    query: list[tuple[str, str]] = []
+    fields: list[tuple[str, str]] = []
+    for one in each.inputs:
+        text = form.get(one.key).replace("\r\n", "\n")
+        if one.place == "path":
+            path = path.replace(f"{{{one.name}}}", quote(text.strip(), safe=""))
+        elif text and one.place != "header":
+            (query if one.place == "query" else fields).extend(_values(one, text))
+    if query and not each.is_read:
+        path += f"?{urlencode(query)}"
+    return Sample(each.method.upper(), path, query if each.is_read else fields)
+
+
+def _values(one: Input, text: str) -> Iterator[tuple[str, str]]:
+    if one.kind == "lines":
+        name = one.name if one.name.endswith("[]") else f"{one.name}[]"
+        yield from ((name, line.strip()) for line in text.split("\n") if line.strip())
+    elif one.kind == "pairs":
+        for line in text.split("\n"):
+            name, equals, value = line.partition("=")
+            if line.strip() and not (equals and name.strip()):
+                raise Invalid(f"'{line[:60]}' is not written as name=value", field=one.key)
+            if line.strip():
+                yield f"{one.name}[{name.strip()}]", value.strip()
+    else:
+        yield one.name, text
+
+
+def _headers(each: Operation, form: Form) -> dict[str, str]:
+    found = {one.name: form.text(one.key) for one in each.inputs if one.place == "header" and form.text(one.key)}
+    for one in each.inputs:
+        if one.place == "header" and any(char < " " for char in form.text(one.key)):
+            raise Invalid(f"{one.name} must be one line", field=one.key)
+    return found
+
+
+def _send(visit: Visit, sample: Sample, headers: dict[str, str]) -> Reply:
+    """The answer of the API of this process. Raises NotFound when there is no app to make a token of."""
+    site, is_read = RestSite(visit.service), sample.method == "GET"
+    encoded = urlencode(sample.fields)
+    target = f"{sample.path}?{encoded}" if is_read and encoded else sample.path
+    with own_tokens.for_one_request(visit.ctx) as token:
+        sent = HTTPHeaders({**headers, "Authorization": f"Bearer {token}"})
+        peer = visit.request.client
+        request = Request(RequestStartLine(sample.method, target, "HTTP/1.1"), sent, peer, peer)
+        if not is_read and encoded:
+            sent["Content-Type"] = FORM
+            request.body = encoded.encode()
+        began = time.perf_counter()
+        try:
+            answer = site.answer(request, None)
+        except HelpdeskError as error:
+            answer = Answer(errors.body(error), errors.status_and_code(error)[0], errors.headers(error))
+        ms = round((time.perf_counter() - began) * 1000, 1)
+    reason = HTTPStatus(answer.status).phrase
+    return Reply(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))
+
+
+def _body(answer: Answer) -> str:
+    """A body for people: JSON with line ends, what is no text by its size."""
+    if answer.pieces is not None:
+        return f"({bytes_text(answer.length)} of {answer.content_type}; fetch it by the command below)"
+    if answer.payload is not None:
+        is_good = answer.status < 400 and "__error" not in answer.payload
+        made = (envelope.success if is_good else envelope.failure)(answer.payload)
+        text = as_json(json.loads(made))
+    else:
+        text = answer.body.decode("utf-8", "replace")
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut; fetch it by the command below)"
+
+
+# -- the document ------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(MAX_KEPT)
+def operations(registry: Registry, revision: int, base_url: str) -> tuple[Operation, ...]:
+    """Every operation of the document of a registry at this revision, by path; other names of one are left out."""
+    made = document(registry, ENDPOINTS, base_url)
+    found = []
+    for path, methods in made["paths"].items():
+        for method, told in methods.items():
+            name = told["operationId"]
+            if "_alias" not in name:
+                found.append(Operation(
+                    name, method, path, told["summary"], told["tags"][0], tuple(_inputs(made, told)),
+                    tuple(_answers(made, told)), tuple(_keys(made, told)),
+                ))  # fmt: skip
+    return tuple(found)
+
+
+def _fits(each: Operation, tag: str, q: str) -> bool:
+    text = f"{each.method} {each.path} {each.summary} {each.name} {each.tag}".lower()
+    return (not tag or each.tag == tag) and all(word in text for word in q.lower().split())
+
+
+def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
+    listed = [
+        (one["name"], one["in"], one["schema"], bool(one.get("required")), one.get("description", ""))
+        for one in told["parameters"]
+    ]  # fmt: skip
+    body = told.get("requestBody", {}).get("content", {}).get(FORM)
+    if body is not None:
+        schema = _resolved(made, body["schema"])
+        for name, one in schema.get("properties", {}).items():
+            listed += _flat(made, name, one, name in schema.get("required", ()))
+    for number, (name, place, schema, is_required, note) in enumerate(listed):
+        kind, options = _kind(schema)
+        yield Input(f"v{number}", name, place, kind, is_required, note, options)
+
+
+def _flat(made: dict[str, Any], name: str, schema: dict[str, Any], is_required: bool) -> Iterator[tuple[Any, ...]]:
+    """A property of a body; a map whose keys are known is one property for each of them, and one for the rest."""
+    shape = _resolved(made, schema)
+    note = schema.get("description") or shape.get("description", "")
+    properties = shape.get("properties")
+    if not properties:
+        yield name, "form", shape, is_required, note
+        return
+    for key, one in properties.items():
+        told = one.get("description") or _resolved(made, one).get("description", "")
+        yield f"{name}[{key}]", "form", _resolved(made, one), is_required and key in shape.get("required", ()), told
+    rest = shape.get("additionalProperties")
+    if isinstance(rest, dict):
+        yield name, "form", {"type": "object"}, False, rest.get("description", "")
+
+
+def _kind(schema: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+    types = schema.get("type", "string")
+    types = {types} if isinstance(types, str) else set(types)
+    if "boolean" in types:
+        return "flag", ()
+    if "array" in types:
+        return "lines", ()
+    if types == {"object"}:
+        return "pairs", ()
+    options = tuple(str(each) for each in schema.get("enum", ()) if each not in ("", None))
+    return ("choice", options) if options else ("text", ())
+
+
+def _answers(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for status, answer in told["responses"].items():
+        name = str(answer.get("$ref", "")).rpartition("/")[2]
+        yield status, str((made["components"]["responses"][name] if name else answer)["description"])
+
+
+def _keys(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The outermost keys of a success, without those of the envelope."""
+    for status, answer in told["responses"].items():
+        if status.startswith("2"):
+            schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+            for name, one in _properties(made, schema).items():
+                if not name.startswith("__") and name != "_meta":
+                    yield name, _type(one), str(one.get("description", ""))
+
+
+def _properties(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    shape = _resolved(made, schema)
+    found: dict[str, Any] = {}
+    for part in shape.get("allOf", ()):
+        found |= _properties(made, part)
+    return found | shape.get("properties", {})
+
+
+def _resolved(made: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    return dict(made["components"]["schemas"][name]) if name else schema
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    types = schema.get("type", "any")
+    told = types if isinstance(types, str) else " or ".join(types)
+    return f"array of {_type(schema['items'])}" if told == "array" and isinstance(schema.get("items"), dict) else told

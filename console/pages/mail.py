@@ -1,0 +1,329 @@
+"""Mail: servers that it leaves by, addresses that it comes from, mailboxes it is fetched from, and the outbox.
+
+Passwords are written and never shown again. Source: Mail; ours."""
+
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.ui import PAGE_ROWS
+from console.visit import Visit
+from server.desk import mail_setup, profile, records
+from server.desk.outbox import waiting
+from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.mail.inboxes import PROTOCOLS
+from server.mail.transports import transport
+
+BASE = "/admin/mail"
+OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
+TABS = [(BASE, "Set-up"), (OUTBOX, "Outbox")]
+TRANSPORT, MAILBOX = "mail_transport", "mailbox"
+SMTP, NULL = "core.mail.transport.smtp", "core.mail.transport.null"
+KINDS = [(SMTP, "SMTP server"), (NULL, "Nowhere: takes every mail and sends none")]
+ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", "None, port 25")]
+PARAMS = ("host", "port", "encryption", "username", "timeout")  # of SMTP, besides password and verify
+BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
+BOX_FLAGS = ("is_enabled", "is_mail_kept")
+NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
+LABELS = {
+    "name": "Name", "host": "Host", "port": "Port", "encryption": "Encryption", "username": "User name",
+    "password": "Password", "timeout": "Seconds to wait", "recipient": "Send it to", "email": "Address",
+    "transport": "Mail transport", "protocol": "Protocol", "folder": "Folder", "max_msg_size_kb": "Largest mail",
+    "timeout_secs": "Seconds to wait", "connected_account_id": "Connected account",
+}  # fmt: skip
+STATES = {
+    "failed": ("err", "given up"), "parked": ("warn", "no mail transport"), "sending": ("info", "being sent"),
+    "failing": ("warn", "tried again"), "later": ("muted", "for later"), "queued": ("ok", "queued"),
+}  # fmt: skip
+SHOWN = [("", "All that have not left"), ("failed", "Given up"), ("parked", "Without a mail transport"),
+         ("failing", "Tried again"), ("queued", "To be sent")]  # fmt: skip
+
+
+# -- the set-up --------------------------------------------------------------------------------------------------------
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> Shown:
+    """How mail leaves, who it comes from, how it arrives."""
+    return _setup(visit, Form.of({"email": "", "transport": "0"}))
+
+
+@page("POST", f"{BASE}/senders", "admin")
+def add_sender(visit: Visit) -> Shown:
+    """Let mail come from an address, through a transport."""
+    form = Form.sent(visit.form, ("email", "transport", "is_default"))
+    try:
+        id = visit.form.id("transport", 0)
+        mail_setup.set_sender(visit.ctx, form.get("email"), id, form.get("is_default") == "1")
+    except HelpdeskError as error:
+        return _setup(visit, form.refuse(error))
+    visit.tell(f"Mail can come from {form.text('email')}.")
+    return see(f"{BASE}#senders")
+
+
+@page("POST", f"{BASE}/senders/{{id}}/remove", "admin")
+def remove_sender(visit: Visit) -> Shown:
+    """Take its own transport from an address."""
+    mail_setup.unset_sender(visit.ctx, visit.id)
+    visit.tell("The address has no mail transport of its own any more.")
+    return see(f"{BASE}#senders")
+
+
+@page("POST", f"{BASE}/default", "admin")
+def set_default(visit: Visit) -> Shown:
+    """The transport for senders that have none of their own."""
+    _, was = mail_setup.defaults(visit.ctx)
+    mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
+    visit.tell("The default mail transport is set. Mail that waited for one leaves now.", f"{BASE}/default",
+               transport=str(was))  # fmt: skip
+    return see(BASE)
+
+
+def _setup(visit: Visit, form: Form) -> Shown:
+    transports = lists.choices(visit, TRANSPORT)
+    boxes = records.search(visit.ctx, MAILBOX, records.SearchRequest("sort:name", lists.MAX_CHOICES))["results"]
+    outbox = {name: waiting.listed(visit.ctx, name, 1)[1] for name in waiting.FILTERS}
+    settings = visit.service.settings
+    return render(
+        visit, "mail.html", form.status, form=form, tabs=TABS, labels=LABELS, transports=transports, boxes=boxes,
+        kinds=_kinds(visit), senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1],
+        outbox=outbox, settings=settings, poll=settings.mailbox_poll_seconds,
+    )  # fmt: skip
+
+
+def _kinds(visit: Visit) -> dict[int, str]:
+    found = records.search(visit.ctx, TRANSPORT, records.SearchRequest("", lists.MAX_CHOICES))["results"]
+    return {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in found}
+
+
+# -- transports --------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{TRANSPORTS}/new", "proven admin")
+def show_new_transport(visit: Visit) -> Shown:
+    """The form for a new transport."""
+    return _transport(visit, Form.of({"extension_id": SMTP, "encryption": "starttls", "verify": "1"}), None)
+
+
+@page("POST", f"{TRANSPORTS}/new", "proven admin")
+def create_transport(visit: Visit) -> Shown:
+    """Make a transport."""
+    form = _sent_transport(visit)
+    try:
+        made = records.create(visit.ctx, TRANSPORT, _transport_fields(visit, form))
+    except HelpdeskError as error:
+        return _transport(visit, form.refuse(error), None)
+    visit.tell(f"{form.text('name')} is saved. Try it now: send a mail through it.")
+    return see(f"{TRANSPORTS}/{made['id']}")
+
+
+@page("GET", f"{TRANSPORTS}/{{id}}", "proven admin")
+def show_transport(visit: Visit) -> Shown:
+    """One transport to be changed and tried."""
+    each = lists.record(visit, TRANSPORT, visit.id)
+    return _transport(visit, _transport_form(visit, each), each)
+
+
+@page("POST", f"{TRANSPORTS}/{{id}}", "proven admin")
+def save_transport(visit: Visit) -> Shown:
+    """Change a transport. A password that is left blank stays, unless server or user name change."""
+    each, form = lists.record(visit, TRANSPORT, visit.id), _sent_transport(visit)
+    try:
+        records.update(visit.ctx, TRANSPORT, visit.id, _transport_fields(visit, form))
+    except HelpdeskError as error:
+        return _transport(visit, form.refuse(error), each)
+    visit.tell(f"{form.text('name')} is saved.")
+    return see(f"{TRANSPORTS}/{visit.id}")
+
+
+@page("POST", f"{TRANSPORTS}/{{id}}/test", "admin")
+def test_transport(visit: Visit) -> Shown:
+    """Send a mail through a transport, now, and tell what the server said."""
+    each = lists.record(visit, TRANSPORT, visit.id)
+    form = _transport_form(visit, each)
+    form.values["recipient"] = visit.form.text("recipient", "").strip()
+    try:
+        sender = mail_setup.send_test(visit.ctx, visit.id, form.get("recipient"))
+    except HelpdeskError as error:
+        return _transport(visit, form.refuse(error, known=("recipient",)), each)
+    visit.tell(f"{each['name']} took the mail from {sender} to {form.get('recipient')}.")
+    return see(f"{TRANSPORTS}/{visit.id}")
+
+
+@page("POST", f"{TRANSPORTS}/{{id}}/delete", "proven admin")
+def delete_transport(visit: Visit) -> Shown:
+    """Remove a transport; mail of its addresses leaves by the default one, or waits."""
+    each = lists.record(visit, TRANSPORT, visit.id)
+    records.delete(visit.ctx, TRANSPORT, visit.id)
+    visit.tell(f"{each['name']} is removed.")
+    return see(BASE)
+
+
+def _sent_transport(visit: Visit) -> Form:
+    return Form.sent(visit.form, ("name", "extension_id", "verify", *PARAMS))
+
+
+def _transport_form(visit: Visit, each: dict[str, Any]) -> Form:
+    """The form of a stored transport, without its password."""
+    params = each["params"] if isinstance(each["params"], dict) else {}
+    values = {name: params.get(name, "") for name in PARAMS} | {"name": each["name"]}
+    verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
+    recipient = profile.of(visit.ctx)["email"]
+    return Form.of(values | {"extension_id": each["extension_id"], "verify": verify, "recipient": recipient})
+
+
+def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
+    """What is stored. Raises Invalid at the field of the form that is wrong."""
+    fields: dict[str, Any] = {"name": form.text("name"), "extension_id": form.get("extension_id")}
+    if fields["extension_id"] == NULL:
+        return fields | {"params": {}}
+    params = {name: form.text(name) for name in PARAMS if form.text(name)}
+    params["verify"] = "1" if form.get("verify") == "1" else "0"
+    password = visit.form.text("password", "")
+    if password:
+        params["password"] = password
+    transport(fields["extension_id"]).settings_from(params)  # the type asks, too, and tells of all params as one field
+    return fields | {"params": params}
+
+
+def _transport(visit: Visit, form: Form, each: dict[str, Any] | None) -> Shown:
+    has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
+    return render(
+        visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
+        labels=LABELS, kinds=KINDS, encryptions=ENCRYPTIONS, has_password=has_password,
+        seconds=visit.service.settings.mail_timeout_seconds,
+    )  # fmt: skip
+
+
+# -- mailboxes ---------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{MAILBOXES}/new", "proven admin")
+def show_new_mailbox(visit: Visit) -> Shown:
+    """The form for a new mailbox."""
+    return _mailbox(visit, Form.of({"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1"}), None)
+
+
+@page("POST", f"{MAILBOXES}/new", "proven admin")
+def create_mailbox(visit: Visit) -> Shown:
+    """Make a mailbox; it is looked at right away."""
+    form = _sent_mailbox(visit)
+    try:
+        made = records.create(visit.ctx, MAILBOX, _mailbox_fields(visit, form))
+    except HelpdeskError as error:
+        return _mailbox(visit, form.refuse(error, known=LABELS), None)
+    visit.tell(f"{form.text('name')} is saved.")
+    return see(f"{MAILBOXES}/{made['id']}")
+
+
+@page("GET", f"{MAILBOXES}/{{id}}", "proven admin")
+def show_mailbox(visit: Visit) -> Shown:
+    """One mailbox to be changed, and how the last look went."""
+    each = lists.record(visit, MAILBOX, visit.id)
+    flags = {name: "1" if each[name] else "" for name in BOX_FLAGS}
+    account = each["connected_account_id"]
+    return _mailbox(visit, Form.of({name: each[name] for name in BOX_FIELDS} | flags | {
+        "connected_account_id": account
+    }), each)  # fmt: skip
+
+
+@page("POST", f"{MAILBOXES}/{{id}}", "proven admin")
+def save_mailbox(visit: Visit) -> Shown:
+    """Change a mailbox. A password that is left blank stays, unless server or user name change."""
+    each, form = lists.record(visit, MAILBOX, visit.id), _sent_mailbox(visit)
+    try:
+        records.update(visit.ctx, MAILBOX, visit.id, _mailbox_fields(visit, form))
+    except HelpdeskError as error:
+        return _mailbox(visit, form.refuse(error, known=LABELS), each)
+    visit.tell(f"{form.text('name')} is saved.")
+    return see(f"{MAILBOXES}/{visit.id}")
+
+
+@page("POST", f"{MAILBOXES}/{{id}}/check", "admin")
+def check_mailbox(visit: Visit) -> Shown:
+    """Let the scheduler look at a mailbox now."""
+    try:
+        mail_setup.check_mailbox(visit.ctx, visit.id)
+        visit.tell("The mailbox is being looked at. Load this page again to see how it went.")
+    except Invalid as error:
+        visit.tell(error.message)
+    return see(BASE)
+
+
+@page("POST", f"{MAILBOXES}/{{id}}/delete", "proven admin")
+def delete_mailbox(visit: Visit) -> Shown:
+    """Remove a mailbox; its mails stay on the server and here."""
+    each = lists.record(visit, MAILBOX, visit.id)
+    records.delete(visit.ctx, MAILBOX, visit.id)
+    visit.tell(f"{each['name']} is not looked at any more.")
+    return see(BASE)
+
+
+def _sent_mailbox(visit: Visit) -> Form:
+    return Form.sent(visit.form, (*BOX_FIELDS, *BOX_FLAGS, "connected_account_id"))
+
+
+def _mailbox_fields(visit: Visit, form: Form) -> dict[str, Any]:
+    fields = {name: form.text(name) for name in (*BOX_FIELDS, "connected_account_id")}
+    fields |= {name: each for name, each in NO_NUMBER.items() if not fields[name]}
+    fields |= {name: "1" if form.get(name) == "1" else "0" for name in BOX_FLAGS}
+    password = visit.form.text("password", "")
+    return fields | ({"password": password} if password else {})
+
+
+def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None) -> Shown:
+    shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
+    return render(
+        visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
+        labels=LABELS, protocols=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS],
+        accounts=[("0", "None: use the password"), *lists.choices(visit, "connected_account")],
+        has_password=each is not None and bool(each["password"]),
+    )  # fmt: skip
+
+
+# -- the outbox --------------------------------------------------------------------------------------------------------
+
+
+@page("GET", OUTBOX, "admin")
+def show_outbox(visit: Visit) -> Shown:
+    """Mail that has not left, and why. Raises Invalid for a state that there is not."""
+    state = visit.query.text("state", "")
+    if state and state not in waiting.FILTERS:
+        raise Invalid(f"state: '{state[:60]}' is none{nearest(state, waiting.FILTERS)}; use one of "
+                      f"{', '.join(waiting.FILTERS)}")  # fmt: skip
+    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    found, total = waiting.listed(visit.ctx, state, PAGE_ROWS, number)
+    return render(
+        visit, "outbox.html", tabs=TABS, found=found, total=total, page=number, state=state, states=SHOWN,
+        badges=STATES,
+    )  # fmt: skip
+
+
+@page("GET", f"{OUTBOX}/{{id}}", "admin")
+def show_letter(visit: Visit) -> Shown:
+    """One mail that has not left."""
+    return render(visit, "outbox_mail.html", tabs=TABS, found=waiting.letter(visit.ctx, visit.id), badges=STATES)
+
+
+@page("POST", f"{OUTBOX}/{{id}}/send", "admin")
+def send_again(visit: Visit) -> Shown:
+    """Let a mail be tried at once."""
+    try:
+        waiting.send_again(visit.ctx, visit.id)
+        visit.tell("The mail is tried now. Load this page again to see whether it left.")
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(OUTBOX)
+
+
+@page("POST", f"{OUTBOX}/{{id}}/drop", "admin")
+def drop(visit: Visit) -> Shown:
+    """Remove a mail: it is not sent."""
+    try:
+        visit.tell(f"'{waiting.drop(visit.ctx, visit.id)[:200]}' is dropped and not sent.")
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(OUTBOX)

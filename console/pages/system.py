@@ -1,0 +1,152 @@
+"""The service itself: whether it is well, what waits, its settings, and the log of who did what. Source: ours."""
+
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from console import lists
+from console.forms import sentence
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.ui import bytes_text
+from console.visit import Visit
+from server import settings as table
+from server.desk import checkup, database_check, health, scheduled
+from server.desk.health import Backlog
+from server.records.shared.points import POINTS
+from server.settings import BUILD, VERSION, Setting
+
+BASE, SETTINGS, AUDIT, CHECKUP = (
+    "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup"
+)  # fmt: skip
+TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log")]
+CHECKS = {
+    "database_readable": ("The database can be read", "see the log of the service; restart it, or restore a backup"),
+    "database_writable": ("The database can be written", "see whether the disk is full, or the file is read-only"),
+    "scheduler_alive": ("The scheduler runs", "see the log of the service, and restart it"),
+    "disk_has_room": ("The disk has room", "free some room; below disk_free_mib the service calls for help"),
+}
+# What waits: (name of the number, label, where it is looked at).
+WAITING = (
+    ("jobs_due", "Jobs that are due", "/admin/jobs?state=due"),
+    ("jobs_later", "Jobs for later", "/admin/jobs?state=waiting"),
+    ("jobs_failed", "Jobs given up", "/admin/jobs?state=failed"),
+    ("mail_queued", "Mails to send", "/admin/mail/outbox?state=queued"),
+    ("mail_failing", "Mails tried again", "/admin/mail/outbox?state=failing"),
+    ("mail_parked", "Mails without a server", "/admin/mail/outbox?state=parked"),
+    ("queue_messages", "Messages in queues", ""),
+)  # fmt: skip
+BADGES = {"ok": ("ok", "well"), "warning": ("warn", "look at it"), "problem": ("err", "problem")}
+MAX_EVENTS = 500  # in the list to choose from
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting as it is shown: value and default as text, and where the value comes from."""
+
+    setting: Setting
+    value: str
+    default: str
+    source: str
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> Shown:
+    """Health, versions, the database, what waits."""
+    service = visit.service
+    watched = health.of_running(service)
+    state = watched.look()
+    waiting = service.store.read(lambda tx: health.backlog(tx, visit.now))
+    facts = _facts(visit, watched.started_at, state.free_bytes)
+    return render(
+        visit, "system.html", tabs=TABS, state=state, checks=CHECKS, facts=facts, started_at=watched.started_at,
+        waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
+        running=watched.jobs_running(), look=database_check.last(visit.ctx),
+        job=scheduled.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
+    )  # fmt: skip
+
+
+@page("POST", f"{BASE}/database", "admin")
+def check_database(visit: Visit) -> Shown:
+    """Let the scheduler read the whole database."""
+    database_check.start(visit.ctx)
+    visit.tell("The database is being read. Load this page again to see what was found.")
+    return see(BASE)
+
+
+@page("GET", CHECKUP, "admin")
+def show_checkup(visit: Visit) -> Shown:
+    """Every part of the set-up, with what to do; mail servers are asked, too."""
+    found = checkup.of_service(visit.service, visit.now)
+    return render(visit, "checkup.html", tabs=TABS, found=found, badges=BADGES, sentence=sentence)
+
+
+@page("GET", SETTINGS, "admin")
+def show_settings(visit: Visit) -> Shown:
+    """Every setting of the process: what it means, its value, and where that comes from."""
+    q = visit.query.text("q", "").strip().lower()
+    rows = [row for row in _rows(visit) if q in f"{row.setting.name} {row.setting.help}".lower()]
+    return render(visit, "settings.html", tabs=TABS, rows=rows, q=q, file=table.FILE_NAME, prefix=table.PREFIX)
+
+
+@page("GET", AUDIT, "admin")
+def show_audit(visit: Visit) -> Shown:
+    """The activity log, newest first."""
+    found, wrong = lists.found(visit, "activity_log", "sort:-created", "actor_,target_")
+    events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
+    return render(visit, "audit.html", 422 if wrong else 200, tabs=TABS, found=found, wrong=wrong, events=events)
+
+
+def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
+    service = visit.service
+    database = service.store.path
+    sizes = {each: _size(database.with_name(database.name + each)) for each in ("", "-wal")}
+    return [
+        ("Version", f"{VERSION}, build {BUILD}"),
+        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        ("SQLite", apsw.sqlite_lib_version()),
+        ("Packed", "executable" if getattr(sys, "frozen", False) else "source or package"),
+        ("Database", bytes_text(sizes[""])),
+        ("Write-ahead log", bytes_text(sizes["-wal"])),
+        ("Free on its disk", bytes_text(free_bytes)),
+        ("Writes that wait", str(service.store.writes_waiting)),
+        ("Up for", _span(visit.now - started_at)),
+    ]
+
+
+def _report(facts: list[tuple[str, str]], checks: dict[str, bool], waiting: Backlog) -> str:
+    """What somebody who helps needs to know: numbers, and neither names, addresses nor paths."""
+    told = [*facts, *((name, "ok" if is_well else "FAILING") for name, is_well in checks.items())]
+    told += [(label, str(getattr(waiting, name))) for name, label, _ in WAITING]
+    return "\n".join(f"{name}: {value}" for name, value in told)
+
+
+def _rows(visit: Visit) -> list[Row]:
+    settings = visit.service.settings
+    values = dict(settings.given) | {"base_url": visit.service.base_url}
+    return [
+        Row(each, *(", ".join(table.shown(value).splitlines()) for value in (values[each.name], each.default)),
+            settings.sources.get(each.name, "default"))
+        for each in table.SETTINGS
+    ]  # fmt: skip
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # a log that is folded back is removed
+        return 0
+
+
+def _span(seconds: int) -> str:
+    """
+    >>> _span(59), _span(90), _span(90000)
+    ('less than a minute', '1 minutes', '1 days, 1 hours')
+    """
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    parts = [f"{count} {name}" for count, name in ((days, "days"), (hours, "hours"), (minutes, "minutes")) if count]
+    return ", ".join(parts[:2]) or "less than a minute"
