@@ -23,6 +23,7 @@ from server.desk import events, mailroom
 from server.desk.mailroom import Received, asking
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
+from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot
 from server.store.tables import Column, Table
@@ -31,6 +32,7 @@ from server.store.writer import Pending
 
 STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
 MAX_WAITING = 64  # mails that are prepared and wait for the writer
+MAX_WAITING_BYTES = 32 * MiB  # bytes of these mails together, unless it is one alone
 LOG = log.get("mail.import")
 
 IMPORTED = Table("mail_imported", [Column("source", "TEXT"), Column("mails")], key=("source",))
@@ -92,9 +94,10 @@ def run(
 
 @dataclass
 class _Mail:
-    """One mail on its way. answer: what the writer said, once it did."""
+    """One mail on its way. size: in bytes. answer: what the writer said, once it did."""
 
     place: str
+    size: int
     answer: "SimpleQueue[Pending]" = field(default_factory=SimpleQueue)
 
 
@@ -107,6 +110,7 @@ class _Import:
         self._progress = progress
         self._problem = problem
         self._waiting: deque[_Mail] = deque()
+        self._waiting_bytes = 0
         self._earlier: dict[str, int] = dict(self._store.read(_all_imported))
         self.total = 0
         self.counts = Counts()
@@ -145,14 +149,18 @@ class _Import:
         except (Unavailable, TimedOut) as error:
             self.settle()
             raise _stopped(error, self.counts.done) from error
-        mail = _Mail(place)
-        if len(self._waiting) >= MAX_WAITING:
+        mail = _Mail(place, len(raw))
+        while self._waiting and (
+            len(self._waiting) >= MAX_WAITING or self._waiting_bytes + mail.size > MAX_WAITING_BYTES
+        ):
             self._settle_first()
         self._store.submit(write, mail.answer.put)
         self._waiting.append(mail)
+        self._waiting_bytes += mail.size
 
     def _settle_first(self) -> None:
         mail = self._waiting.popleft()
+        self._waiting_bytes -= mail.size
         answer = mail.answer.get()
         if answer.error is not None:
             raise _stopped(answer.error, self.counts.done)
