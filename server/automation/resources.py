@@ -23,12 +23,14 @@ OCTETS = "application/octet-stream"
 def refresh(ctx: Context, resource: Record) -> None:
     """Let the automation that is bound make the content, and keep it until `expires_at`.
 
-    What was kept stays, and is used, when there is something and nothing new comes. Raises Unavailable otherwise."""
+    What was kept stays, and is used, when there is something and nothing new comes, as in a dry run. Raises Unavailable
+    otherwise."""
     host = ServiceHost(ctx)
-    made = _made(ctx, host, resource)
+    made = None if host.dry else _made(ctx, host, resource)
     if made is None:
         if not resource["size"]:
-            raise Unavailable(f"resource '{resource['name']}' has no content; the automation log tells why")
+            why = "a simulation makes none" if host.dry else "the automation log tells why"
+            raise Unavailable(f"resource '{resource['name']}' has no content; {why}")
         return
     content = base64.b64encode(bytes_of(printed(made.get("content")))).decode()
     fields = {"content": f"data:{OCTETS};base64,{content}", "cache_until": _until(ctx, made.get("expires_at"))}

@@ -20,12 +20,14 @@ MAX_DEPTH = 8  # runs that caused each other, each through what the one before i
 
 
 class ServiceHost:
-    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off."""
+    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off.
+
+    What a dry run sets off is dry as well."""
 
     def __init__(self, ctx: Context, *, dry: bool = False) -> None:
-        self.ctx: Context = as_service(ctx)
+        self.dry = dry or ctx.is_dry
+        self.ctx: Context = replace(as_service(ctx), is_dry=self.dry)
         self.caller = ctx.actor
-        self.dry = dry
         self.depth = ctx.depth
         self.zone = ctx.actor.timezone or "UTC"
         self._functions: Mapping[str, Callable[..., Any]] | None = None
