@@ -47,7 +47,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def keep(desk: Desk, name: str, trigger: str, script: str) -> None:
-    fields = {"name": name, "extension_id": PREFIX + trigger, "policy_kata": MAY_ALL}
+    fields: dict[str, Any] = {"name": name, "extension_id": PREFIX + trigger, "policy_kata": MAY_ALL}
     desk.create("automation", script=f"start:\n{script}", **fields)
 
 
@@ -76,7 +76,7 @@ def test_what_a_dry_run_sets_off_is_dry(desk: Desk, name: str) -> None:
     binding = "automation/a:\n  uri: kept.by"
     desk.create("resource", name="made.csv", extension_id="svc.resource.dataset.csv", is_dynamic=1,
                 automation_kata=binding, content="data:text/csv;base64,b2xk")  # fmt: skip
-    event = {"name": "record.changed", "extension_id": f"{PREFIX}record.changed"}
+    event: dict[str, Any] = {"name": "record.changed", "extension_id": f"{PREFIX}record.changed"}
     desk.own("automation_event", **event, automations_kata=binding)
     before = content(desk)
     found = run(desk, "asks", dry=True)
