@@ -12,12 +12,12 @@ from server.store.transaction import Transaction
 MAX_CHOICES = 500  # of a list to choose from
 
 
-def found(visit: Visit, uri: str, sort: str = "") -> tuple[dict[str, Any], str]:
+def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:
     """The page of a search that the address asks for, and what is wrong with its query, "" for nothing."""
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     q = f"{visit.query.text('q', '')} {sort}".strip()
     try:
-        return records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page)), ""
+        return records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand)), ""
     except BadQuery as error:
         return {"results": [], "total": 0, "page": 1}, error.message
 

@@ -8,7 +8,7 @@ from server.records.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-LINK_SECONDS = 1800
+LINK_SECONDS = 1800  # that a link works which somebody asked for themselves
 MAX_CODE_CHARS = 200
 
 PASSWORD_LINK = Table(
@@ -19,10 +19,10 @@ PASSWORD_LINK = Table(
 )
 
 
-def create(tx: Transaction, worker_id: int, now: int) -> str:
-    """The code of a new link."""
+def create(tx: Transaction, worker_id: int, now: int, seconds: int = LINK_SECONDS) -> str:
+    """The code of a new link, which works for that many seconds."""
     code = secrets.token_urlsafe(32)
-    tx.put(PASSWORD_LINK, {"worker_id": worker_id, "hash": digest(code), "expires_at": now + LINK_SECONDS})
+    tx.put(PASSWORD_LINK, {"worker_id": worker_id, "hash": digest(code), "expires_at": now + seconds})
     return code
 
 

@@ -8,6 +8,8 @@ from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid
 from server.records.group import MAX_MEMBERS
 from server.records.shared import owners, rosters
+from server.records.shared.tables import GROUP_MEMBER
+from server.store.statements import in_list, slot
 
 Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
 
@@ -19,6 +21,21 @@ def change_members(ctx: Context, sent: Any) -> None:
     Invalid for another form, an unknown role, group or worker, Forbidden."""
     changes = _changes(sent)
     ctx.service.store.write(lambda tx: _write(RecordWriter(ctx, tx), changes))
+
+
+def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
+    """Who is in these groups: {group id: {worker id: manager or member}}. Source: ours."""
+    listed = list(group_ids)
+    table: Any = GROUP_MEMBER.sql
+    rows = ctx.service.store.read(lambda tx: tx.rows(
+        ("rosters of groups",),
+        lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(in_list(table.group_id, slot(0))),
+        ("[" + ",".join(map(str, listed)) + "]",),
+    ))  # fmt: skip
+    found: Changes = {id: {} for id in listed}
+    for group_id, worker_id, is_manager in rows:
+        found[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER
+    return found
 
 
 def _write(writing: RecordWriter, changes: Changes) -> None:

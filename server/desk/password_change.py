@@ -11,6 +11,7 @@ from server.desk.sign_in import WORKER, Peer, require_password, worker_with
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.jobs.queue import JobQueue, job
+from server.records.base import Record
 from server.records.draft import TRANSACTIONAL
 from server.store.transaction import Transaction
 
@@ -72,18 +73,23 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
         worker = writing.record("worker", worker_id)
         if worker is None or worker["is_disabled"] or worker["is_password_disabled"]:
             return
-        address = writing.record("address", worker["email_id"]) or {}
         link = f"{service.base_url}/reset/{password_links.create(tx, worker_id, now)}"
-        content = TEXT.format(email=address["email"], link=link, minutes=password_links.LINK_SECONDS // 60)
-        params = {"to": address["email"], "subject": SUBJECT, "content": content}
-        writing.create("draft", {
-            "type": TRANSACTIONAL, "name": SUBJECT, "to": address["email"], "params": params, "is_queued": 1,
-            "queue_delivery_date": now,
-        })  # fmt: skip
-        if service.wake_scheduler is not None:
-            tx.after_commit(service.wake_scheduler)
+        send(writing, worker, SUBJECT, TEXT, {"link": link, "minutes": password_links.LINK_SECONDS // 60})
 
     service.store.write(write)
+
+
+def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> None:
+    """Put mail to a worker's main address on its way. text: a form for `values` and the worker's `email`."""
+    ctx, address = writing.ctx, writing.record("address", worker["email_id"]) or {}
+    content = text.format(email=address["email"], **values)
+    params = {"to": address["email"], "subject": subject, "content": content}
+    writing.create("draft", {
+        "type": TRANSACTIONAL, "name": subject, "to": address["email"], "params": params, "is_queued": 1,
+        "queue_delivery_date": ctx.now,
+    })  # fmt: skip
+    if ctx.service.wake_scheduler is not None:
+        writing.tx.after_commit(ctx.service.wake_scheduler)
 
 
 def worker_of_link(service: Service, code: str, now: int) -> int:

@@ -1,0 +1,289 @@
+"""Groups: teams with buckets and mail of their own, and the rosters that say who is in which. Source: Groups."""
+
+import json
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.pages.people import TABS
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.ui import PAGE_ROWS, quoted
+from console.visit import Visit
+from server.desk import groups, records
+from server.desk.groups import Changes
+from server.desk.records import SearchRequest
+from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
+from server.records.shared.rosters import MANAGER, MEMBER, REMOVE
+
+URI = "group"
+BASE = "/admin/people/groups"
+ROSTERS = "/admin/people/rosters"
+LINES = ("name", "reply_address_id", "reply_personal", "reply_signature_id", "reply_html_template_id")
+LABELS = {
+    "name": "Name", "reply_address_id": "Replies come from", "reply_personal": "Sender name",
+    "reply_signature_id": "Signature", "reply_html_template_id": "Mail template", "is_default": "Default group",
+}  # fmt: skip
+FLAGS = ("is_private", "is_default")
+PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
+MAX_COLUMNS = 20  # groups side by side on the page of rosters
+MAX_BUCKETS = 200  # of one group, listed
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> Shown:
+    """All groups."""
+    found, wrong = lists.found(visit, URI, "sort:name")
+    members = groups.members(visit.ctx, [each["id"] for each in found["results"]])
+    return render(visit, "groups.html", tabs=TABS, found=found, wrong=wrong, members=members, manager=MANAGER)
+
+
+@page("GET", f"{BASE}/new", "admin")
+def show_new(visit: Visit) -> Shown:
+    """The form for a new group."""
+    return _form(visit, Form.of({}), None)
+
+
+@page("POST", f"{BASE}/new", "admin")
+def create(visit: Visit) -> Shown:
+    """Make a group; who is in it comes next."""
+    form = Form.sent(visit.form, (*LINES, *FLAGS))
+    try:
+        made = records.create(visit.ctx, URI, _fields(form))
+    except HelpdeskError as error:
+        return _form(visit, form.refuse(error), None)
+    visit.tell(f"{made['_label']} is made. Choose who is in it.")
+    return see(f"{ROSTERS}?group={made['id']}")
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show(visit: Visit) -> Shown:
+    """One group to be changed."""
+    group = lists.record(visit, URI, visit.id)
+    return _form(visit, _stored(group), group)
+
+
+@page("POST", f"{BASE}/{{id}}", "admin")
+def save(visit: Visit) -> Shown:
+    """Change a group."""
+    group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, (*LINES, *FLAGS))
+    try:
+        records.update(visit.ctx, URI, visit.id, _fields(form))
+    except HelpdeskError as error:
+        return _form(visit, form.refuse(error), group)
+    visit.tell(f"{form.text('name')} is saved.")
+    return see(BASE)
+
+
+@page("GET", f"{BASE}/{{id}}/delete", "admin")
+def show_delete(visit: Visit) -> Shown:
+    """What is lost with a group."""
+    return _delete(visit, Form())
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> Shown:
+    """Remove a group; its tickets come into the default group."""
+    group = lists.record(visit, URI, visit.id)
+    try:
+        records.delete(visit.ctx, URI, visit.id)
+    except HelpdeskError as error:
+        return _delete(visit, Form().refuse(error))
+    visit.tell(f"{group['name']} is deleted.")
+    return see(BASE)
+
+
+# -- buckets -----------------------------------------------------------------------------------------------------------
+
+
+@page("POST", f"{BASE}/{{id}}/buckets", "admin")
+def create_bucket(visit: Visit) -> Shown:
+    """Make a bucket in a group."""
+    group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("bucket",))
+    try:
+        made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
+    except HelpdeskError as error:
+        return _form(visit, _stored(group), group, form.refuse(error, names={"name": "bucket"}))
+    visit.tell(f"The bucket {made['_label']} is made.")
+    return see(f"{BASE}/{visit.id}#buckets")
+
+
+@page("GET", "/admin/people/buckets/{id}", "admin")
+def show_bucket(visit: Visit) -> Shown:
+    """One bucket to be changed."""
+    bucket = lists.record(visit, "bucket", visit.id)
+    return _bucket(visit, Form.of({"name": bucket["name"], "is_default": bucket["is_default"]}), bucket)
+
+
+@page("POST", "/admin/people/buckets/{id}", "admin")
+def save_bucket(visit: Visit) -> Shown:
+    """Rename a bucket, or let new tickets come into it."""
+    bucket, form = lists.record(visit, "bucket", visit.id), Form.sent(visit.form, ("name", "is_default"))
+    is_default = "1" if form.get("is_default") == "1" else "0"
+    try:
+        records.update(visit.ctx, "bucket", visit.id, {"name": form.text("name"), "is_default": is_default})
+    except HelpdeskError as error:
+        return _bucket(visit, form.refuse(error), bucket)
+    visit.tell(f"The bucket {form.text('name')} is saved.")
+    return see(f"{BASE}/{bucket['group_id']}#buckets")
+
+
+@page("POST", "/admin/people/buckets/{id}/delete", "admin")
+def delete_bucket(visit: Visit) -> Shown:
+    """Remove a bucket; its tickets come into the group's default bucket."""
+    bucket = lists.record(visit, "bucket", visit.id)
+    try:
+        records.delete(visit.ctx, "bucket", visit.id)
+    except HelpdeskError as error:
+        stored = Form.of({"name": bucket["name"], "is_default": bucket["is_default"]})
+        return _bucket(visit, stored.refuse(error), bucket)
+    visit.tell(f"The bucket {bucket['name']} is deleted.")
+    return see(f"{BASE}/{bucket['group_id']}#buckets")
+
+
+# -- rosters -----------------------------------------------------------------------------------------------------------
+
+
+@page("GET", ROSTERS)
+def show_rosters(visit: Visit) -> Shown:
+    """Who is in which group: for administrators, and for managers the groups that they manage."""
+    return _rosters(visit, Form())
+
+
+@page("POST", ROSTERS)
+def save_rosters(visit: Visit) -> Shown:
+    """Change what was changed on the page, all or nothing; what others changed meanwhile stays."""
+    form = Form()
+    try:
+        chosen, before = _cells(visit.form.map("part")), _before(visit)
+        changed = {
+            group: {worker: part for worker, part in workers.items() if part != before.get(group, {}).get(worker, "")}
+            for group, workers in chosen.items()
+        }
+        sent = {group: {"workers": workers} for group, workers in changed.items() if workers}
+        groups.change_members(visit.ctx, {"groups": sent})
+    except HelpdeskError as error:
+        return _rosters(visit, form.refuse(error))
+    count = sum(map(len, changed.values()))
+    visit.tell(f"{count} place{'' if count == 1 else 's'} changed." if count else "Nothing was changed.")
+    names = ("q", "group", "page")
+    kept = "&".join(f"{name}={quoted(visit.query.text(name, ''))}" for name in names if name in visit.query)
+    return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
+
+
+def _cells(sent: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """{group id: {worker id: part}} of fields such as part[g5][w7]. Raises Invalid."""
+    found: dict[str, dict[str, str]] = {}
+    for group, workers in sent.items():
+        if not isinstance(workers, dict):
+            raise Invalid("the form is none of ours; open the page again")
+        found[group.removeprefix("g")] = {worker.removeprefix("w"): str(part) for worker, part in workers.items()}
+    return found
+
+
+def _before(visit: Visit) -> dict[str, dict[str, str]]:
+    """What the page showed, for the same cells. Raises Invalid."""
+    shown = visit.form.json("before", {})
+    if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
+        raise Invalid("the form is none of ours; open the page again")
+    return shown
+
+
+def _rosters(visit: Visit, form: Form) -> Shown:
+    actor, wrong = visit.actor, ""
+    if not actor.is_admin and not actor.manages:
+        raise Forbidden("Only administrators, and managers of a group, may change who is in a group.")
+    only = visit.query.text("group", "")
+    q = f"id:{only}" if only.isdecimal() else "" if actor.is_admin else f"id:[{','.join(map(str, actor.manages))}]"
+    columns = records.search(visit.ctx, URI, SearchRequest(f"{q} sort:name", MAX_COLUMNS))
+    listed = [each for each in columns["results"] if actor.is_admin or each["id"] in actor.manages]
+    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    try:
+        people = f"isDisabled:no {visit.query.text('q', '')} sort:firstName"
+        found = records.search(visit.ctx, "worker", SearchRequest(people, PAGE_ROWS, page))
+    except BadQuery as error:
+        found, wrong = {"results": [], "total": 0, "page": 1}, error.message
+    members = groups.members(visit.ctx, [each["id"] for each in listed])
+    chosen = _chosen(visit, members) if form.is_wrong else members
+    shown = {
+        str(group["id"]): {str(each["id"]): members[group["id"]].get(each["id"], REMOVE) for each in found["results"]}
+        for group in listed
+    }
+    return render(
+        visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
+        groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
+        only=only, total=columns["total"], choices=_group_choices(visit),
+    )  # fmt: skip
+
+
+def _chosen(visit: Visit, members: Changes) -> Changes:
+    """The rosters with what was chosen on a page that is shown again."""
+    try:
+        sent = _cells(visit.form.map("part"))
+    except Invalid:
+        return members
+    return {
+        group: workers | {int(id): part for id, part in sent.get(str(group), {}).items() if id.isdecimal()}
+        for group, workers in members.items()
+    }
+
+
+def _group_choices(visit: Visit) -> list[tuple[str, str]]:
+    mine = visit.actor.manages
+    listed = lists.choices(visit, URI, "sort:name")
+    return [("", "All groups"), *(each for each in listed if visit.actor.is_admin or int(each[0]) in mine)]
+
+
+# -- forms -------------------------------------------------------------------------------------------------------------
+
+
+def _fields(form: Form) -> dict[str, Any]:
+    lines = {name: form.text(name) or ("0" if name.endswith("_id") else "") for name in LINES}
+    if lines["reply_address_id"] == "0":
+        del lines["reply_address_id"]  # it stays, or is the service's own
+    return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
+
+
+def _stored(group: dict[str, Any]) -> Form:
+    return Form.of({name: group[name] for name in LINES} | {name: "1" if group[name] else "" for name in FLAGS})
+
+
+def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: Form | None = None) -> Shown:
+    buckets: list[dict[str, Any]] = []
+    members: dict[int, str] = {}
+    if group is not None:
+        asked = SearchRequest(f"group.id:{group['id']} sort:name", MAX_BUCKETS)
+        buckets = records.search(visit.ctx, "bucket", asked)["results"]
+        members = groups.members(visit.ctx, [group["id"]])[group["id"]]
+    shown = bucket_form or Form.of({"bucket": ""})
+    senders = lists.choices(visit, "address", "mailTransport.id:>0")
+    named = dict(lists.choices(visit, "worker", f"id:[{','.join(map(str, members))}]")) if members else {}
+    return render(
+        visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
+        buckets=buckets, labels=LABELS, managers=_names(named, members, MANAGER),
+        members=_names(named, members, MEMBER),
+        senders=senders if group and group["reply_address_id"] else _with_none(senders, "The service's own sender"),
+        signatures=_with_none(lists.choices(visit, "email_signature"), "None"),
+        templates=_with_none(lists.choices(visit, "html_template"), "None"),
+    )  # fmt: skip
+
+
+def _names(named: dict[str, str], members: dict[int, str], part: str) -> list[str]:
+    return sorted(named.get(str(id), f"worker {id}") for id, each in members.items() if each == part)
+
+
+def _with_none(listed: list[tuple[str, str]], none: str) -> list[tuple[str, str]]:
+    return [("0", none), *listed]
+
+
+def _delete(visit: Visit, form: Form) -> Shown:
+    group = lists.record(visit, URI, visit.id)
+    tickets = records.search(visit.ctx, "ticket", SearchRequest(f"group.id:{visit.id}", 1))["total"]
+    buckets = records.search(visit.ctx, "bucket", SearchRequest(f"group.id:{visit.id}", 1))["total"]
+    return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
+
+
+def _bucket(visit: Visit, form: Form, bucket: dict[str, Any]) -> Shown:
+    group = lists.record(visit, URI, bucket["group_id"])
+    return render(visit, "bucket.html", form.status, form=form, bucket=bucket, group=group)

@@ -1,0 +1,199 @@
+"""Workers: who works here, who administrates, and how they sign in. Source: Workers; the rest is ours."""
+
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.access import sessions
+from server.desk import people, records, sign_in
+from server.desk.people import SigningIn
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError
+
+URI = "worker"
+BASE = "/admin/people"
+TABS = ((BASE, "Workers"), (f"{BASE}/groups", "Groups"), (f"{BASE}/rosters", "Rosters"), (f"{BASE}/roles", "Roles"))
+LINES = (
+    "first_name", "last_name", "email", "at_mention_name", "title", "phone", "mobile", "location", "timezone",
+    "language",
+)  # fmt: skip
+FLAGS = ("is_superuser", "is_mfa_required", "is_password_disabled")
+LABELS = {
+    "first_name": "First name", "last_name": "Last name", "email": "Mail address", "at_mention_name": "Nickname",
+    "title": "Job title", "phone": "Phone", "mobile": "Mobile", "location": "Place", "timezone": "Time zone",
+    "language": "Language", "invite": "Invitation", "to_id": "Open tickets",
+}  # fmt: skip
+INVITE = [
+    ("mail", "Send mail with a link to choose a password"), ("link", "Show me the link, and I hand it over"),
+    ("", "Not yet"),
+]  # fmt: skip
+KEEP = "keep"  # the tickets of a worker who is disabled stay
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> Shown:
+    """All workers."""
+    found, wrong = lists.found(visit, URI, "sort:isDisabled,firstName", "address_")
+    states = people.signing_in(visit.ctx, (each["id"] for each in found["results"]))
+    return render(visit, "people.html", tabs=TABS, found=found, wrong=wrong, states=states, usual=SigningIn())
+
+
+@page("GET", f"{BASE}/new", "proven admin")
+def show_new(visit: Visit) -> Shown:
+    """The form for a new worker."""
+    own = lists.record(visit, URI, visit.actor.worker_id)
+    values = {"timezone": own["timezone"], "language": own["language"], "invite": "mail"}
+    return _new(visit, Form.of(values))
+
+
+@page("POST", f"{BASE}/new", "proven admin")
+def create(visit: Visit) -> Shown:
+    """Make a worker, and invite them if that was asked for."""
+    form = Form.sent(visit.form, (*LINES, *FLAGS, "invite"))
+    if form.get("invite") not in dict(INVITE):
+        return _new(visit, form.fail("invite", "Choose one of the list."))
+    try:
+        made = records.create(visit.ctx, URI, _fields(form))
+    except HelpdeskError as error:
+        return _new(visit, form.refuse(error, names={"email_id": "email"}))
+    return _invited(visit, made["id"], form.get("invite"), f"{made['_label']} is here now.")
+
+
+@page("GET", f"{BASE}/{{id}}", "proven admin")
+def show(visit: Visit) -> Shown:
+    """One worker to be changed."""
+    worker = lists.record(visit, URI, visit.id)
+    email = lists.record(visit, "address", worker["email_id"])["email"]
+    flags = {name: "1" if worker[name] else "" for name in FLAGS}
+    return _form(visit, Form.of({name: worker.get(name) for name in LINES} | flags | {"email": email}))
+
+
+@page("POST", f"{BASE}/{{id}}", "proven admin")
+def save(visit: Visit) -> Shown:
+    """Change a worker."""
+    form = Form.sent(visit.form, (*LINES, *FLAGS))
+    try:
+        changed = records.update(visit.ctx, URI, visit.id, _fields(form))
+    except HelpdeskError as error:
+        return _form(visit, form.refuse(error, names={"email_id": "email"}))
+    visit.tell(f"{changed['_label']} is saved.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/invite", "proven admin")
+def invite(visit: Visit) -> Shown:
+    """Send a worker mail with a link to choose a password, or show the link."""
+    try:
+        return _invited(visit, visit.id, visit.form.text("by", "link"), "")
+    except HelpdeskError as error:
+        visit.tell(error.message)
+        return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/sign-out", "proven admin")
+def end_sessions(visit: Visit) -> Shown:
+    """Sign a worker out everywhere."""
+    count = people.end_sessions(visit.ctx, visit.id)
+    visit.tell(f"Signed out of {count} device{'' if count == 1 else 's'}.")
+    return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/second-factor/off", "proven admin")
+def turn_off_second_factor(visit: Visit) -> Shown:
+    """For a worker who lost their phone and recovery codes."""
+    people.turn_off_second_factor(visit.ctx, visit.id)
+    visit.tell("The second factor is off. The worker signs in by password alone.")
+    return see(_path(visit.id))
+
+
+@page("GET", f"{BASE}/{{id}}/disable", "proven admin")
+def show_disable(visit: Visit) -> Shown:
+    """What ends when a worker is disabled, and who takes their tickets."""
+    return _disable(visit, Form.of({"to_id": KEEP}))
+
+
+@page("POST", f"{BASE}/{{id}}/disable", "proven admin")
+def disable(visit: Visit) -> Shown:
+    """Let a worker in no more; their tickets may go to somebody else."""
+    form = Form.sent(visit.form, ("to_id",))
+    to_id = form.get("to_id")
+    if to_id != KEEP and not to_id.isdecimal():
+        return _disable(visit, form.fail("to_id", "Choose one of the list."))
+    try:
+        label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
+    except HelpdeskError as error:
+        return _disable(visit, form.refuse(error))
+    told = f"{label} is disabled."
+    if to_id != KEEP:
+        told += f" {_handed_over(visit, int(to_id))}"
+    visit.tell(told)
+    return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/enable", "proven admin")
+def enable(visit: Visit) -> Shown:
+    """Let a worker in again."""
+    label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
+    visit.tell(f"{label} may sign in again.")
+    return see(_path(visit.id))
+
+
+def _path(id: int) -> str:
+    return f"{BASE}/{id}"
+
+
+def _fields(form: Form) -> dict[str, Any]:
+    lines = {name: form.text(name) for name in LINES}
+    return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
+
+
+def _invited(visit: Visit, id: int, way: str, told: str) -> Shown:
+    """The worker's page, or the one with the link, which is shown this once."""
+    if way == "link":
+        link = people.invitation(visit.ctx, id)
+        days = people.INVITATION_SECONDS // 86400
+        return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
+    if way == "mail":
+        people.invite(visit.ctx, id)
+        told = f"{told} An invitation is on its way by mail.".strip()
+    visit.tell(told)
+    return see(_path(id))
+
+
+def _handed_over(visit: Visit, to_id: int) -> str:
+    try:
+        count, left = people.hand_over(visit.ctx, visit.id, to_id)
+    except HelpdeskError as error:
+        return f"The tickets stay: {error.message}"
+    more = f", and {left} are left: hand over again" if left else ""
+    return f"{count} ticket{'' if count == 1 else 's'} handed over{more}."
+
+
+def _new(visit: Visit, form: Form) -> Shown:
+    return render(visit, "person_new.html", form.status, form=form, labels=LABELS, ways=INVITE)
+
+
+def _form(visit: Visit, form: Form) -> Shown:
+    id = visit.id
+    worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
+    devices = visit.service.store.read(lambda tx: sessions.of_worker(tx, id, visit.now))
+    return render(
+        visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
+        state=people.signing_in(visit.ctx, [id]).get(id, SigningIn()), device=sign_in.shown_device,
+    )  # fmt: skip
+
+
+def _disable(visit: Visit, form: Form) -> Shown:
+    worker = records.retrieve(visit.ctx, URI, visit.id)
+    open_tickets = SearchRequest(f"owner.id:{visit.id} status:[open,waiting]", 1)
+    count = records.search(visit.ctx, "ticket", open_tickets)["total"]
+    others = [each for each in lists.choices(visit, URI, "isDisabled:no") if each[0] != str(visit.id)]
+    options = [(KEEP, "They stay"), ("0", "Nobody: they wait for an owner"), *others]
+    return render(
+        visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
+        options=options, path=_path(visit.id),
+    )  # fmt: skip

@@ -1,0 +1,191 @@
+"""Roles: what workers who are no administrators may do, and why somebody may or may not. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.pages.people import TABS
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.access import actor as actors
+from server.access.rules import REASONS
+from server.desk import contexts, records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError
+from server.records.base import RecordType
+
+URI = "role"
+BASE = "/admin/people/roles"
+QUERIES = ("member_query_worker", "editor_query_worker", "reader_query_worker")
+LINES = ("name", *QUERIES, "privs_mode")
+LABELS = {
+    "name": "Name", "member_query_worker": "Who has it", "editor_query_worker": "Who changes what it owns",
+    "reader_query_worker": "Who reads what it owns", "privs_mode": "It grants", "privs": "Privileges",
+}  # fmt: skip
+MODES = [
+    ("", "nothing: it only owns things"), ("itemized", "the privileges that are ticked below"),
+    ("all", "every privilege, those of record types to come as well"),
+]  # fmt: skip
+MAX_MEMBERS = 20  # shown by name
+TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
+# What an operation is called in a sentence.
+VERBS = {"create": "create", "update": "change", "delete": "delete"}
+
+
+@dataclass(frozen=True)
+class Granted:
+    """One record type with what a role can grant on it: {operation: privilege id}, and what is asked besides."""
+
+    name: str
+    uri: str
+    privileges: dict[str, str]
+    also: str
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> Shown:
+    """All roles, and why a worker may or may not do something."""
+    found, wrong = lists.found(visit, URI, "sort:name")
+    form = Form.sent(visit.query, ("worker_id", "type", "operation"))
+    told = _why(visit, form) if form.text("worker_id") else []
+    types = [(each.uri, each.name) for each in _granted(visit)]
+    return render(
+        visit, "roles.html", form.status, tabs=TABS, found=found, wrong=wrong, form=form, told=told, types=types,
+        modes=dict(MODES), workers=lists.choices(visit, "worker", "isDisabled:no"), operations=list(VERBS.items()),
+    )  # fmt: skip
+
+
+@page("GET", f"{BASE}/new", "proven admin")
+def show_new(visit: Visit) -> Shown:
+    """The form for a new role."""
+    return _form(visit, Form({"privs_mode": "itemized"}, {"privs": []}), None)
+
+
+@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
+def create(visit: Visit) -> Shown:
+    """Make a role."""
+    form = Form.sent(visit.form, LINES, ("privs",))
+    try:
+        made = records.create(visit.ctx, URI, _fields(form))
+    except HelpdeskError as error:
+        return _form(visit, form.refuse(error), None)
+    visit.tell(f"The role {made['_label']} is made.")
+    return see(BASE)
+
+
+@page("GET", f"{BASE}/{{id}}", "proven admin")
+def show(visit: Visit) -> Shown:
+    """One role to be changed."""
+    role = lists.record(visit, URI, visit.id)
+    return _form(visit, Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])}), role)
+
+
+@page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
+def save(visit: Visit) -> Shown:
+    """Change a role."""
+    role, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, LINES, ("privs",))
+    try:
+        records.update(visit.ctx, URI, visit.id, _fields(form))
+    except HelpdeskError as error:
+        return _form(visit, form.refuse(error), role)
+    visit.tell(f"The role {form.text('name')} is saved.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
+def delete(visit: Visit) -> Shown:
+    """Remove a role; nobody has its privileges any more."""
+    role = lists.record(visit, URI, visit.id)
+    try:
+        records.delete(visit.ctx, URI, visit.id)
+    except HelpdeskError as error:
+        stored = Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])})
+        return _form(visit, stored.refuse(error), role)
+    visit.tell(f"The role {role['name']} is deleted.")
+    return see(BASE)
+
+
+def _fields(form: Form) -> dict[str, Any]:
+    return {name: form.text(name) for name in LINES} | {"privs": form.several["privs"]}
+
+
+def _granted(visit: Visit) -> list[Granted]:
+    """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
+    registry = visit.service.registry
+    found = []
+    for each in registry:
+        operations = [name for name in contexts.PRIVILEGED if "privilege" in getattr(each.access, name)]
+        if operations and each.context:
+            privileges = {name: f"contexts.{each.context}.{name}" for name in operations}
+            found.append(Granted(each.label_names[1], each.uri, privileges, _also(each)))
+    return sorted(found, key=lambda each: each.name.lower())
+
+
+def _also(record_type: RecordType) -> str:
+    """What is asked of who changes a record, beside the privilege."""
+    rules = {rule: None for name in contexts.PRIVILEGED for rule in getattr(record_type.access, name)}
+    return "; ".join(REASONS[rule] for rule in rules if rule in REASONS)
+
+
+def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> Shown:
+    types = _granted(visit)
+    shown = {privilege for each in types for privilege in each.privileges.values()}
+    members: list[str] = []
+    total = 0
+    if role is not None:
+        found = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
+        members, total = [each["_label"] for each in found["results"]], found["total"]
+    return render(
+        visit, "role.html", form.status, form=form, role=role, labels=LABELS, modes=MODES, types=types,
+        operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - shown), members=members,
+        total=total,
+    )  # fmt: skip
+
+
+def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
+    """Why a worker may or may not do something to records of a type: (kind of badge, sentence)."""
+    try:
+        worker = records.retrieve(visit.ctx, "worker", visit.query.id("worker_id", 0), "roles")
+        record_type = visit.service.registry.type(form.text("type"))
+    except HelpdeskError as error:
+        form.refuse(error, names={"id": "worker_id"})
+        return []
+    operation, name = form.text("operation"), worker["_label"]
+    if operation not in VERBS:
+        form.fail("operation", "Choose one of the list.")
+        return []
+    does = f"{VERBS[operation]} {record_type.label_names[1].lower()}"
+    who = visit.service.store.read(lambda tx: actors.worker(tx, worker["id"]))
+    if who is None:
+        return [("err", f"{name} is disabled, and may do nothing.")]
+    rules = getattr(record_type.access, operation)
+    if "nobody" in rules:
+        return [("err", f"Nobody may {does}: only the service does.")]
+    if who.is_admin:
+        return [("ok", f"{name} may {does}, as an administrator may everything.")]
+    if "admins" in rules:
+        return [("err", f"{name} may not {does}: that is for administrators, and no role grants it.")]
+    privilege = f"contexts.{record_type.context}.{operation}"
+    told: list[tuple[str, str]] = []
+    if "privilege" in rules:
+        granting = [each["_label"] for each in _granting(visit, worker, privilege)]
+        if not granting:
+            return [("err", f"{name} may not {does}: none of their roles grants {privilege}.")]
+        told.append(("ok", f"{name} may {does}, by {', '.join(granting)}."))
+    told += [("warn", f"Of each record is asked as well: {REASONS[rule]}.") for rule in rules if rule in REASONS]
+    return told or [("ok", f"Every worker may {does}.")]
+
+
+def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict[str, Any]]:
+    """The roles of a worker that grant a privilege."""
+    ids = [each["id"] for each in worker["roles"].values()]
+    if not ids:
+        return []
+    asked = SearchRequest(f"id:[{','.join(map(str, ids))}] sort:name", lists.MAX_CHOICES, expand="privs")
+    return [
+        each for each in records.search(visit.ctx, URI, asked)["results"]
+        if each["privs_mode"] == "all" or (each["privs_mode"] == "itemized" and privilege in each["privs"])
+    ]  # fmt: skip

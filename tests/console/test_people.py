@@ -1,0 +1,297 @@
+"""Workers, groups and rosters in the console: what administrators do there, and what others may not."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import Browser, is_sideways, violations
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place, value
+from tests.service import PASSWORD, Api, Server
+
+BASE = "/admin/people"
+INES = {
+    "first_name": "Ines", "last_name": "Moor", "email": "ines@desk.example", "timezone": "Europe/Zurich",
+    "language": "de_CH", "invite": "link",
+}  # fmt: skip
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    """A page of nora's."""
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        yield opened
+
+
+def made(nora: Api, name: str, **fields: Any) -> int:
+    """The id of a new worker with a password."""
+    created = nora.create(
+        "worker", first_name=name, email=f"{name.lower()}@desk.example", language="en_US", timezone="UTC",
+        password=PASSWORD, **fields,
+    ).ok()  # fmt: skip
+    return int(created["id"])
+
+
+def text_of(page: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", page))
+
+
+def test_a_worker_is_made_and_chooses_a_password_behind_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    answer = signed_in.send(f"{BASE}/new", INES)
+    assert answer.status_code == 200 and "shown this once" in answer.text
+    link = re.search(r"http://[^<\"]*(/reset/[\w-]+)", answer.text)
+    assert link is not None
+    [id] = nora.found("worker", "email:(email:ines@desk.example)")
+    assert nora.record("worker", id)["timezone"] == "Europe/Zurich" and not nora.record("worker", id)["is_superuser"]
+    assert "no password yet" in signed_in.get(f"{BASE}?q=ines").text
+    assert link[1] not in signed_in.get(f"{BASE}/{id}").text
+    chosen = {"password": "a new pass phrase", "password_again": "a new pass phrase"}
+    assert place(visitor.send(link[1], chosen)) == "/login?new=1"
+    assert visitor.sign_in("ines@desk.example", "a new pass phrase").status_code == 303
+    assert visitor.is_in and visitor.get(link[1]).status_code == 404
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert "none yet" not in page and "127.0.0.1" in page
+    assert place(signed_in.send(f"{BASE}/{id}/sign-out", page=f"{BASE}/{id}")) == f"{BASE}/{id}"
+    assert not visitor.is_in
+
+
+def test_an_invitation_goes_out_by_mail(signed_in: Visitor, nora: Api) -> None:
+    answer = signed_in.send(f"{BASE}/new", INES | {"email": "invited@desk.example", "invite": "mail"})
+    [id] = nora.found("worker", "email:(email:invited@desk.example)")
+    assert place(answer) == f"{BASE}/{id}"
+    assert "on its way by mail" in signed_in.get(f"{BASE}/{id}").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"first_name": ""}, "First name"),
+        ({"email": "nora@desk.example"}, "belongs to worker"),
+        ({"email": "nowhere"}, "Mail address"),
+        ({"timezone": "Europe/Nowhere"}, "Time zone"),
+        ({"at_mention_name": "a b"}, "Nickname"),
+        ({"invite": "pigeon"}, "Choose one of the list"),
+        ({"phone": "0" * 100}, "Phone"),
+    ],
+)
+def test_mistakes_are_told_and_what_was_typed_stays(
+    signed_in: Visitor, nora: Api, changes: dict[str, str], told: str
+) -> None:
+    before = nora.search("worker")["total"]
+    form = INES | {"email": "wrong@desk.example", "title": HOSTILE} | changes
+    answer = signed_in.send(f"{BASE}/new", form)
+    assert answer.status_code == 422 and told in text_of(answer.text) and 'id="summary"' in answer.text
+    assert HOSTILE not in answer.text and value(answer.text, "title") == HOSTILE
+    assert value(answer.text, "last_name") == "Moor" and nora.search("worker")["total"] == before
+
+
+def test_a_worker_is_changed(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "Change", is_superuser=1)
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert value(page, "email") == "change@desk.example"
+    names = ("first_name", "email", "timezone", "language")
+    form = {name: value(page, name) for name in names} | {"title": "Clerk", "is_mfa_required": "1"}
+    assert place(signed_in.send(f"{BASE}/{id}", form)) == BASE
+    worker = nora.record("worker", id).json
+    assert (worker["title"], worker["is_superuser"]) == ("Clerk", 0)
+    wrong = signed_in.send(f"{BASE}/{id}", form | {"language": ""})
+    assert wrong.status_code == 422 and value(wrong.text, "title") == "Clerk"
+
+
+def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    id = made(nora, "Leaver")
+    visitor.sign_in("leaver@desk.example")
+    nora.update("group", nora.ids["support"], members={"member": str(id)}).ok()
+    tickets = [
+        nora.create("ticket", subject=f"Printer {status}", group_id=nora.ids["support"], owner_id=id, status=status,
+                    participants="ana@customer.example").ok()["id"]
+        for status in ("open", "waiting", "closed")
+    ]  # fmt: skip
+    page = signed_in.get(f"{BASE}/{id}/disable").text
+    assert "2 open or waiting tickets" in page
+    assert signed_in.send(f"{BASE}/{id}/disable", {"to_id": "soon"}).status_code == 422
+    answer = signed_in.send(f"{BASE}/{id}/disable", {"to_id": str(nora.ids["milo"])})
+    assert place(answer) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
+    owners = [nora.record("ticket", each)["owner_id"] for each in tickets]
+    assert owners == [nora.ids["milo"], nora.ids["milo"], id]
+    assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
+    assert signed_in.send(f"{BASE}/{id}/invite", page=f"{BASE}/{id}").status_code == 303
+    signed_in.send(f"{BASE}/{id}/enable", page=f"{BASE}/{id}")
+    assert visitor.sign_in("leaver@desk.example").status_code == 303
+
+
+def test_the_last_administrator_stays_one(signed_in: Visitor, nora: Api) -> None:
+    for each in nora.found("worker", "isAdmin:yes"):
+        if each != nora.ids["nora"]:
+            nora.update("worker", each, is_superuser=0).ok()
+    own = f"{BASE}/{nora.ids['nora']}"
+    answer = signed_in.send(f"{own}/disable", {"to_id": "keep"})
+    assert answer.status_code == 422 and "last administrator" in answer.text
+    page = signed_in.get(own).text
+    form = {name: value(page, name) for name in ("first_name", "email", "timezone", "language")}
+    answer = signed_in.send(own, form)
+    assert answer.status_code == 422 and "last administrator" in answer.text
+
+
+def test_a_group_with_buckets_is_made_changed_and_deleted(signed_in: Visitor, nora: Api) -> None:
+    groups = f"{BASE}/groups"
+    answer = signed_in.send(f"{groups}/new", {"name": HOSTILE, "is_private": "1"})
+    id = nora.found("group", "sort:-id")[0]
+    assert place(answer) == f"{BASE}/rosters?group={id}"
+    assert nora.record("group", id)["is_private"] == 1
+    assert signed_in.send(f"{groups}/new", {"name": " "}).status_code == 422
+    for path in (groups, f"{groups}/{id}", f"{groups}/{id}/delete", f"{BASE}/rosters?group={id}", f"{BASE}/rosters"):
+        page = signed_in.get(path)
+        assert page.status_code == 200 and HOSTILE not in page.text and "&lt;script&gt;" in page.text, path
+    assert place(signed_in.send(f"{groups}/{id}", {"name": "Returns", "reply_personal": "Returns desk"})) == groups
+    assert (nora.record("group", id)["name"], nora.record("group", id)["is_private"]) == ("Returns", 0)
+    answer = signed_in.send(f"{groups}/{id}/buckets", {"bucket": "Refunds"}, page=f"{groups}/{id}")
+    assert place(answer) == f"{groups}/{id}#buckets"
+    assert signed_in.send(f"{groups}/{id}/buckets", {"bucket": ""}, page=f"{groups}/{id}").status_code == 422
+    [inbox, refunds] = nora.found("bucket", f"group.id:{id} sort:id")
+    bucket = f"{BASE}/buckets/{refunds}"
+    assert place(signed_in.send(bucket, {"name": "Money back", "is_default": "1"})) == f"{groups}/{id}#buckets"
+    assert nora.record("bucket", inbox)["is_default"] == 0
+    assert signed_in.send(bucket, {"name": "Money back"}).status_code == 422
+    refused = signed_in.send(f"{bucket}/delete", page=bucket)
+    assert refused.status_code == 422 and "default" in refused.text
+    other = f"{BASE}/buckets/{inbox}"
+    assert place(signed_in.send(f"{other}/delete", page=other)) == f"{groups}/{id}#buckets"
+    nora.create("ticket", subject="Left", group_id=id, participants="ana@customer.example").ok()
+    assert "1 ticket moves" in text_of(signed_in.get(f"{groups}/{id}/delete").text)
+    assert place(signed_in.send(f"{groups}/{id}/delete")) == groups
+    assert nora.record("group", id).status == 404
+    support = f"{groups}/{nora.ids['support']}"
+    assert signed_in.send(f"{support}/delete").status_code == 422
+    assert signed_in.send(support, {"name": "Support"}).status_code == 422
+
+
+def test_the_matrix_changes_what_was_changed_on_it_and_nothing_else(signed_in: Visitor, nora: Api) -> None:
+    group = nora.create("group", name="Matrix").ok()["id"]
+    milo, olga = nora.ids["milo"], nora.ids["olga"]
+    path = f"{BASE}/rosters?group={group}"
+    page = signed_in.get(path).text
+    before = html.unescape(value(page, "before"))
+    nora.update("group", group, members={"member": str(olga)}).ok()  # by somebody else, meanwhile
+    cells = {f"part[g{group}][w{milo}]": "manager", f"part[g{group}][w{olga}]": "remove"}
+    answer = signed_in.send(path, {**cells, "before": before})
+    assert place(answer) == f"{BASE}/rosters?group={group}"
+    members = nora.record("group", group, "members")["members"]
+    assert {id: each["is_manager"] for id, each in members.items()} == {str(milo): True, str(olga): False}
+    for cell, part in ((f"part[g{group}][w{milo}]", "king"), ("part[g999999][w1]", "member"), ("part[gx]", "member"),
+                       (f"part[g{group}][w999999]", "member")):  # fmt: skip
+        wrong = signed_in.send(path, {cell: part, "before": before})
+        assert wrong.status_code == 422 and 'id="summary"' in wrong.text, cell
+    assert signed_in.send(path, {**cells, "before": "[1]"}).status_code == 422
+    assert signed_in.get(f"{BASE}/rosters?q=colour:red").status_code == 200
+    nora.remove("group", group).ok()
+
+
+def test_managers_change_their_own_rosters_and_no_others(visitor: Visitor, nora: Api) -> None:
+    visitor.sign_in("milo@desk.example")
+    assert visitor.get(f"{BASE}/rosters").status_code == 403
+    group = nora.create("group", name="Milos own", members={"manager": str(nora.ids["milo"])}).ok()["id"]
+    page = visitor.get(f"{BASE}/rosters")
+    assert page.status_code == 200 and "Milos own" in page.text and "Management" not in page.text
+    assert f"{BASE}/rosters" in visitor.get("/").text and f'"{BASE}"' not in page.text
+    olga = nora.ids["olga"]
+    assert visitor.send(f"{BASE}/rosters", {f"part[g{group}][w{olga}]": "member"}).status_code == 303
+    assert str(olga) in nora.record("group", group, "members")["members"]
+    foreign = visitor.send(f"{BASE}/rosters", {f"part[g{nora.ids['private']}][w{olga}]": "member"})
+    assert foreign.status_code == 422 and "only administrators and managers" in foreign.text.lower()
+    assert nora.record("group", nora.ids["private"], "members")["members"] == {}
+    assert visitor.get(BASE).status_code == 403
+    nora.remove("group", group).ok()
+
+
+def test_names_with_markup_stay_text(signed_in: Visitor, nora: Api) -> None:
+    for path in (BASE, f"{BASE}/{nora.ids['olga']}", f"{BASE}/{nora.ids['olga']}/disable", f"{BASE}/rosters",
+                 f"{BASE}?q={HOSTILE}", f"{BASE}/rosters?q={HOSTILE}", f"{BASE}/groups?q={HOSTILE}"):  # fmt: skip
+        page = signed_in.get(path)
+        assert page.status_code == 200 and HOSTILE not in page.text and "<script>" not in page.text, path
+
+
+def test_a_role_grants_what_is_ticked(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    roles = f"{BASE}/roles"
+    everyone = {each["id"]: each["privs_mode"] for each in nora.search("role").ok()["results"]}
+    for each in everyone:
+        nora.update("role", each, privs_mode="").ok()
+    ticked = ["contexts.svc.contexts.task.create", "contexts.svc.contexts.org.update"]
+    form = {"name": HOSTILE, "member_query_worker": "firstName:milo", "privs_mode": "itemized", "privs[]": ticked}
+    assert place(signed_in.send(f"{roles}/new", form)) == roles
+    id = nora.found("role", "sort:-id")[0]
+    assert nora.record("role", id, "privs")["privs"] == sorted(ticked)
+    page = signed_in.get(f"{roles}/{id}").text
+    assert page.count(" checked>") == 2 and "1 worker now: Milo Test" in page and HOSTILE not in page
+    assert HOSTILE not in signed_in.get(roles).text
+    nora.update("role", id, privs=[*ticked, "contexts.svc.contexts.ticket.merge"]).ok()
+    assert "contexts.svc.contexts.ticket.merge" in signed_in.get(f"{roles}/{id}").text
+    assert nora.as_("milo").create("task", title="Count").status == 200
+    for changes, told in (({"member_query_worker": "colour:red"}, "Who has it"), ({"name": ""}, "Name"),
+                          ({"privs_mode": "some"}, "It grants"), ({"privs[]": ["fly"]}, "Privileges")):  # fmt: skip
+        wrong = signed_in.send(f"{roles}/{id}", form | changes)
+        assert wrong.status_code == 422 and f">{told}: " in wrong.text, changes
+    asked = f"{roles}?worker_id="
+    for who, operation, uri, told in (
+        ("milo", "create", "task", "Milo Test may create tasks, by <script>"),
+        ("milo", "delete", "task", "none of their roles grants contexts.svc.contexts.task.delete"),
+        ("olga", "create", "task", "may not create tasks"),
+        ("nora", "delete", "ticket", "as an administrator"),
+        ("milo", "create", "ticket", "none of their roles"),
+        ("dora", "create", "task", "is disabled"),
+        ("milo", "create", "worker", "that is for administrators"),
+    ):  # fmt: skip
+        answer = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
+        assert told in answer or told.replace("<script>", "") in answer, (who, operation, uri)
+    for query in ("worker_id=999&type=task&operation=create", "worker_id=1&type=tusk&operation=create",
+                  "worker_id=1&type=task&operation=fly", "worker_id=x&type=task&operation=create"):  # fmt: skip
+        assert 'id="summary"' in signed_in.get(f"{roles}?{query}").text, query
+    signed_in.send(f"{roles}/{id}/delete", page=f"{roles}/{id}")
+    assert nora.record("role", id).status == 404 and nora.as_("milo").create("task", title="Count").status == 403
+    for each, mode in everyone.items():
+        nora.update("role", each, privs_mode=mode).ok()
+
+
+def test_people_by_keyboard(page: Page, nora: Api) -> None:
+    group = nora.create("group", name="By keyboard").ok()["id"]
+    page.goto(BASE)
+    page.get_by_role("link", name="New worker").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{BASE}/new")
+    page.locator("#first_name").focus()
+    page.keyboard.type("Kim")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("kim@desk.example")
+    page.locator("#invite").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(re.compile(r"/admin/people/\d+$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Kim")
+    page.goto(f"{BASE}/rosters?group={group}")
+    cell = page.get_by_label("Kim in By keyboard")
+    cell.focus()
+    page.keyboard.type("mem")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#toasts")).to_contain_text("1 place changed")
+    expect(page.get_by_label("Kim in By keyboard")).to_have_value("member")
+    nora.remove("group", group).ok()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/new", "/{milo}", "/groups", "/groups/{support}", "/rosters", "/roles", "/roles/new",
+     "/roles?worker_id={milo}&operation=create&type=task"],
+)  # fmt: skip
+def test_people_pages_fit_a_narrow_screen_and_are_clear_to_axe(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api, path: str
+) -> None:
+    for size, scheme in (((320, 640), "dark"), ((1280, 800), "light")):
+        with chromium.page(server.url, size, signed_in.cookies, color_scheme=scheme) as page:
+            page.goto(BASE + path.format(**nora.ids))
+            assert not is_sideways(page), size
+            assert violations(page) == [], size
