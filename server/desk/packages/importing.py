@@ -10,7 +10,7 @@ from typing import Any
 
 from server.access.actor import system
 from server.context import Context
-from server.desk import records, service_settings
+from server.desk import custom_fields, records, service_settings
 from server.desk.packages import document as documents
 from server.desk.packages import placeholders, prompts, requirements
 from server.desk.packages.document import Document, Tree, at, bad
@@ -26,7 +26,6 @@ from server.store.transaction import Transaction
 
 NODE_CONTEXT = "svc.contexts.behavior.node"  # behavior nodes are no records; answers name them all the same
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
-MAX_SUFFIX = 1000  # of the uri of a custom field, which is made of its uid
 MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 
 
@@ -220,7 +219,7 @@ class _Transaction:
         if part.parent is not None:
             fields[part.parent_field] = self.ids[part.parent]
         if record_type.uri == "custom_field" and "uri" not in fields:
-            fields["uri"] = self._field_uri(part.uid or str(fields.get("name", "")))
+            fields["uri"] = custom_fields.free_uri(self.tx, record_type.table, part.uid or str(fields.get("name", "")))
         return fields
 
     def _is_said_twice(self, record_type: RecordType, name: str, context: Any) -> bool:
@@ -228,15 +227,6 @@ class _Transaction:
         target = getattr(record_type.fields.get(name.removesuffix("_context") + "id"), "target", "")
         named = self.registry.find(str(context).lower())
         return bool(target) and named is not None and named is self.registry.find(target)
-
-    def _field_uri(self, uid: str) -> str:
-        """A uri that no custom field has yet, like the uid."""
-        stem = "".join(each if each.isascii() and each.isalnum() else "_" for each in uid.lower())[:100]
-        if not stem[:1].isalpha() or stem.startswith("custom_"):
-            stem = f"field_{stem}"
-        table = self.registry.type("custom_field").table
-        names = [stem, *(f"{stem}_{number}" for number in range(2, MAX_SUFFIX))]
-        return next((name for name in names if self.tx.first(table, uri=name) is None), stem)
 
     # -- what is put to records that are there ----------------------------------------------------------------------
 

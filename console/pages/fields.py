@@ -1,0 +1,356 @@
+"""Custom fields and fieldsets: what administrators add to records of every type. Source: Record addressing, Custom
+field; the rest is ours."""
+
+from typing import Any
+
+from console import lists
+from console.forms import Form, sentence
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.ui import quoted
+from console.visit import Visit
+from server.desk import custom_fields, records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError, Invalid
+from server.records.base import RecordType
+from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
+from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
+from server.records.shared.custom.definitions import CustomField
+
+URI, SET_URI = "custom_field", "custom_fieldset"
+BASE = "/admin/fields"
+SETS = f"{BASE}/sets"
+TEXT_BYTES = 1024 * 1024  # of a form with many options
+# What each kind is for, in the order in which they are offered.
+NOTES = {
+    "S": "A few words, such as an order number.", "T": "Room for paragraphs.", "N": "A whole number.",
+    "O": "A number with digits behind the point.", "Y": "An amount of one currency.", "C": "Yes or no.",
+    "D": "One of a list of options.", "X": "Any number of a list of options.", "M": "Any number of short texts.",
+    "E": "A day and time.", "U": "An address that can be opened.", "W": "One of the workers.",
+    "L": "One record of another type.", LINKS: "Any number of records of another type.", "F": "One file.",
+    "I": "Any number of files.", SLIDER: "A number between two ends.", GEO: "A place, by latitude and longitude.",
+}  # fmt: skip
+# The settings that a kind has.
+PARAMS: dict[str, tuple[str, ...]] = {
+    "D": ("options",), "X": ("options",), "L": ("context",), LINKS: ("context",), "Y": ("currency_id",),
+    "O": ("decimal_at",), SLIDER: ("value_min", "value_max"), "W": ("send_notifications",),
+}  # fmt: skip
+LINES = ("name", "uri", "custom_fieldset_id")
+LABELS = {
+    "name": "Name", "uri": "Name for programs", "custom_fieldset_id": "Stands on", "options": "Options",
+    "context": "Record type", "currency_id": "Currency", "decimal_at": "Digits behind the point",
+    "value_min": "From", "value_max": "To", "send_notifications": "Notifications", "new_name": "New name",
+    "option": "Option", "owner": "Belongs to",
+}  # fmt: skip
+EVERYBODY = "svc.contexts.app:0"
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> Shown:
+    """The fields of one type, or which types have some."""
+    listed = custom_fields.all_fields(visit.ctx)
+    sets = _fieldsets(visit)
+    name = visit.query.text("type", "")
+    if not name:
+        counts = [
+            (each, len(listed.get(each.context, ())), sum(one["context"] == each.context for one in sets))
+            for each in _types(visit)
+        ]
+        some = [each for each in counts if any(each[1:])]
+        return render(visit, "fields.html", types=_type_choices(visit), counts=some)
+    record_type = _type(visit, name)
+    fields = listed.get(record_type.context, ())
+    own = [each for each in sets if each["context"] == record_type.context]
+    sections: list[tuple[dict[str, Any] | None, list[CustomField]]]
+    sections = [(None, [each for each in fields if each.fieldset_id == 0])]
+    sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
+    return render(
+        visit, "fields_of.html", record_type=record_type, sections=sections, types=_type_choices(visit), kinds=KINDS,
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        attached=custom_fields.attached(visit.ctx, (each["id"] for each in own)),
+    )  # fmt: skip
+
+
+# -- fields ------------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{BASE}/new", "admin")
+def show_new(visit: Visit) -> Shown:
+    """The kinds to choose from, then the form for a new field."""
+    record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
+    fieldset = visit.query.text("set", "0")
+    if kind not in KINDS:
+        return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
+    values = {"custom_fieldset_id": fieldset, "decimal_at": "2", "value_min": "0", "value_max": "100"}
+    return _form(visit, Form.of(values), record_type, kind, None)
+
+
+@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
+def create(visit: Visit) -> Shown:
+    """Make a field."""
+    record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
+    if kind not in KINDS:
+        raise Invalid("Choose the kind of the field first.")
+    form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
+    uri = form.text("uri") or _free_uri(visit, form.text("name"))
+    fields = {
+        "context": record_type.context, "type": kind, "name": form.text("name"), "uri": uri,
+        "custom_fieldset_id": form.text("custom_fieldset_id") or "0", "params": _params(form, kind, {}),
+        "pos": str(_last_place(visit, record_type)),
+    }  # fmt: skip
+    try:
+        made = records.create(visit.ctx, URI, fields)
+    except HelpdeskError as error:
+        return _form(visit, _refuse(form, error, kind), record_type, kind, None)
+    visit.tell(f"The field {made['_label']} is made: custom_{made['id']}.")
+    return see(_list_path(record_type))
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show(visit: Visit) -> Shown:
+    """One field to be changed."""
+    field = lists.record(visit, URI, visit.id)
+    return _form(visit, _stored(visit, field), _type(visit, field["context"]), field["type"], field)
+
+
+@page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
+def save(visit: Visit) -> Shown:
+    """Change a field; its kind stays as it was made."""
+    field = lists.record(visit, URI, visit.id)
+    record_type, kind = _type(visit, field["context"]), field["type"]
+    form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
+    fields = {name: form.text(name) for name in ("name", "uri")}
+    fields["custom_fieldset_id"] = form.text("custom_fieldset_id") or "0"
+    try:
+        records.update(visit.ctx, URI, visit.id, fields | {"params": _params(form, kind, field["params"])})
+    except HelpdeskError as error:
+        return _form(visit, _refuse(form, error, kind), record_type, kind, field)
+    visit.tell(f"The field {form.text('name')} is saved.")
+    return see(_list_path(record_type))
+
+
+@page("POST", f"{BASE}/{{id}}/move", "admin")
+def move(visit: Visit) -> Shown:
+    """Move a field up or down."""
+    field = lists.record(visit, URI, visit.id)
+    try:
+        custom_fields.move(visit.ctx, visit.id, -1 if visit.form.text("to", "") == "up" else 1)
+    except HelpdeskError as error:
+        visit.tell(sentence(error.message))
+    return see(f"{_list_path(_type(visit, field['context']))}#field-{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/rename", "admin")
+def rename(visit: Visit) -> Shown:
+    """Give an option another name, also on the records that have it."""
+    field, renaming = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("option", "new_name"))
+    try:
+        count = custom_fields.rename_option(visit.ctx, visit.id, renaming.get("option"), renaming.get("new_name"))
+    except HelpdeskError as error:
+        record_type = _type(visit, field["context"])
+        return _form(visit, _stored(visit, field), record_type, field["type"], field, renaming.refuse(error))
+    visit.tell(f"The option is renamed, in {count} place{'' if count == 1 else 's'} as well.")
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("GET", f"{BASE}/{{id}}/delete", "admin")
+def show_delete(visit: Visit) -> Shown:
+    """What is lost with a field."""
+    field = lists.record(visit, URI, visit.id)
+    count = custom_fields.uses(visit.ctx, [visit.id]).get(visit.id, 0)
+    back = _list_path(_type(visit, field["context"]))
+    return render(visit, "field_delete.html", field=field, count=count, back=back, kind=KINDS[field["type"]])
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> Shown:
+    """Remove a field with its values."""
+    field = lists.record(visit, URI, visit.id)
+    records.delete(visit.ctx, URI, visit.id)
+    visit.tell(f"The field {field['name']} is deleted.")
+    return see(_list_path(_type(visit, field["context"])))
+
+
+# -- fieldsets ---------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{SETS}/new", "admin")
+def show_new_set(visit: Visit) -> Shown:
+    """The form for a new fieldset."""
+    return _set_form(visit, Form.of({"owner": EVERYBODY}), _type(visit, visit.query.text("type", "")), None)
+
+
+@page("POST", f"{SETS}/new", "admin")
+def create_set(visit: Visit) -> Shown:
+    """Make a fieldset."""
+    record_type, form = _type(visit, visit.query.text("type", "")), Form.sent(visit.form, ("name", "owner"))
+    try:
+        made = records.create(visit.ctx, SET_URI, {"context": record_type.context, **_set_fields(form)})
+    except HelpdeskError as error:
+        return _set_form(visit, _refuse_owner(form, error), record_type, None)
+    visit.tell(f"The fieldset {made['_label']} is made. Give it fields.")
+    return see(f"{_list_path(record_type)}#set-{made['id']}")
+
+
+@page("GET", f"{SETS}/{{id}}", "admin")
+def show_set(visit: Visit) -> Shown:
+    """One fieldset to be changed."""
+    found = lists.record(visit, SET_URI, visit.id)
+    form = Form.of({"name": found["name"], "owner": f"{found['owner__context']}:{found['owner_id']}"})
+    return _set_form(visit, form, _type(visit, found["context"]), found)
+
+
+@page("POST", f"{SETS}/{{id}}", "admin")
+def save_set(visit: Visit) -> Shown:
+    """Change a fieldset."""
+    found, form = lists.record(visit, SET_URI, visit.id), Form.sent(visit.form, ("name", "owner"))
+    record_type = _type(visit, found["context"])
+    try:
+        records.update(visit.ctx, SET_URI, visit.id, _set_fields(form))
+    except HelpdeskError as error:
+        return _set_form(visit, _refuse_owner(form, error), record_type, found)
+    visit.tell(f"The fieldset {form.text('name')} is saved.")
+    return see(f"{_list_path(record_type)}#set-{visit.id}")
+
+
+@page("GET", f"{SETS}/{{id}}/delete", "admin")
+def show_delete_set(visit: Visit) -> Shown:
+    """What is lost with a fieldset."""
+    found = lists.record(visit, SET_URI, visit.id)
+    fields = [
+        each for each in custom_fields.all_fields(visit.ctx).get(found["context"], ()) if each.fieldset_id == visit.id
+    ]
+    return render(
+        visit, "fieldset_delete.html", fieldset=found, fields=fields, back=_list_path(_type(visit, found["context"])),
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        count=custom_fields.attached(visit.ctx, [visit.id]).get(visit.id, 0),
+    )  # fmt: skip
+
+
+@page("POST", f"{SETS}/{{id}}/delete", "admin")
+def delete_set(visit: Visit) -> Shown:
+    """Remove a fieldset with its fields and their values."""
+    found = lists.record(visit, SET_URI, visit.id)
+    records.delete(visit.ctx, SET_URI, visit.id)
+    visit.tell(f"The fieldset {found['name']} is deleted.")
+    return see(_list_path(_type(visit, found["context"])))
+
+
+# -- what they share ---------------------------------------------------------------------------------------------------
+
+
+def _types(visit: Visit) -> list[RecordType]:
+    """The types that can have custom fields, by name."""
+    found = [each for each in visit.service.registry if "custom_fields" in each.features]
+    return sorted(found, key=lambda each: each.label_names[1].lower())
+
+
+def _type_choices(visit: Visit) -> list[tuple[str, str]]:
+    return [(each.uri, each.label_names[1]) for each in _types(visit)]
+
+
+def _type(visit: Visit, name: str) -> RecordType:
+    """Raises NotFound for an unknown type, Invalid for one without custom fields."""
+    found = visit.service.registry.type(name)
+    if "custom_fields" not in found.features:
+        raise Invalid(f"{found.label_names[1]} have no custom fields.")
+    return found
+
+
+def _list_path(record_type: RecordType) -> str:
+    return f"{BASE}?type={quoted(record_type.uri)}"
+
+
+def _fieldsets(visit: Visit, q: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = records.search(
+        visit.ctx, SET_URI, SearchRequest(f"{q} sort:name", lists.MAX_CHOICES)
+    )["results"]
+    return found
+
+
+def _last_place(visit: Visit, record_type: RecordType) -> int:
+    """The place behind all fields of a type."""
+    fields: tuple[CustomField, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
+    return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
+
+
+def _free_uri(visit: Visit, name: str) -> str:
+    table = visit.service.registry.type(URI).table
+    return visit.service.store.read(lambda tx: custom_fields.free_uri(tx, table, name))
+
+
+def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a field, with those that the form does not show as they were."""
+    given: dict[str, Any] = {name: form.text(name) for name in PARAMS.get(kind, ())}
+    if "options" in given:
+        given["options"] = [line.strip() for line in given["options"].splitlines() if line.strip()]
+    if "send_notifications" in given:
+        given["send_notifications"] = "1" if given["send_notifications"] == "1" else "0"
+    return before | given
+
+
+def _stored(visit: Visit, field: dict[str, Any]) -> Form:
+    params = dict(field["params"])
+    if "options" in PARAMS.get(field["type"], ()):
+        params["options"] = "\n".join(map(str, params.get("options") or []))
+    if params.get("context"):
+        target = visit.service.registry.find(str(params["context"]))
+        params["context"] = target.uri if target is not None else params["context"]
+    known = {name: params.get(name, "") for name in PARAMS.get(field["type"], ())}
+    return Form.of({name: field[name] for name in LINES} | known)
+
+
+def _refuse(form: Form, error: HelpdeskError, kind: str) -> Form:
+    """What is wrong with a setting stands at its field."""
+    named = [name for name in PARAMS.get(kind, ()) if name in error.message]
+    if error.details.get("field") == "params" and PARAMS.get(kind):
+        return form.fail((named or list(PARAMS[kind]))[0], sentence(error.message.removeprefix("params: ")))
+    return form.refuse(error)
+
+
+def _form(
+    visit: Visit, form: Form, record_type: RecordType, kind: str, field: dict[str, Any] | None,
+    renaming: Form | None = None,
+) -> Shown:  # fmt: skip
+    registry = visit.service.registry
+    own = _fieldsets(visit, f"context:{record_type.uri}")
+    sets = [(str(each["id"]), f"{each['_label']} (fieldset)") for each in own]
+    shown = renaming or Form.of({"option": "", "new_name": ""})
+    options = [(each, each) for each in form.get("options").splitlines()] if field else []
+    return render(
+        visit, "field.html", max(form.status, shown.status), form=form, renaming=shown, field=field, kind=kind,
+        kind_name=KINDS[kind], note=NOTES[kind], labels=LABELS, record_type=record_type, params=PARAMS.get(kind, ()),
+        sets=[("0", f"every {record_type.label_names[0].lower()}"), *sets], options=options,
+        targets=sorted(((each.uri, each.label_names[1]) for each in registry), key=lambda each: each[1].lower()),
+        currencies=lists.choices(visit, "currency") if kind == "Y" else [], back=_list_path(record_type),
+        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0,
+        max_options=MAX_OPTIONS, max_decimals=MAX_DECIMALS,
+    )  # fmt: skip
+
+
+def _owners(visit: Visit, present: str) -> list[tuple[str, str]]:
+    found = [(EVERYBODY, "Everybody: the service")]
+    for uri in ("group", "role", "worker"):
+        record_type = visit.service.registry.type(uri)
+        name = record_type.label_names[0]
+        found += [
+            (f"{record_type.context}:{id}", f"{name}: {label}") for id, label in lists.choices(visit, uri, "sort:id")
+        ]
+    return found if present in dict(found) else [*found, (present, f"As it is: {present}")]
+
+
+def _set_fields(form: Form) -> dict[str, str]:
+    context, _, id = form.text("owner").rpartition(":")
+    return {"name": form.text("name"), "owner__context": context, "owner_id": id}
+
+
+def _refuse_owner(form: Form, error: HelpdeskError) -> Form:
+    return form.refuse(error, names={"owner__context": "owner", "owner_id": "owner"})
+
+
+def _set_form(visit: Visit, form: Form, record_type: RecordType, found: dict[str, Any] | None) -> Shown:
+    return render(
+        visit, "fieldset.html", form.status, form=form, fieldset=found, record_type=record_type, labels=LABELS,
+        owners=_owners(visit, form.get("owner") or EVERYBODY), back=_list_path(record_type),
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""What custom fields have beyond being records: their order, how many records hold values of them, options that get
+another name, names that are still free. Source: ours."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, Invalid, NotFound
+from server.records.parts import Record
+from server.records.shared.custom import definitions
+from server.records.shared.custom.definitions import CustomField
+from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
+from server.store.statements import in_list, slot
+from server.store.tables import Table
+from server.store.transaction import Transaction
+
+MAX_ORDERED = 101  # fields of a type or fieldset that can be put in order: positions go from 0 to 100
+MAX_SUFFIX = 1000  # of a name that others have already
+URI = "custom_field"
+
+
+def all_fields(ctx: Context) -> dict[str, tuple[CustomField, ...]]:
+    """The fields of every type, in order, by context."""
+    return ctx.service.store.read(lambda tx: definitions(tx).by_context)
+
+
+def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
+    """{field id: how many records hold a value of it}; fields without values are left out."""
+    table: Any = CUSTOM_VALUE.sql
+    return _counts(ctx, "uses of fields", table.field_id, table.record_id, field_ids)
+
+
+def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
+    """{fieldset id: how many records it is attached to}; those without are left out."""
+    table: Any = FIELDSET_USE.sql
+    return _counts(ctx, "uses of fieldsets", table.fieldset_id, table.record_id, fieldset_ids)
+
+
+def move(ctx: Context, id: int, by: int) -> None:
+    """Move a field up (-1) or down (1) among those of its type and fieldset. Raises NotFound, Forbidden, Conflict."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        field = _field(writing, id)
+        order = [
+            each for each in definitions(tx).of(field["context"]) if each.fieldset_id == field["custom_fieldset_id"]
+        ]
+        if len(order) > MAX_ORDERED:
+            raise Conflict(f"at most {MAX_ORDERED} fields can be put in order; make a fieldset of some of them")
+        place = next(number for number, each in enumerate(order) if each.id == id)
+        other = min(max(place + by, 0), len(order) - 1)
+        order.insert(other, order.pop(place))
+        for number, each in enumerate(order):
+            if each.pos != number:
+                writing.update_sent(writing.registry.type(URI), each.id, {"pos": str(number)})
+
+    ctx.service.store.write(write)
+
+
+def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
+    """Give an option another name, also where it was chosen; answers in how many places. Raises NotFound, Forbidden,
+    Invalid, Conflict for a name that there is already."""
+    new = new.strip()
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(ctx, tx)
+        field = _field(writing, id)
+        options = list(field["params"].get("options") or [])
+        if old not in options:
+            raise Invalid(f"'{old[:80]}' is none of the options", field="option")
+        if not new:
+            raise Invalid("write the new name", field="new_name")
+        if new.lower() in (each.lower() for each in options if each != old):
+            raise Conflict(f"there is an option '{new[:80]}' already", field="new_name")
+        renamed = [new if each == old else each for each in options]
+        writing.update_sent(writing.registry.type(URI), id, {"params": field["params"] | {"options": renamed}})
+        table: Any = CUSTOM_VALUE.sql
+        return tx.run(
+            ("option renamed",),
+            # Values are compared without case, and two options may differ in nothing else.
+            lambda: table.update({table.value: slot(0)}).where(
+                table.field_id == slot(1), table.value == slot(2), peewee.fn.HEX(table.value) == peewee.fn.HEX(slot(2))
+            ),
+            (new, id, old),
+        )
+
+    return ctx.service.store.write(write)
+
+
+def free_uri(tx: Transaction, table: Table, text: str) -> str:
+    """A uri that no custom field has yet, like the text. table: of custom fields."""
+    stem = "".join(each if each.isascii() and each.isalnum() else "_" for each in text.lower())[:100]
+    if not stem[:1].isalpha() or stem.startswith("custom_"):
+        stem = f"field_{stem}"
+    names = [stem, *(f"{stem}_{number}" for number in range(2, MAX_SUFFIX))]
+    return next((name for name in names if tx.first(table, uri=name) is None), stem)
+
+
+def _field(writing: RecordWriter, id: int) -> Record:
+    found = writing.record(URI, id)
+    if found is None:
+        raise NotFound(f"there is no custom field {id}")
+    return found
+
+
+def _counts(ctx: Context, key: str, column: Any, counted: Any, ids: Iterable[int]) -> dict[int, int]:
+    rows = ctx.service.store.read(lambda tx: tx.rows(
+        (key,),
+        lambda: column.source.select(column, peewee.fn.COUNT(counted.distinct()))
+        .where(in_list(column, slot(0))).group_by(column),
+        ("[" + ",".join(map(str, ids)) + "]",),
+    ))  # fmt: skip
+    return dict(rows)
