@@ -55,7 +55,8 @@ INTERNAL = {
     """,
     "how much is done at once; the rest follows": """
         desk.mail_import.MAX_WAITING desk.mail_import.MAX_WAITING_BYTES desk.mailboxes.checking.MAX_MAILS
-        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS store.transaction.MAX_QUICK_VALUES
+        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
+        store.transaction.MAX_QUICK_VALUES
     """,
     "how many names are looked through for one like a wrong one": """
         automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
@@ -74,7 +75,8 @@ INTERNAL = {
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND web.call.MAX_ID
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
-        access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES desk.export.exporting.MAX_SECONDS
+        access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
+        desk.export.exporting.MAX_SECONDS
         desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
         desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS desk.packages.importing.MAX_SUFFIX
         desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
