@@ -19,6 +19,7 @@ from server.__main__ import main
 from server.desk import backups, checkup
 from server.desk.checkup import Finding
 from server.desk.service_settings import DEFAULT_SENDER, put
+from server.desk.writing import RecordWriter
 from server.errors import Unavailable
 from server.settings import BUILD, Settings, load
 from tests.records.desk import NOW, Desk
@@ -260,6 +261,18 @@ def test_a_clock_behind_the_newest_message_is_told(tmp_path: Path) -> None:
     desk.own("message", ticket_id=desk.own("ticket", subject="Later", mask="A"), sender_id=sender, created=newest)
     told = {ago: only(checkup.of_clock(desk.service, newest - ago)).state for ago in (301, 300, 0)}
     assert told == {301: "warning", 300: "ok", 0: "ok"}
+    desk.close()
+
+
+def test_mailboxes_that_could_not_be_read_are_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    login = {"host": "mail.desk.example", "username": "help", "password": "x", "protocol": "imap-ssl"}
+    ids = [desk.own("mailbox", name=name, **login) for name in ("Well", "Locked", "Off")]
+    troubled = {"num_fails": 3, "last_error": "the password is wrong"}
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).set("mailbox", ids[1], troubled))
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).set("mailbox", ids[2], {**troubled, "is_enabled": 0}))
+    told = [each for each in checkup.of_mail(desk.service) if "mailbox" in each.found]
+    assert [each.state for each in told] == ["ok", "problem"] and "the password is wrong" in told[1].found
     desk.close()
 
 

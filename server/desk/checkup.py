@@ -114,8 +114,8 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
 
 
 def of_mail(service: Service) -> Iterator[Finding]:
-    """Who mail comes from, and whether each mail server answers."""
-    transports, nameless = service.store.read(lambda tx: _mail(service, tx))
+    """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
+    transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
         yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
                       "make a mail transport, and set it on the address that mail comes from")  # fmt: skip
@@ -124,16 +124,23 @@ def of_mail(service: Service) -> Iterator[Finding]:
     if nameless:
         yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
                       "set the reply address of each group, or the default sender of the service")  # fmt: skip
+    for each in boxes:
+        name = f"mailbox {each['id']} ({each['name']})"
+        if each["last_error"]:
+            yield Finding("mail", "problem", f"{name} could not be read, {each['num_fails']} times: "
+                          f"{each['last_error']}", "correct the mailbox, or start that server")  # fmt: skip
+        else:
+            yield Finding("mail", "ok", f"{name} had no trouble when it was looked at last")
 
 
-def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[str]]:
-    """The mail transports, and the groups whose mail comes from nobody."""
-    transports, groups = (
+def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
+    """The mail transports, the mailboxes that are read, and the groups whose mail comes from nobody."""
+    transports, boxes, groups = (
         [kind.record(row) for row in tx.find(kind.table)]
-        for kind in (service.registry.type("mail_transport"), service.registry.type("group"))
+        for kind in map(service.registry.type, ("mail_transport", "mailbox", "group"))
     )
     nameless = [] if default_sender(tx) else [str(each["name"]) for each in groups if not each["reply_address_id"]]
-    return transports, nameless
+    return transports, [each for each in boxes if each["is_enabled"]], nameless
 
 
 def _reached(found: Record) -> Finding:
