@@ -45,6 +45,7 @@ MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
 DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
 BUSY_RETRY_SECONDS = 1
+NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
 SECURITY_HEADERS = {
     "Cache-Control": "no-store",
@@ -355,6 +356,8 @@ class Exchange(HTTPMessageDelegate):
         if answer.payload is not None:
             make = envelope.success if answer.status < 400 and "__error" not in answer.payload else envelope.failure
             body, kind = make(answer.payload), "application/json; charset=utf-8"
+        if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
+            body = b""
         headers = self._headers(answer, kind, answer.length if answer.pieces is not None else len(body), close)
         if not self.is_closed:
             try:

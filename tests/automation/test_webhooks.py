@@ -155,8 +155,30 @@ def test_headers_that_cannot_be_sent_are_left_out_and_told(nora: Api) -> None:
     assert len([message for message in hook.logged() if "left out" in message]) == 2
 
 
-def test_a_page_has_no_part_in_the_console(nora: Api) -> None:
-    hook = answering(nora, "headers:\n  Content-Type: text/html\nbody: <b>hi</b>")
+@pytest.mark.parametrize(("answer", "why"), [
+    ("headers@json: [\"X-A\"]", "the headers were left out"), ("headers: X-A", "the headers were left out"),
+    ("headers@json: {\"X-A\": [1, 2]}", "the header 'X-A' was left out"),
+])  # fmt: skip
+def test_headers_that_are_no_texts_are_told(nora: Api, answer: str, why: str) -> None:
+    hook = answering(nora, answer)
+    found = hook.call()
+    assert found.status_code == 200 and "X-A" not in found.headers
+    assert [message.startswith(why) for message in hook.logged()] == [True]
+
+
+@pytest.mark.parametrize("status", [204, 205, 304])
+def test_an_answer_that_has_no_body_does_not_run_into_the_next_one(nora: Api, status: int) -> None:
+    hook = answering(nora, f"status_code@int: {status}\nbody: HTTP/1.1 200 OK")
+    with requests.Session() as session:  # one connection
+        for _ in range(2):
+            found = session.get(hook.url, timeout=30)
+            assert (found.status_code, found.content) == (status, b"")
+    assert len(hook.logged()) == 2
+
+
+@pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/xhtml+xml; charset=utf-8", "text/XML"])
+def test_a_page_has_no_part_in_the_console(nora: Api, kind: str) -> None:
+    hook = answering(nora, f"headers:\n  Content-Type: {kind}\nbody: <b>hi</b>")
     assert hook.call().headers["Content-Security-Policy"].startswith("sandbox")
 
 

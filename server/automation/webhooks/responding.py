@@ -34,8 +34,10 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
 # The server's own: how the answer is framed on its connection.
 _OWN_HEADERS = frozenset(("connection", "content-length", "date", "keep-alive", "te", "trailer", "transfer-encoding",
                           "upgrade"))  # fmt: skip
-# A page of somebody else's making must not act as the console, which has the same address.
+# A page of somebody else's making must not act as the console, which has the same address. XML may hold scripts, too.
+_PAGE = re.compile(r"html|xml|svg", re.IGNORECASE)
 _SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
+_NO_BODY = frozenset((204, 205, 304))
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,11 @@ def _response(ctx: Context, found: Result) -> Response:
         found.log.append(Entry(3, "", f"body: {error.message}"))
         return Response(500)
     kind = kind or (usual if returned is not None else "")
-    if "html" in kind.lower() and not any(name.lower() == "content-security-policy" for name in headers):
+    if status in _NO_BODY:
+        if body:
+            found.log.append(Entry(4, "", f"the body was left out: an answer with the status {status} has none"))
+        body, kind = b"", ""
+    if _PAGE.search(kind) and not any(name.lower() == "content-security-policy" for name in headers):
         headers["Content-Security-Policy"] = _SANDBOX
     return Response(status, headers, body, kind)
 
@@ -160,8 +166,10 @@ def _response(ctx: Context, found: Result) -> Response:
 def _headers(value: Any, found: Result) -> tuple[dict[str, str], str]:
     """The headers of an answer, and its content type."""
     headers, kind = {}, ""
+    if value is not None and value != "" and not isinstance(value, Mapping):
+        found.log.append(Entry(4, "", "the headers were left out: they take a map of names and values"))
     for name, each in list(value.items())[:MAX_HEADERS] if isinstance(value, Mapping) else ():
-        text = printed(each) if not isinstance(each, (list, dict)) else ""
+        text = printed(each) if not isinstance(each, (list, dict)) else "\n"
         is_plain = text.isprintable() and len(text) <= MAX_HEADER_CHARS and text.isascii()
         if not _HEADER_NAME.match(name) or not is_plain or name.lower() in _OWN_HEADERS:
             found.log.append(Entry(4, "", f"the header {name[:100]!r} was left out: it cannot be sent like this"))
