@@ -21,7 +21,7 @@ from server.web.server import Pool, Request, Site
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
 SECOND_FACTOR = "/account/second-factor"
-CONFIRM = "/confirm"
+CONFIRM, LOGIN = "/confirm", "/login"
 # Fields that are not handed on when a form is shown to be sent again.
 _SECRET_FIELDS = ("password", "code", "secret", "token")
 LOG = log.get("console")
@@ -119,17 +119,19 @@ class Console(Site):
         if other is not None:
             return other
         if visit.is_post and each.checks_form and not visit.has_form_token():
+            if visit.path == LOGIN and visit.session is not None:
+                return see(LOGIN)  # signed in by another tab in the meantime
             return self._again(visit, "This form was older than your session.")
         return each.show(visit)
 
     def _elsewhere(self, visit: Visit, each: Page) -> Shown | None:
         """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
         if each.access in ("anyone", "code"):
-            return None if each.access == "anyone" or _waits(visit) else see("/login")
+            return None if each.access == "anyone" or _waits(visit) else see(LOGIN)
         if visit.session is None or _waits(visit):
             if visit.is_post and visit.form.tree:
                 return self._again(visit, "You were signed out before this arrived.")
-            return see(f"/login?{urlencode({'next': _shown_path(visit)})}")
+            return see(f"{LOGIN}?{urlencode({'next': _shown_path(visit)})}")
         if self._must_enrol(visit):
             visit.tell("Your administrator asks for a second factor. Set it up first.")
             return see(SECOND_FACTOR)

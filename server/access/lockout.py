@@ -64,6 +64,15 @@ def forgive(tx: Transaction, account_key: str, address_key: str, now: int) -> No
         tx.put(ATTEMPT, {"key": address_key, "number": number - 1, "until": until})
 
 
+def has_over(tx: Transaction, now: int) -> bool:
+    """Whether there is a count to be forgotten."""
+    table: Any = ATTEMPT.sql
+    found = tx.value(
+        ("attempts", "any over"), lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,)
+    )
+    return found is not None
+
+
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove counts whose window is over; answers how many."""
     table: Any = ATTEMPT.sql

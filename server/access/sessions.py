@@ -141,14 +141,21 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Session]:
     return sorted(good, key=lambda each: -each.seen_at)
 
 
+def has_over(tx: Transaction, now: int) -> bool:
+    """Whether there is a session to be forgotten."""
+    table: Any = SESSION.sql
+    found = tx.value(("sessions", "any over"), lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
+    return found is not None
+
+
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove sessions that are over; they are refused already. Answers how many."""
+    return tx.run(("sessions", "over"), lambda: SESSION.sql.delete().where(_is_over()), (now,))
+
+
+def _is_over() -> Any:
     table: Any = SESSION.sql
-    return tx.run(
-        ("sessions", "over"),
-        lambda: table.delete().where((table.expires_at <= slot(0)) | (table.seen_at + table.idle_seconds <= slot(0))),
-        (now,),
-    )
+    return (table.expires_at <= slot(0)) | (table.seen_at + table.idle_seconds <= slot(0))
 
 
 def _good(values: dict[str, Any], who: Actor, password_mark: str, now: int) -> Session | None:

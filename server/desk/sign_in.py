@@ -174,7 +174,7 @@ def forget_over(service: Service, now: int) -> None:
         sessions.forget_over(tx, now)
         lockout.forget_over(tx, now)
 
-    if service.store.read(lambda tx: tx.first(sessions.SESSION) or tx.first(lockout.ATTEMPT)):
+    if service.store.read(lambda tx: sessions.has_over(tx, now) or lockout.has_over(tx, now)):
         service.store.write(write)
 
 
