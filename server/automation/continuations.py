@@ -6,6 +6,8 @@ import json
 import secrets
 from typing import Any
 
+import peewee
+
 from server.automation.dictionary import plain
 from server.context import Service
 from server.jobs.scheduler import periodic
@@ -56,12 +58,14 @@ def drop(tx: Transaction, id: int) -> None:
 
 @periodic("old continuations")
 def forget_old(service: Service, now: int) -> None:
-    """Drop what nobody went on with."""
+    """Drop what nobody went on with, but not what an enabled timer waits for: the service may have been down."""
     table: Any = CONTINUATION.sql
-    old = service.store.read(lambda tx: tx.value(
-        ("old continuations",), lambda: table.select(table.id).where(table.expires_at < slot(0)).limit(1), (now,)
-    ))  # fmt: skip
-    if old:
+    timer: Any = peewee.Table("automation_timer", ("continuation_id", "is_disabled"))
+    awaited = timer.select(timer.continuation_id).where(timer.is_disabled == 0)
+    is_old = (table.expires_at < slot(0)) & table.id.not_in(awaited)
+    if service.store.read(lambda tx: tx.value(
+        ("old continuations",), lambda: table.select(table.id).where(is_old).limit(1), (now,)
+    )):  # fmt: skip
         service.store.write(lambda tx: tx.run(
-            ("drop continuations",), lambda: table.delete().where(table.expires_at < slot(0)), (now,)
+            ("drop continuations",), lambda: table.delete().where(is_old), (now,)
         ))  # fmt: skip

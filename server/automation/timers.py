@@ -28,6 +28,7 @@ from server.template.values import printed, truthy
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 KIND = "timer"
 BATCH = 100  # timers found in one scan
+_OVER = {"started_for": 0}  # the same time, set once more, is another run
 
 
 @periodic("automation timers")
@@ -91,6 +92,8 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automati
         automation = store.read(lambda tx: find(ctx, tx, name))
         if automation is not None:
             return automation, state
+        gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; what is bound begins"
+        store.write(lambda tx: host.log(tx, "", [Entry(4, "", gone)]))
     values = record_values("timer", "svc.contexts.automation.timer", timer["id"])
     try:
         handler = next(bindings.handlers(timer["automations_kata"], TRIGGER, values, host), None)
@@ -112,7 +115,7 @@ def _ended(ctx: Context, tx: Transaction, timer: Record, automation: Automation 
     if found is not None and automation is not None and found.state == "await":
         until = _until(ctx, found)
         kept = continuations.keep(tx, timer["continuation_id"], automation.name, found.values, ctx.now, until)
-        writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": kept})
+        writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": kept} | _OVER)
         return
     continuations.drop(tx, timer["continuation_id"])
     returned = found.returned if found is not None and isinstance(found.returned, dict) else {}
@@ -120,11 +123,11 @@ def _ended(ctx: Context, tx: Transaction, timer: Record, automation: Automation 
         writing.delete(URI, id)
         return
     if present["next_run_at"] != timer["next_run_at"]:  # somebody set another time meanwhile
-        writing.set(URI, id, {"continuation_id": 0})
+        writing.set(URI, id, _OVER | {"continuation_id": 0})
         return
     patterns = timer["recurring_patterns"] if timer["is_recurring"] else ""
     following = recurrence.next_time(patterns, ctx.now, ctx.tz) if patterns.strip() else 0
-    values = {"next_run_at": following, "continuation_id": 0}
+    values = _OVER | {"next_run_at": following, "continuation_id": 0}
     writing.set(URI, id, values if following else values | {"is_disabled": 1})
 
 

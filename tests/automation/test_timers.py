@@ -208,6 +208,40 @@ def test_a_time_that_was_set_meanwhile_stays(desk: Desk) -> None:
     assert (found["next_run_at"], found["is_disabled"], logged(desk)) == (NOW + 500, 0, [])
 
 
+def test_the_same_time_set_once_more_is_another_run(desk: Desk) -> None:
+    id = timer(desk)
+    run_due(desk, NOW)
+    desk.update("automation_timer", id, next_run_at=NOW, is_disabled=0)
+    run_due(desk, NOW + 5)
+    assert logged(desk) == ["ran T 7"] * 2 and desk.row("automation_timer", id)["is_disabled"] == 1
+
+
+def test_a_run_that_waits_goes_on_after_weeks_without_the_service(desk: Desk) -> None:
+    timer(desk, "start:\n  await:\n    until: 1 hour\n  log: went on\n")
+    run_due(desk, NOW)
+    run_due(desk, NOW + 30 * 86400)
+    assert logged(desk) == ["went on"] and not desk.read(lambda tx: tx.find(CONTINUATION))
+
+
+def test_what_a_deleted_timer_waited_for_is_forgotten_in_the_end(desk: Desk) -> None:
+    id = timer(desk, "start:\n  await:\n    until: 1 hour\n")
+    run_due(desk, NOW)
+    desk.delete("automation_timer", id)
+    run_due(desk, NOW + 3601)
+    assert len(desk.read(lambda tx: tx.find(CONTINUATION))) == 1
+    run_due(desk, NOW + 8 * 86400)
+    assert not desk.read(lambda tx: tx.find(CONTINUATION))
+
+
+def test_a_run_that_waits_for_an_automation_that_is_gone_is_told(desk: Desk) -> None:
+    id = timer(desk, "start:\n  await:\n    until: 1 hour\n  log: went on\n")
+    run_due(desk, NOW)
+    desk.delete("automation", desk.found("automation", "name:t.own")[0])
+    run_due(desk, NOW + 3600)
+    assert "'t.own', whose run was to go on, is gone" in logged(desk)[0]
+    assert desk.row("automation_timer", id)["is_disabled"] == 1 and not desk.read(lambda tx: tx.find(CONTINUATION))
+
+
 @pytest.mark.parametrize(("binding", "line"), [("automation/a:\n  uri", "line 2"), ("automation/a: x", "line 1")])
 def test_a_broken_binding_is_refused(desk: Desk, binding: str, line: str) -> None:
     with pytest.raises(HelpdeskError, match=line):
