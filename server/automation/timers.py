@@ -92,7 +92,7 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automati
         automation = store.read(lambda tx: find(ctx, tx, name))
         if automation is not None:
             return automation, state
-        gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; what is bound begins"
+        gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; it begins anew"
         store.write(lambda tx: host.log(tx, "", [Entry(4, "", gone)]))
     values = record_values("timer", "svc.contexts.automation.timer", timer["id"])
     try:
