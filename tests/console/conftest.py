@@ -4,6 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from server import clock
+from server.access.sessions import SESSION
+from server.records.shared.secrets import digest
+from server.store.statements import slot
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor
 from tests.records.desk import Desk
@@ -66,11 +70,27 @@ def visitor(server: Server, nora: Api) -> Visitor:
 
 
 @pytest.fixture(scope="session")
-def signed_in(server: Server, nora: Api) -> Visitor:
+def nora_in_a_browser(server: Server, nora: Api) -> Visitor:
     """Nora in a session that no test may end."""
     found = Visitor(server.url)
     assert found.sign_in().status_code == 303
     return found
+
+
+@pytest.fixture
+def signed_in(nora_in_a_browser: Visitor, desk: Desk) -> Visitor:
+    """The same, as if she had given her password just now: she did some time ago when many tests run."""
+    proven(desk, nora_in_a_browser, clock.now())
+    return nora_in_a_browser
+
+
+def proven(desk: Desk, visitor: Visitor, at: int) -> None:
+    """Set when somebody gave their password last."""
+    table = SESSION.sql
+    desk.store.write(lambda tx: tx.run(
+        ("proven",), lambda: table.update({table.stepped_up_at: slot(0)}).where(table.hash == slot(1)),
+        (at, digest(visitor.cookies["sid"])),
+    ))  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from console import routes
 from server import clock
 from server.access import lockout, sessions
 from server.access.tokens import TOKEN
-from tests.console.conftest import HOSTILE
+from tests.console.conftest import HOSTILE, proven
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server
@@ -221,8 +221,7 @@ def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, 
     visitor.sign_in()
     assert visitor.get("/admin/tokens").status_code == 200
     token = visitor.token("/account")
-    stale = sessions.SESSION.sql
-    desk.store.write(lambda tx: tx.run(("stale",), lambda: stale.update({stale.stepped_up_at: 0})))
+    proven(desk, visitor, clock.now() - sessions.STEP_UP_SECONDS)
     for page in (each for each in routes.PAGES if each.access.startswith("proven")):
         path = path_of(page, nora)
         answer = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
