@@ -21,8 +21,8 @@ from server.desk.sign_in import Peer
 from server.errors import NotFound
 from server.store.transaction import Transaction
 from server.web.call import id_of
-from server.web.params import Params, decode_form, decode_query
-from server.web.server import Request
+from server.web.params import Params, decode_form, decode_multipart, decode_query
+from server.web.server import Request, content_type
 
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
@@ -96,7 +96,9 @@ class Visit:
 
     @cached_property
     def form(self) -> Params:
-        """The form that was sent. Raises Malformed."""
+        """The form that was sent, with files if it is of that kind. Raises Malformed, TooLarge."""
+        if content_type(self.request) == "multipart/form-data":
+            return Params(decode_multipart(self.request.body, self.request.headers.get("Content-Type", "")))
         return Params(decode_form(self.request.body))
 
     # -- forms of ours ----------------------------------------------------------------------------------------------

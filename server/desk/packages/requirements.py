@@ -34,6 +34,13 @@ def check(document: Document) -> None:
             raise bad(f"the package needs the plugin '{str(each)[:80]}', which is not installed{near}")
 
 
+def needs(document: Document) -> list[tuple[str, bool]]:
+    """What a package asks for in words, each with whether it is there. For people; `check` decides."""
+    version, plugins = document.requires.get("svc_version"), document.requires.get("plugins")
+    found = [(f"version {version}", not is_lower(SVC_VERSION, str(version)))] if version else []
+    return found + [(f"plugin {each}", each in BUILT_IN) for each in map(str, plugins or [])]
+
+
 def is_lower(version: str, other: str) -> bool:
     """Whether a version comes before another: by dotted parts, where dev < alpha < beta < rc < nothing < p.
 

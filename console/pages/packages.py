@@ -1,0 +1,339 @@
+"""Packages in and out: what comes with the program, one's own, a rehearsal first; records as a package.
+
+Source: Packages; the rehearsal and the export are ours."""
+
+import json
+import re
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import INVALID, Shown, see
+from console.ui import Option
+from console.visit import Visit
+from server.desk import records, references
+from server.desk.dictionary import Dictionaries
+from server.desk.packages import document as documents
+from server.desk.packages import exporting, importing, requirements, shipped
+from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
+from server.desk.packages.importing import Imported
+from server.desk.records import SearchRequest
+from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
+from server.records.shared.custom_types import CustomType
+from server.store.transaction import Transaction
+from server.web.json_text import loads
+
+BASE = "/admin/packages"
+FORM_BYTES = 3 * MAX_PACKAGE_BYTES + 64 * 1024  # quotes and braces are three bytes each in a form
+MAX_KEPT = 50  # results of imports, until they were looked at
+KEPT_SECONDS = 600
+MAX_FOUND = 100  # records to choose from for a package
+LABELS = {"package_json": "Package", "records": "Records", "q": "Search", "name": "Name"}
+# Where the console shows records of a type.
+PATHS = {
+    "automation": "/automations/", "custom_field": "/admin/fields/", "custom_fieldset": "/admin/fields/sets/",
+    "group": "/admin/people/groups/", "oauth_app": "/admin/apps/", "role": "/admin/people/roles/",
+    "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
+}  # fmt: skip
+SECRET = "client_secret"  # what only the answer of an import holds, of apps
+_LINE = re.compile(r"\(line (\d+), column \d+\)")
+_NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question of a package. name: of its field. options: to choose from, [] for a line to type into."""
+
+    key: str
+    name: str
+    label: str
+    is_several: bool
+    options: list[Option]
+    default: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A record of an import. path: where it is shown, "" for nowhere. secrets: {name: value}, shown this once."""
+
+    type: str
+    uid: str
+    label: str
+    path: str
+    secrets: dict[str, str]
+
+
+@dataclass
+class _Results:
+    """What imports made, until their pages were seen: in memory, since nothing but the telling is lost with it."""
+
+    kept: OrderedDict[str, tuple[int, int, str, Imported]] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, worker_id: int, now: int, name: str, imported: Imported) -> str:
+        """The code of a new result."""
+        code = secrets.token_urlsafe(24)
+        with self.lock:
+            self.kept[code] = (worker_id, now + KEPT_SECONDS, name, imported)
+            while len(self.kept) > MAX_KEPT:
+                self.kept.popitem(last=False)
+        return code
+
+    def get(self, code: str, worker_id: int, now: int) -> tuple[str, Imported] | None:
+        """The name of the package and what it made. With secrets in it, it is there once."""
+        with self.lock:
+            owner, ends_at, name, imported = self.kept.get(code, (0, 0, "", Imported()))
+            if owner != worker_id or ends_at <= now:
+                return None
+            if any(SECRET in each for made in imported.records.values() for each in made.values()):
+                del self.kept[code]
+            return name, imported
+
+
+RESULTS = _Results()
+
+
+# -- in ----------------------------------------------------------------------------------------------------------------
+
+
+@page("GET", BASE, "proven admin")
+def show_list(visit: Visit) -> Shown:
+    """The packages that come with the program, and room for another one."""
+    return _list(visit, Form.of({"package_json": ""}))
+
+
+@page("GET", f"{BASE}/open", "proven admin")
+def show_shipped(visit: Visit) -> Shown:
+    """A package that comes with the program. Raises NotFound."""
+    name = visit.query.text("name", "")
+    return _open(visit, shipped.package(name), name, "")
+
+
+@page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
+def look(visit: Visit) -> Shown:
+    """Open a package that was pasted or uploaded."""
+    form = Form.sent(visit.form, ("package_json",))
+    upload = visit.form.upload("file")
+    if upload is not None and upload.content:
+        try:
+            form.values["package_json"] = visit.form.text("file", "")
+        except Malformed as error:
+            return _list(visit, form.fail("package_json", f"The file is no JSON text: {error.message}."))
+    text = form.get("package_json")
+    try:
+        return _open(visit, _tree(text), "", text)
+    except HelpdeskError as error:
+        return _list(visit, form.refuse(error))
+
+
+@page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES)
+def run(visit: Visit) -> Shown:
+    """Import a package, or tell what it would make."""
+    name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
+    try:
+        tree = shipped.package(name) if name else _tree(text)
+        prompts = _prompts(visit, documents.read(tree))
+    except HelpdeskError as error:
+        return _list(visit, Form.of({"package_json": text}).refuse(error))
+    form = Form.sent(
+        visit.form, (each.name for each in prompts if not each.is_several),
+        (each.name for each in prompts if each.is_several),
+    )  # fmt: skip
+    answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
+    is_dry = visit.form.text("do", "try") != "import"
+    try:
+        imported = importing.import_package(visit.ctx, tree, answers, dry_run=is_dry)
+    except HelpdeskError as error:
+        form.refuse(error, names={f"prompts[{each.key}]": each.name for each in prompts})
+        return _open(visit, tree, name, text, form)
+    if is_dry:
+        return _open(visit, tree, name, text, form, imported)
+    code = RESULTS.put(visit.actor.worker_id, visit.now, documents.read(tree).name, imported)
+    return see(f"{BASE}/done/{code}")
+
+
+@page("GET", f"{BASE}/done/{{code}}", "admin")
+def show_result(visit: Visit) -> Shown:
+    """What an import made. Raises NotFound when it is told no more."""
+    found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
+    if found is None:
+        raise NotFound("What this import made is told no more. The records are there all the same: look for them.")
+    name, imported = found
+    return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
+
+
+def _tree(text: str) -> Any:
+    """The value of a pasted text. Raises Malformed, TooLarge, Invalid."""
+    if not text.strip():
+        raise Invalid("Paste a package, or choose its file.", field="package_json")
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_PACKAGE_BYTES:
+        raise TooLarge(f"a package has at most {MAX_PACKAGE_BYTES} bytes", field="package_json")
+    return loads(text, "the package", field="package_json", depth=MAX_DEPTH)
+
+
+def _list(visit: Visit, form: Form) -> Shown:
+    found = []
+    for name in shipped.names():
+        tree = shipped.package(name)["package"]
+        library = tree.get("library") or {}
+        found.append((name, tree.get("name") or name, library.get("description", "")))
+    place = _LINE.search(form.errors.get("package_json", ""))
+    mistakes = [(int(place[1]), form.errors["package_json"])] if place else []
+    return render(visit, "packages.html", form.status, form=form, labels=LABELS, found=found, mistakes=mistakes)
+
+
+def _open(
+    visit: Visit, tree: Any, name: str, text: str, form: Form | None = None, imported: Imported | None = None
+) -> Shown:
+    """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
+    document = documents.read(tree)
+    prompts = _prompts(visit, document)
+    shown = form or Form(
+        {each.name: each.default for each in prompts if not each.is_several},
+        {each.name: [] for each in prompts if each.is_several},
+    )
+    unmet = ""
+    try:
+        requirements.check(document)
+    except Invalid as error:
+        unmet = error.message
+    sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
+    return render(
+        visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
+        package_text=text, document=document, revision=tree["package"].get("revision", ""), unmet=unmet, sections=sections,
+        needs=[] if unmet else requirements.needs(document), labels={each.name: each.label for each in prompts},
+        made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
+    )  # fmt: skip
+
+
+def _prompts(visit: Visit, document: Document) -> list[Prompt]:
+    found = []
+    for number, each in enumerate(document.prompts):
+        params = each.get("params")
+        params = params if isinstance(params, dict) else {}
+        kind = each.get("type")
+        is_several = kind == "picklist" and is_yes(params.get("multiple"))
+        options: list[Option] = []
+        if kind == "picklist":
+            options = _picklist(params.get("options"))
+        elif kind == "chooser":
+            options = _chooser(visit, params)
+            is_several = bool(options) and not is_yes(params.get("single"))
+        if options and not is_several:
+            options = [("", "Choose"), *options]
+        default = params.get("default")
+        found.append(Prompt(
+            each["key"], f"p{number}", str(each.get("label") or each["key"]), is_several, options,
+            str(default) if isinstance(default, str | int | float) else "",
+        ))  # fmt: skip
+    return found
+
+
+def _picklist(options: Any) -> list[Option]:
+    if isinstance(options, dict):
+        return [(str(value), str(label)) for label, value in options.items()]
+    return [(str(each), str(each)) for each in options] if isinstance(options, list) else []
+
+
+def _chooser(visit: Visit, params: Tree) -> list[Option]:
+    """The records that a prompt lets choose from; none when they are too many, or cannot be searched: then ids are
+    typed."""
+    try:
+        record_type = visit.service.registry.type(str(params.get("context") or "").lower())
+        asked = SearchRequest(str(params.get("query") or ""), lists.MAX_CHOICES)
+        found = records.search(visit.ctx, record_type.uri, asked)
+    except HelpdeskError:
+        return []
+    if found["total"] > lists.MAX_CHOICES:
+        return []
+    return [(str(each["id"]), str(each["_label"])) for each in found["results"]]
+
+
+def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
+    """The records of an import. is_there: whether there is something to link to."""
+    registry = visit.service.registry
+    found = []
+    for context, made in imported.records.items():
+        record_type = registry.find(context)
+        name = record_type.label_names[0] if record_type is not None else context
+        base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
+        for uid, each in made.items():
+            secret = str(each.get(SECRET) or "") if is_there else ""
+            path = f"{base}{each['id']}" if base else ""
+            found.append(Made(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {}))
+    return found
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{BASE}/export", "admin")
+def show_export(visit: Visit) -> Shown:
+    """Records to choose for a package; `records` of the address are chosen already."""
+    chosen = [each for each in visit.query.text("records", "").split(",") if each]
+    return _export(visit, Form({"type": visit.query.text("type", "automation"), "q": "", "name": ""}, {
+        "records": chosen, "more": [],
+    }))  # fmt: skip
+
+
+@page("POST", f"{BASE}/export", "admin", form_bytes=FORM_BYTES)
+def export(visit: Visit) -> Shown:
+    """Look for more records, or hand the package over as a file."""
+    form = Form.sent(visit.form, ("type", "q", "name"), ("records", "more"))
+    form.several["records"] = list(dict.fromkeys([*form.several["records"], *form.several.pop("more")]))
+    if visit.form.text("do", "find") != "export":
+        return _export(visit, form)
+    try:
+        tree = exporting.export_package(visit.ctx, form.several["records"], form.text("name"))
+    except HelpdeskError as error:
+        return _export(visit, form.refuse(error))
+    name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
+    text = json.dumps(tree, ensure_ascii=False, indent=1)
+    return Shown(text + "\n", headers=headers, content_type="application/json; charset=utf-8")
+
+
+def _export(visit: Visit, form: Form) -> Shown:
+    registry = visit.service.registry
+    types = [each for each in registry if each.uri in exporting.EXPORTED or isinstance(each, CustomType)]
+    chosen: list[tuple[str, str, str]] = []
+    try:
+        chosen = visit.service.store.read(lambda tx: _labelled(visit, tx, form.several["records"]))
+    except HelpdeskError as error:
+        form.refuse(error)
+        form.several["records"] = []
+    found: list[dict[str, Any]] = []
+    total, uri = 0, form.text("type") if form.text("type") in [each.uri for each in types] else "automation"
+    try:
+        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND))
+        found, total = answer["results"], answer["total"]
+    except BadQuery as error:
+        form.fail("q", error.message)
+    names = {value for value, _, _ in chosen}
+    more = [(f"{uri}:{each['id']}", str(each["_label"]), "") for each in found if f"{uri}:{each['id']}" not in names]
+    form.values["type"] = uri
+    return render(
+        visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,
+        types=sorted(((each.uri, each.label_names[1]) for each in types), key=lambda each: each[1].lower()),
+        most=exporting.MAX_EXPORTED, shown=MAX_FOUND,
+    )  # fmt: skip
+
+
+def _labelled(visit: Visit, tx: Transaction, texts: list[str]) -> list[tuple[str, str, str]]:
+    """(reference, label, type) of chosen records. Raises Invalid for what is not there."""
+    shown = Dictionaries(visit.ctx, tx)
+    listed = [references.read(shown.registry, text, "records") for text in texts]
+    loaded = references.load(shown, listed, "records")
+    by_type: dict[str, list[Any]] = {}
+    for each, record in zip(listed, loaded, strict=True):
+        by_type.setdefault(each.type.uri, []).append(record)
+    labels = {uri: shown.type(uri).labels(shown, found) for uri, found in by_type.items()}
+    return [
+        (f"{each.type.uri}:{each.id}", labels[each.type.uri][each.id], each.type.label_names[0]) for each in listed
+    ]

@@ -1,0 +1,197 @@
+"""Custom fields in the console: every kind is made, changed, put in order and deleted, with what is lost told."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from console.pages.fields import NOTES, PARAMS
+from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
+from tests.console.browser import Browser, is_sideways, violations
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place, value
+from tests.service import Api, Server
+
+BASE = "/admin/fields"
+GIVEN: dict[str, dict[str, str]] = {
+    "D": {"options": "Gold\r\n\r\nSilver "}, "X": {"options": "Post\nParcel"}, "L": {"context": "asset"},
+    LINKS: {"context": "org"}, "Y": {"currency_id": "1"}, "O": {"decimal_at": "3"},
+    SLIDER: {"value_min": "-5", "value_max": "5"}, "W": {"send_notifications": "1"},
+}  # fmt: skip
+KEPT: dict[str, dict[str, Any]] = {
+    "D": {"options": ["Gold", "Silver"]}, "X": {"options": ["Post", "Parcel"]},
+    "L": {"context": "svc.contexts.asset"}, LINKS: {"context": "svc.contexts.org"}, "O": {"decimal_at": 3},
+    SLIDER: {"value_min": -5, "value_max": 5}, "W": {"send_notifications": 1}, "Y": {"currency_id": 1},
+}  # fmt: skip
+SENT = {"C": "1", "D": "Gold", "E": "2031-02-03", "N": "7", "O": "1.5", "S": "x", "T": "x", "U": "https://a.example/",
+        GEO: "47.4,8.5", SLIDER: "3"}  # fmt: skip
+
+
+def field(nora: Api, name: str, kind: str = "S", context: str = "asset", **more: Any) -> int:
+    """The id of a new field."""
+    made = nora.create("custom_field", name=name, uri=name.lower(), type=kind, context=context, **more).ok()
+    return int(made["id"])
+
+
+def new_path(kind: str, uri: str = "task") -> str:
+    return f"{BASE}/new?type={uri}&kind={kind}"
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    """A page of nora's."""
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        yield opened
+
+
+def test_every_kind_is_offered(signed_in: Visitor) -> None:
+    assert set(NOTES) == set(KINDS) and set(GIVEN) == set(PARAMS)
+    text = signed_in.get(f"{BASE}/new?type=task").text
+    assert all(f"&amp;kind={kind}\"" in text for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_of_every_kind_is_made_shown_and_changed(signed_in: Visitor, nora: Api, kind: str) -> None:
+    name = f"Kind {list(KINDS).index(kind)}"
+    form = {"name": name, "uri": "", "custom_fieldset_id": "0"} | GIVEN.get(kind, {})
+    answer = signed_in.send(new_path(kind), form)
+    assert place(answer) == f"{BASE}?type=task"
+    [found] = nora.search("custom_field", f'name:"{name}" context:task').ok()["results"]
+    assert (found["type"], found["uri"]) == (kind, name.lower().replace(" ", "_"))
+    assert {name: found["params"][name] for name in KEPT.get(kind, {})} == KEPT.get(kind, {})
+    listed = signed_in.get(f"{BASE}?type=task").text
+    assert name in listed and f"custom_{found['id']}" in listed
+    if kind in SENT:
+        nora.create("task", title=name, **{f"custom_{found['id']}": SENT[kind]}).ok()
+        assert "<dt>Records with a value</dt><dd>1</dd>" in signed_in.get(f"{BASE}/{found['id']}").text
+    changed = form | {"name": f"{name} again", "uri": found["uri"]}
+    assert place(signed_in.send(f"{BASE}/{found['id']}", changed)) == f"{BASE}?type=task"
+    after = nora.record("custom_field", found["id"]).ok()
+    assert (after["name"], after["params"]) == (f"{name} again", found["params"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "told"),
+    [
+        ("S", {"name": ""}, "Name"),
+        ("S", {"uri": "a b"}, "Name for programs"),
+        ("S", {"uri": "title"}, "Name for programs"),
+        ("S", {"custom_fieldset_id": "999"}, "Stands on"),
+        ("S", {"custom_fieldset_id": "x"}, "Stands on"),
+        ("D", {"options": " \n "}, "Options"),
+        ("L", {"context": "tusk"}, "Record type"),
+        ("Y", {"currency_id": "99"}, "Currency"),
+        ("O", {"decimal_at": "many"}, "Digits behind the point"),
+        (SLIDER, {"value_min": "9", "value_max": "1"}, "From"),
+        (SLIDER, {"value_min": "1", "value_max": "far"}, "To"),
+    ],
+)
+def test_mistakes_are_told_at_their_field(
+    signed_in: Visitor, nora: Api, kind: str, changes: dict[str, str], told: str
+) -> None:
+    before = nora.search("custom_field")["total"]
+    form = {"name": HOSTILE, "uri": "wrong_field", "custom_fieldset_id": "0"} | GIVEN.get(kind, {}) | changes
+    answer = signed_in.send(new_path(kind), form)
+    assert answer.status_code == 422 and f">{told}: " in answer.text and HOSTILE not in answer.text
+    assert value(answer.text, "name") == form["name"] and nora.search("custom_field")["total"] == before
+
+
+def test_types_that_are_not_there_or_have_no_fields(signed_in: Visitor) -> None:
+    assert signed_in.get(f"{BASE}?type=tusk").status_code == 404
+    assert signed_in.get(f"{BASE}?type=custom_field").status_code == 422
+    assert signed_in.send(f"{BASE}/new?type=task&kind=Q", {"name": "x"}, page="/account").status_code == 422
+    assert signed_in.get(f"{BASE}/999999").status_code == 404
+
+
+def test_fields_are_put_in_order(signed_in: Visitor, nora: Api) -> None:
+    ids = [field(nora, f"Place{number}", context="bucket") for number in range(3)]
+    order = f"{BASE}?type=bucket"
+
+    def shown() -> list[int]:
+        text = signed_in.get(order).text
+        return sorted(ids, key=lambda id: text.index(f'id="field-{id}"'))
+
+    for id, to, expected in ((2, "up", [0, 2, 1]), (2, "up", [2, 0, 1]), (2, "up", [2, 0, 1]), (0, "down", [2, 1, 0])):
+        answer = signed_in.send(f"{BASE}/{ids[id]}/move", {"to": to}, page=order)
+        assert place(answer) == f"{order}#field-{ids[id]}" and shown() == [ids[each] for each in expected]
+
+
+def test_an_option_gets_another_name_where_it_was_chosen_too(signed_in: Visitor, nora: Api) -> None:
+    id = field(nora, "Level", "D", params={"options": ["Gold", "gold", "Silver"]})
+    assets = [nora.create("asset", name=each, **{f"custom_{id}": each}).ok()["id"] for each in ("Gold", "gold")]
+    form = {"option": "Gold", "new_name": "Platinum"}
+    path, own = f"{BASE}/{id}/rename", f"{BASE}/{id}"
+    assert place(signed_in.send(path, form, page=own)) == own
+    values = [nora.record("asset", each, "custom_")[f"custom_{id}"] for each in assets]
+    assert values == ["Platinum", "gold"]
+    assert nora.record("custom_field", id)["params"]["options"] == ["Platinum", "gold", "Silver"]
+    for wrong in ({"option": "Gold"}, {"option": "gold", "new_name": "SILVER"}, {"option": "gold", "new_name": " "}):
+        answer = signed_in.send(path, {"new_name": "x", **wrong}, page=own)
+        assert answer.status_code == 422 and 'id="summary"' in answer.text, wrong
+
+
+def test_deleting_tells_first_what_is_lost(signed_in: Visitor, nora: Api) -> None:
+    id = field(nora, "Loss")
+    nora.create("asset", name="Keeps", **{f"custom_{id}": "precious"}).ok()
+    text = signed_in.get(f"{BASE}/{id}/delete").text
+    assert "1 record has a value of it; it is lost for good" in text
+    assert nora.record("custom_field", id).status == 200
+    assert place(signed_in.send(f"{BASE}/{id}/delete")) == f"{BASE}?type=asset"
+    assert nora.record("custom_field", id).status == 404
+    assert signed_in.get(f"{BASE}/{id}/delete").status_code == 404
+
+
+def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) -> None:
+    sets = f"{BASE}/sets"
+    owner = f"svc.contexts.group:{nora.ids['support']}"
+    assert signed_in.send(f"{sets}/new?type=org", {"name": "", "owner": owner}).status_code == 422
+    assert signed_in.send(f"{sets}/new?type=org", {"name": "x", "owner": "nobody"}).status_code == 422
+    answer = signed_in.send(f"{sets}/new?type=org", {"name": HOSTILE, "owner": owner})
+    [id] = nora.found("custom_fieldset", "context:org")
+    assert place(answer) == f"{BASE}?type=org#set-{id}"
+    assert nora.record("custom_fieldset", id)["owner_id"] == nora.ids["support"]
+    form = {"name": "Carrier", "uri": "", "custom_fieldset_id": str(id)}
+    assert place(signed_in.send(new_path("S", "org") + f"&set={id}", form)) == f"{BASE}?type=org"
+    for path in (f"{BASE}?type=org", f"{sets}/{id}", f"{sets}/{id}/delete", BASE):
+        page = signed_in.get(path)
+        assert page.status_code == 200 and HOSTILE not in page.text, path
+    changed = {"name": "Delivery", "owner": "svc.contexts.app:0"}
+    assert place(signed_in.send(f"{sets}/{id}", changed)) == f"{BASE}?type=org#set-{id}"
+    [inner] = nora.found("custom_field", f"fieldset.id:{id}")
+    nora.create("org", name="Acme", **{f"custom_{inner}": "Post"}).ok()
+    text = signed_in.get(f"{sets}/{id}/delete").text
+    assert "attached to 1 record and has 1 field" in text and "Carrier: values of 1 record are lost" in text
+    assert place(signed_in.send(f"{sets}/{id}/delete")) == f"{BASE}?type=org"
+    assert nora.record("custom_field", inner).status == 404
+
+
+def test_a_field_by_keyboard(page: Page, nora: Api) -> None:
+    page.goto(f"{BASE}?type=opportunity")
+    page.get_by_role("link", name="New field", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Picklist").focus()
+    page.keyboard.press("Enter")
+    page.locator("#name").focus()
+    page.keyboard.type("Stage")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("First\nSecond")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#toasts")).to_contain_text("is made: custom_")
+    expect(page.get_by_role("link", name="Stage")).to_be_visible()
+    page.get_by_role("link", name="Stage").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#options")).to_have_value("First\nSecond")
+
+
+def test_field_pages_fit_a_narrow_screen_and_are_clear_to_axe(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api
+) -> None:
+    id = field(nora, "Looks", "X", context="call", params={"options": [HOSTILE, "Post"]})
+    paths = ("", "?type=call", "/new?type=call", "/new?type=call&kind=D", f"/{id}", f"/{id}/delete")
+    with chromium.page(server.url, (320, 640), signed_in.cookies, color_scheme="dark") as page:
+        for path in paths:
+            page.goto(BASE + path)
+            assert not is_sideways(page), path
+            assert violations(page) == [], path

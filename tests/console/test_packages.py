@@ -1,0 +1,226 @@
+"""Packages in the console: opened, questioned, rehearsed, imported once; and records handed out as a package."""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from server.desk.packages import shipped
+from server.desk.packages.requirements import SVC_VERSION
+from tests.console.browser import Browser, is_sideways, violations
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place
+from tests.service import Api, Server
+
+BASE = "/admin/packages"
+
+
+def parcel(*records: dict[str, Any], prompts: list[dict[str, Any]] | None = None, **package: Any) -> str:
+    """A package as text."""
+    head = {"name": "Parcel", "revision": 3, "requires": {"svc_version": "1.0.0", "plugins": []}} | package
+    head["configure"] = {"prompts": prompts or [], "placeholders": []}
+    return json.dumps({"package": head, "records": list(records)}, indent=1)
+
+
+def org(uid: str, name: str) -> dict[str, Any]:
+    return {"uid": uid, "_context": "org", "name": name}
+
+
+PROMPTS = [
+    {"type": "text", "label": HOSTILE, "key": "name", "params": {"default": "By default"}},
+    {"type": "picklist", "label": "Ending", "key": "ending", "params": {"options": {"Ltd": "ltd", "Inc": "inc"}}},
+    {"type": "picklist", "label": "Colours", "key": "colours",
+     "params": {"options": ["red", "blue"], "multiple": True}},
+    {"type": "chooser", "label": "Owner", "key": "owner_id",
+     "params": {"context": "worker", "query": "isDisabled:no", "single": True}},
+    {"type": "chooser", "label": "Teams", "key": "teams", "params": {"context": "group", "query": ""}},
+]  # fmt: skip
+ASKED = org("made", "{{{name}}} {{{ending}}} {{{colours|join('+')}}} {{{owner_first_name}}} {{{teams|length}}}")
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    """A page of nora's."""
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        yield opened
+
+
+def look(visitor: Visitor, text: str) -> Any:
+    return visitor.send(f"{BASE}/look", {"package_json": text}, page=BASE)
+
+
+def run(visitor: Visitor, text: str, do: str, **answers: Any) -> Any:
+    return visitor.send(f"{BASE}/import", {"package_json": text, "do": do, **answers}, page=BASE)
+
+
+def orgs(nora: Api, name: str) -> int:
+    return int(nora.search("org", f'name:"{name}"')["total"])
+
+
+def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api) -> None:
+    text = signed_in.get(BASE).text
+    assert all(f"open?name={name}\"" in text for name in shipped.names())
+    for name in shipped.names():
+        assert signed_in.get(f"{BASE}/open?name={name}").status_code == 200
+    assert signed_in.get(f"{BASE}/open?name=../../etc").status_code == 404
+    form = {"shipped": "webhook-responder", "do": "import", "p0": "Caller", "p1": "yes"}
+    answer = signed_in.send(f"{BASE}/import", form, page=BASE)
+    assert answer.status_code == 303, answer.text
+    done = signed_in.get(place(answer)).text
+    [hook] = nora.found("webhook_listener", 'name:"Caller"')
+    assert "is imported" in done and f'href="/automations/webhooks/{hook}"' in done
+
+
+def test_a_file_is_opened_as_a_pasted_text_is(signed_in: Visitor) -> None:
+    form = {"_xsrf": signed_in.token(BASE), "package_json": ""}
+    files = {"file": ("parcel.json", parcel(org("one", "Filed")), "application/json")}
+    answer = signed_in.post(f"{BASE}/look", form, files=files)
+    assert answer.status_code == 200 and "Parcel" in answer.text and "revision 3" in answer.text
+    binary = signed_in.post(f"{BASE}/look", form, files={"file": ("x.json", b"\xff\xfe", "application/json")})
+    assert binary.status_code == 422 and "not valid UTF-8" in binary.text
+    without = signed_in.post(f"{BASE}/look", {"package_json": "{}"}, files={"file": ("x", b"{}")})
+    assert without.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "Paste a package"),
+        ("{\n\"package\": }", "Line 2"),
+        ("[]", "JSON object"),
+        ("{}", "JSON object"),
+        ('{"package": {"name": 1}}', "must be a text"),
+        ('{"package": {}, "portals": [1]}', "community portals"),
+        (HOSTILE, "not valid JSON"),
+        ('{"package": ' + "[" * 100, "JSON"),
+    ],
+)
+def test_what_is_no_package_is_told(signed_in: Visitor, text: str, told: str) -> None:
+    for answer in (look(signed_in, text), run(signed_in, text, "import")):
+        assert answer.status_code == 422 and told in html.unescape(answer.text) and HOSTILE not in answer.text
+        assert html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", answer.text, re.S)[0]) == text
+
+
+def test_what_a_package_needs_is_told(signed_in: Visitor) -> None:
+    fine = look(signed_in, parcel(requires={"svc_version": SVC_VERSION, "plugins": ["svc.core"]}))
+    assert fine.status_code == 200 and "plugin svc.core" in fine.text and "disabled>" not in fine.text
+    for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying"]}):
+        answer = look(signed_in, parcel(requires=requires))
+        assert answer.status_code == 422 and "cannot be imported here" in answer.text and "disabled>" in answer.text
+
+
+def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api) -> None:
+    text = parcel(ASKED, prompts=PROMPTS)
+    page = look(signed_in, text).text
+    assert HOSTILE not in page and 'value="By default"' in page and "Support" in page and "Dora Test" not in page
+    answers: dict[str, Any] = {
+        "p0": "{{{7 * 7}}} \"quoted\"", "p1": "inc", "p2[]": ["red", "blue"], "p3": str(nora.ids["milo"]),
+        "p4[]": [str(nora.ids["support"]), str(nora.ids["private"])],
+    }  # fmt: skip
+    name = '{{{7 * 7}}} "quoted" inc red+blue Milo 2'
+    dry = run(signed_in, text, "try", **answers)
+    assert dry.status_code == 200 and "It would make 1 record" in dry.text and html.escape(name) in dry.text
+    assert nora.search("org", "name:*quoted*")["total"] == 0
+    assert 'value="inc" selected' in dry.text and dry.text.count(" checked>") == 4
+    answer = run(signed_in, text, "import", **answers)
+    done = signed_in.get(place(answer))
+    assert done.status_code == 200 and html.escape(name) in done.text
+    assert [each["name"] for each in nora.search("org", "name:*quoted*")["results"]] == [name]
+    for changes, told in (({"p0": ""}, "an answer is missing"), ({"p1": "gmbh"}, "is not offered"),
+                          ({"p3": "milo"}, "is not the id")):  # fmt: skip
+        wrong = run(signed_in, text, "import", **(answers | changes))
+        [field] = changes
+        assert wrong.status_code == 422 and told in wrong.text and f'href="#{field}"' in wrong.text
+
+
+def test_nothing_is_made_when_something_is_wrong(signed_in: Visitor, nora: Api) -> None:
+    text = parcel(*(org(f"o{number}", "Half") for number in range(6)), {"uid": "bad", "_context": "org"})
+    for do in ("try", "import"):
+        answer = run(signed_in, text, do)
+        assert answer.status_code == 422 and "name is required" in answer.text
+    assert orgs(nora, "Half") == 0
+
+
+def test_a_result_is_for_who_imported_and_secrets_are_shown_once(
+    signed_in: Visitor, visitor: Visitor, nora: Api
+) -> None:
+    app = {"uid": "app", "_context": "oauth_app", "name": "Carried", "callback_url": "https://app.example/back"}
+    where = place(run(signed_in, parcel(app), "import"))
+    visitor.sign_in("milo@desk.example")
+    assert visitor.get(where).status_code == 403
+    first = signed_in.get(where)
+    assert "Client secret" in first.text and first.headers["Cache-Control"] == "no-store"
+    assert signed_in.get(where).status_code == 404
+    [id] = nora.found("oauth_app", 'name:"Carried"')
+    nora.remove("oauth_app", id).ok()
+    plain = place(run(signed_in, parcel(org("o", HOSTILE)), "import"))
+    for _ in range(2):
+        assert signed_in.get(plain).status_code == 200 and HOSTILE not in signed_in.get(plain).text
+    assert signed_in.get(f"{BASE}/done/{'A' * 32}").status_code == 404
+
+
+def test_records_are_exported_and_come_back(signed_in: Visitor, nora: Api) -> None:
+    path = f"{BASE}/export"
+    calendar = nora.create("calendar", name=HOSTILE, owner__context="app", owner_id=0).ok()["id"]
+    snippet = nora.create(
+        "snippet", title="Greeting", content="Hello {{{name}}}", owner__context="app", owner_id=0
+    ).ok()["id"]  # fmt: skip
+    page = signed_in.get(f"{path}?records=snippet:{snippet}&type=calendar").text
+    assert "Greeting" in page and f'value="calendar:{calendar}"' in page and HOSTILE not in page
+    form = {"type": "calendar", "q": "", "name": "My parcel", "records[]": [f"snippet:{snippet}"],
+            "more[]": [f"calendar:{calendar}"]}  # fmt: skip
+    again = signed_in.send(path, form | {"do": "find"})
+    assert again.status_code == 200 and again.text.count(" checked>") == 2
+    answer = signed_in.send(path, form | {"do": "export"})
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="My-parcel.json"'
+    package = answer.json()
+    assert [each["_context"] for each in package["records"]] == ["snippet", "calendar"]
+    assert package["package"]["name"] == "My parcel"
+    before = nora.search("snippet", 'title:"Greeting"')["total"]
+    assert run(signed_in, answer.text, "import").status_code == 303
+    found = nora.search("snippet", 'title:"Greeting"', expand="").ok()
+    assert found["total"] == before + 1
+    contents = {nora.record("snippet", each["id"], "content")["content"] for each in found["results"]}
+    assert contents == {"Hello {{{name}}}"}
+    for changes, told in (
+        ({"records[]": [], "more[]": []}, "Records is required"), ({"more[]": ["worker:1"]}, "cannot be exported"),
+        ({"more[]": ["snippet:999999"]}, "There is no snippet"), ({"more[]": ["x"]}, "is not <type>:<id>"),
+    ):  # fmt: skip
+        wrong = signed_in.send(path, form | changes | {"do": "export"})
+        assert wrong.status_code == 422 and told in html.unescape(wrong.text), changes
+    assert signed_in.send(path, form | {"q": "colour:red", "do": "find"}).status_code == 422
+
+
+def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
+    page.goto(BASE)
+    page.locator("#package_json").focus()
+    page.keyboard.insert_text(parcel(org("one", "By keys {{{name}}}"), prompts=PROMPTS[:2]))
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Parcel")
+    page.locator("#p1").focus()
+    page.keyboard.type("Inc")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#result")).to_be_focused()
+    expect(page.locator("#result")).to_contain_text("By keys By default")
+    assert orgs(nora, "By keys By default") == 0
+    page.get_by_role("button", name="Import").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Parcel is imported")
+    assert orgs(nora, "By keys By default") == 1
+    page.reload()
+    assert orgs(nora, "By keys By default") == 1
+
+
+def test_package_pages_fit_a_narrow_screen_and_are_clear_to_axe(
+    chromium: Browser, server: Server, signed_in: Visitor
+) -> None:
+    done = place(run(signed_in, parcel(org("o", HOSTILE)), "import"))
+    with chromium.page(server.url, (320, 640), signed_in.cookies, color_scheme="dark") as page:
+        for path in (BASE, f"{BASE}/open?name=webhook-responder", f"{BASE}/export?type=automation", done):
+            page.goto(path)
+            assert not is_sideways(page), path
+            assert violations(page) == [], path
