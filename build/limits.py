@@ -164,6 +164,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "entries that one run writes into the log; one more says that the rest is left out",
         ),
         ("automation.engine.MAX_MESSAGE", "characters", "entry of the log; longer ones are cut"),
+        ("desk.automation_log.MAX_KEPT", "", "entries of the log; the oldest go first"),
         ("automation.engine.MAX_TRACED", "", "commands of a trace; one more says that the rest is left out"),
         ("automation.dictionary.MAX_VALUES", "", "values in the dictionary, each as often as it stands there"),
         ("automation.dictionary.MAX_VALUES_CHARS", "characters", "texts in the dictionary, together, counted so too"),
@@ -322,6 +323,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "one of them; a longer one is left out, and the log tells",
         ),
         ("automation.webhooks.deliveries.MAX_KEPT", "", "deliveries kept of all webhooks; the oldest go first"),
+        ("automation.webhooks.deliveries.MAX_KEPT_BYTES", "bytes", "their requests and answers, together"),
         (
             "automation.webhooks.deliveries.MAX_BODY_BYTES", "bytes",
             "body of a request or an answer that is kept; longer ones are cut, and cannot be run again",

@@ -21,6 +21,7 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 
 KEPT_DAYS, DAY_SECONDS = 14, 86400
+MAX_KEPT = 500_000  # entries; the oldest go first, about
 BATCH = 1000  # entries removed in one transaction
 KEYS = ("id", "automation_name", "automation_node", "created_at", "level", "level__label", "message")
 
@@ -55,23 +56,28 @@ def note(writing: RecordWriter, level: int, message: str, name: str = "", node: 
 
 
 @periodic("old automation log entries")
-def forget_old(service: Service, now: int) -> int | None:
-    """Remove entries that are older than KEPT_DAYS. Source: ours."""
+def forget_old(service: Service, now: int) -> None:
+    """Remove entries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT: an automation that fails again and
+    again fills no disk. Source: ours."""
     before = now - KEPT_DAYS * DAY_SECONDS
-    while service.store.read(lambda tx: tx.value(("old log entries",), lambda: _old().limit(1), (before,))):
-        service.store.write(lambda tx: _forget(tx, before))
-    return None
+    while old := service.store.read(lambda tx: _old_ids(tx, before)):
+        service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]
+            ("forget log entries",), lambda: _ENTRY.delete().where(_ENTRY.id == slot(0)), old
+        ))  # fmt: skip
 
 
-def _forget(tx: Transaction, before: int) -> None:
-    table = peewee.Table("automation_log")
-    tx.run(
-        ("forget log entries",),
-        lambda: table.delete().where(table.c.id.in_(_old().limit(slot(1)))),
-        (before, BATCH),
-    )
+_ENTRY: Any = peewee.Table("automation_log", ("id", "created_at"))
 
 
-def _old() -> Any:
-    entry = peewee.Table("automation_log", alias="old")
-    return entry.select(entry.c.id).where(entry.c.created_at < slot(0)).order_by(entry.c.created_at)
+def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
+    """[(id,)] of some entries that may go. Ids rise by one, but for those of writes that were undone."""
+    newest = tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0
+    return tx.rows(
+        ("old log entries",),
+        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.created_at < slot(0)).order_by(_ENTRY.created_at).limit(BATCH),
+        (before,),
+    ) or tx.rows(
+        ("first log entries",),
+        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.id <= slot(0)).order_by(_ENTRY.id).limit(BATCH),
+        (newest - MAX_KEPT,),
+    )  # fmt: skip

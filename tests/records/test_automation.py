@@ -249,6 +249,13 @@ def test_nobody_makes_changes_or_removes_entries(desk, ids):
     assert desk.found("automation_log", "", by=ids["milo"]) == []
 
 
+def test_of_many_entries_the_oldest_go(desk, monkeypatch):
+    monkeypatch.setattr(automation_log, "MAX_KEPT", 2)
+    ids = [log(desk) for _ in range(5)]
+    automation_log.forget_old(desk.service, NOW)
+    assert desk.found("automation_log", "") == ids[-2:]
+
+
 def test_entries_go_after_fourteen_days(desk):
     old = [log(desk, created_at=NOW - 14 * DAY - 1) for _ in range(3)]
     kept = [log(desk, created_at=NOW - 14 * DAY), log(desk)]

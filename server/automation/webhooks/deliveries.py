@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 KEPT_DAYS, DAY_SECONDS = 14, 86400
 MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
+MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of their requests and answers together; the oldest go first
 MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one that is longer cannot be run again
 MAX_STEPS = 200  # of a trace as it is kept
-BATCH = 500  # removed in one transaction
+BATCH = 50  # removed in one transaction
 HIDDEN = "(hidden)"
 _SECRET = re.compile(r"auth|token|secret|passw|cookie|api.?key|signature|session|credential", re.IGNORECASE)
 
@@ -39,7 +40,8 @@ DELIVERY = Table(
         Column("state", "TEXT"), Column("message", "TEXT"), Column("status"), Column("answer_headers", "TEXT"),
         Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"),
     ],
-    [Index(("listener_id",), "the deliveries of a webhook"), Index(("at",), "those that are old")],
+    [Index(("listener_id",), "the deliveries of a webhook"), Index(("at",), "those that are old"),
+     Index(("size", "answer_size"), "how much is kept, without a look at the bodies")],
 )  # fmt: skip
 
 
@@ -152,24 +154,23 @@ def _text(body: bytes | None) -> str:
 
 @periodic("old webhook deliveries")
 def forget_old(service: Service, now: int) -> None:
-    """Remove deliveries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT. Source: ours."""
-    while ids := service.store.read(lambda tx: _old_ids(tx, now - KEPT_DAYS * DAY_SECONDS)):
-        service.store.write(lambda tx, ids=ids: tx.run_many(  # type: ignore[misc]
-            ("forget deliveries",), lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)),
-            [(id,) for id in ids],
+    """Remove deliveries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT or MAX_KEPT_BYTES. Source: ours.
+    """
+    ids = service.store.read(lambda tx: _old_ids(tx, now - KEPT_DAYS * DAY_SECONDS))
+    for begin in range(0, len(ids), BATCH):
+        batch = [(id,) for id in ids[begin : begin + BATCH]]
+        service.store.write(lambda tx, batch=batch: tx.run_many(  # type: ignore[misc]
+            ("forget deliveries",), lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)), batch
         ))  # fmt: skip
 
 
 def _old_ids(tx: Transaction, before: int) -> list[int]:
     table: Any = DELIVERY.sql
-    rows = tx.rows(
-        ("deliveries", "old"),
-        lambda: table.select(table.id).where(table.at < slot(0)).order_by(table.at).limit(BATCH), (before,),
-    )  # fmt: skip
-    if not rows:
-        newest: Any = table.alias("newest")
-        rows = tx.rows(
-            ("deliveries", "too many"),
-            lambda: newest.select(newest.id).order_by(newest.id.desc()).limit(BATCH).offset(MAX_KEPT),
-        )
-    return [row[0] for row in rows]
+    old = tx.rows(("deliveries", "old"), lambda: table.select(table.id).where(table.at < slot(0)), (before,))
+    sizes = tx.rows(("deliveries", "sizes"), lambda: table.select(table.id, table.size, table.answer_size))
+    found, kept = {id for (id,) in old}, 0
+    for place, (id, *both) in enumerate(sorted(sizes, reverse=True)):
+        kept += sum(min(size, MAX_BODY_BYTES) for size in both)
+        if place >= MAX_KEPT or kept > MAX_KEPT_BYTES:
+            found.add(id)
+    return sorted(found)
