@@ -1,5 +1,6 @@
 """The console as a site: finds the page of a path, who asks for it, whether they may, and whether a form is ours."""
 
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from console import files, routes
@@ -89,12 +90,15 @@ class Console(Site):
         session = visit.session
         if session is None:
             visit.secret = visit.visit_id()
-            if id:
-                visit.drop_session()
             return
         visit.secret = id
         if session.waits_for_code:
             return
+        if session.has_other_rights and not visit.is_post:
+            # whoever learned the old id does not get the new rights
+            renewed = self.service.store.write(lambda tx: sessions.renew(tx, session, now, is_stepped_up=False))
+            visit.set_session(renewed)
+            visit.session = replace(session, stepped_up_at=0)
         noted(self.service.store).saw(session.actor.worker_id, now)
         if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
             self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))

@@ -29,6 +29,7 @@ SESSION = Table(
         Column("hash", "TEXT"), Column("worker_id", references="worker(id)"), Column("created_at"),
         Column("seen_at"), Column("expires_at"), Column("idle_seconds"), Column("password_mark", "TEXT"),
         Column("stepped_up_at"), Column("waits_for_code"), Column("device", "TEXT"), Column("client", "TEXT"),
+        Column("was_admin"),
     ],
     [
         Index(("hash",), "every page of the console", unique=True),
@@ -53,6 +54,12 @@ class Session:
     waits_for_code: bool
     device: str
     client: str
+    was_admin: bool
+
+    @property
+    def has_other_rights(self) -> bool:
+        """Whether the worker became an administrator, or is one no longer, since the session got its id."""
+        return self.was_admin != self.actor.is_admin
 
     def is_stepped_up(self, now: int) -> bool:
         """Whether the worker proved a short while ago to be there."""
@@ -83,7 +90,7 @@ def create(
         "hash": digest(id), "worker_id": worker_id, "created_at": now, "seen_at": now, "expires_at": now + most,
         "idle_seconds": lifetime.idle, "password_mark": _password_mark(tx, worker_id),
         "stepped_up_at": 0 if waits_for_code else now, "waits_for_code": int(waits_for_code),
-        "device": device[:MAX_DEVICE_CHARS], "client": client,
+        "device": device[:MAX_DEVICE_CHARS], "client": client, "was_admin": _is_admin(tx, worker_id),
     })  # fmt: skip
     return id
 
@@ -106,11 +113,13 @@ def seen(tx: Transaction, session_id: int, now: int, client: str) -> None:
 
 
 def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = True) -> str:
-    """A new id for a session, in place of the old one: after the password was asked for again, or was changed."""
+    """A new id for a session, in place of the old one: after the password was asked for again or was changed, or
+    the worker's rights did."""
     id = secrets.token_urlsafe(ID_BYTES)
     tx.update(SESSION, session.id, {
         "hash": digest(id), "seen_at": now, "stepped_up_at": now if is_stepped_up else 0,
         "password_mark": _password_mark(tx, session.actor.worker_id),
+        "was_admin": _is_admin(tx, session.actor.worker_id),
     })  # fmt: skip
     return id
 
@@ -166,7 +175,13 @@ def _good(values: dict[str, Any], who: Actor, password_mark: str, now: int) -> S
     return Session(
         values["id"], who, values["created_at"], values["seen_at"], values["expires_at"], values["idle_seconds"],
         values["stepped_up_at"], bool(values["waits_for_code"]), values["device"], values["client"],
+        bool(values["was_admin"]),
     )  # fmt: skip
+
+
+def _is_admin(tx: Transaction, worker_id: int) -> int:
+    who = actor.worker(tx, worker_id)
+    return int(who is not None and who.is_admin)
 
 
 def _password_mark(tx: Transaction, worker_id: int) -> str:

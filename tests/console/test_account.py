@@ -103,6 +103,21 @@ def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: 
     nora.update("worker", nora.ids["ines"], is_disabled=0).ok()
 
 
+def test_other_rights_come_with_another_id(visitor: Visitor, ines: str, nora: Api) -> None:
+    visitor.sign_in(ines)
+    for is_admin in (1, 0):
+        before = visitor.cookies["sid"]
+        nora.update("worker", nora.ids["ines"], is_superuser=is_admin).ok()
+        assert ("/admin/apps" in visitor.get("/").text) is bool(is_admin) and visitor.is_in
+        after = visitor.cookies["sid"]
+        visitor.session.cookies.set("sid", before, domain="127.0.0.1", path="/")
+        assert after != before and not visitor.is_in
+        visitor.session.cookies.clear()
+        visitor.session.cookies.set("sid", after, domain="127.0.0.1", path="/")
+        if is_admin:
+            assert place(visitor.get("/admin/tokens")).startswith("/confirm?")
+
+
 def test_a_forgotten_password_tells_nobody_who_works_here(visitor: Visitor, ines: str, desk: Desk, nora: Api) -> None:
     pages = [visitor.send("/forgotten", {"email": email}) for email in (ines, "nobody@desk.example", "", HUGE)]
     assert len({re.sub(r"\s+", " ", page.text) for page in pages}) == 1 and pages[0].status_code == 200
