@@ -23,6 +23,7 @@ KEYS = (
 )
 Option = tuple[str, str]  # value, label
 PAGE_ROWS = 25
+BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
 
 
@@ -113,6 +114,15 @@ def copy(text: str, label: str) -> str:
 def secret(label: str, value: str, id: str) -> str:
     """A secret that is shown this once."""
     return fragment("parts/secret.html", label=label, value=value, id=id)
+
+
+def bars(values: Sequence[int], label: str) -> str:
+    """A row of small bars, as tall as their values. label: what they say, for those who do not see them."""
+    most = max(values, default=0) or 1
+    heights = [round(BAR_HEIGHT * value / most, 1) if value else 0 for value in values]
+    return fragment("parts/bars.html", label=label, height=BAR_HEIGHT, bars=[
+        (place * BAR_STEP, max(height, 1)) for place, height in enumerate(heights) if height
+    ], width=len(heights) * BAR_STEP)  # fmt: skip
 
 
 def snippet(text: str, label: str) -> str:

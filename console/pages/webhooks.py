@@ -22,6 +22,7 @@ URI = "webhook_listener"
 BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
+HOURS = 24  # that a list shows the calls of
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 SAMPLE_HEADERS, SAMPLE_BODY = "Content-Type: application/json", '{"hello": "world"}'
@@ -33,9 +34,12 @@ OVERLAPS = [("0", "ends now"), ("3600", "works 1 hour more"), ("86400", "works 1
 def show_list(visit: Visit) -> Shown:
     """All webhooks, with the last call of each."""
     found, wrong = lists.found(visit, URI)
-    latest = visit.service.store.read(deliveries.latest)
+    since = visit.now - HOURS * deliveries.HOUR_SECONDS
+    latest, hours = visit.service.store.read(
+        lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
+    )
     urls = {each["id"]: tokens.url(visit.service, each["guid"]) for each in found["results"]}
-    return render(visit, "webhooks.html", found=found, wrong=wrong, latest=latest, urls=urls)
+    return render(visit, "webhooks.html", found=found, wrong=wrong, latest=latest, urls=urls, hours=hours)
 
 
 @page("GET", f"{BASE}/new", "admin")

@@ -22,7 +22,7 @@ from server.store.transaction import Transaction
 if TYPE_CHECKING:
     from server.automation.webhooks.responding import Received
 
-KEPT_DAYS, DAY_SECONDS = 14, 86400
+KEPT_DAYS, DAY_SECONDS, HOUR_SECONDS = 14, 86400, 3600
 MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
 MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of their requests and answers together; the oldest go first
 MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one that is longer cannot be run again
@@ -121,6 +121,23 @@ def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
         counts[row[0]][0]: {"id": row[0], "at": row[at["at"]], "status": row[at["status"]], "count": counts[row[0]][1]}
         for row in tx.get_many(DELIVERY, counts)
     }
+
+
+def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
+    """How many deliveries each listener had in each hour from an instant on; without those that had none."""
+    table: Any = DELIVERY.sql
+    hour = (table.at - slot(0)) / HOUR_SECONDS
+    rows = tx.rows(
+        ("deliveries", "by hour"),
+        lambda: table.select(table.listener_id, hour, peewee.fn.COUNT(table.id)).where(table.at >= slot(0))
+        .group_by(table.listener_id, hour),
+        (since,),
+    )  # fmt: skip
+    found: dict[int, list[int]] = {}
+    for listener_id, place, count in rows:
+        if place < hours:
+            found.setdefault(listener_id, [0] * hours)[place] = count
+    return found
 
 
 def shown(values: dict[str, Any]) -> dict[str, Any]:
