@@ -1,0 +1,150 @@
+"""The scheduler in the console: what waits and failed is run again or dropped; timers are run and switched."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from server.jobs.queue import JOB, MAX_ATTEMPTS, JobQueue
+from tests.console.browser import Browser
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place
+from tests.records.desk import NOW, Desk
+from tests.service import Api, Server
+
+BASE, TIMERS = "/admin/jobs", "/admin/jobs/timers"
+FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
+
+
+def job(desk: Desk, **values: Any) -> int:
+    """The id of a new job that is due in a far future."""
+
+    def write(tx: Any) -> int:
+        id = JobQueue.add(tx, values.pop("kind", "nobody.does.this"), FAR, values.pop("payload", {"ticket_id": 7}))
+        tx.update(JOB, id, values)
+        return id
+
+    return desk.store.write(write)
+
+
+def row(desk: Desk, id: int) -> dict[str, Any] | None:
+    found = desk.read(lambda tx: tx.get(JOB, id))
+    return None if found is None else dict(zip(JOB.names, found, strict=True))
+
+
+def text_of(page: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", page))
+
+
+def test_a_job_that_failed_is_run_again(signed_in: Visitor, desk: Desk) -> None:
+    id = job(desk, failed_at=NOW, attempts=MAX_ATTEMPTS, last_error=f"LookupError: {HOSTILE}")
+    page = signed_in.get(f"{BASE}?state=failed").text
+    assert HOSTILE in text_of(page) and "<script>alert" not in page
+    assert f"{MAX_ATTEMPTS} of {MAX_ATTEMPTS}" in text_of(page) and '"ticket_id": 7' in html.unescape(page)
+    answer = signed_in.send(f"{BASE}/{id}/run", {}, page=f"{BASE}?state=failed")
+    assert (answer.status_code, place(answer)) == (303, BASE)
+    assert f"Job {id} (nobody.does.this) is due now" in text_of(signed_in.get(BASE).text)
+    found = row(desk, id)
+    assert found is not None and found["failed_at"] == 0 and found["due_at"] < FAR and found["attempts"] <= 1
+    desk.store.write(lambda tx: tx.delete(JOB, id=id))
+
+
+def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk) -> None:
+    id = job(desk, payload={"note": HOSTILE})
+    assert place(signed_in.send(f"{BASE}/{id}/drop", {}, page=BASE)) == BASE
+    assert row(desk, id) is None
+    page = signed_in.get("/admin/system/audit?q=activity%3Acustom.other").text
+    assert f"Nora Berg dropped job {id} (nobody.does.this)" in text_of(page) and "<script>alert" not in page
+    answer = signed_in.send(f"{BASE}/{id}/drop", {}, page="/account")
+    assert answer.status_code == 404 and f"there is no job {id}" in text_of(answer.text)
+
+
+def test_a_job_that_runs_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
+    id = job(desk, claimed_by="another process", claimed_until=FAR)
+    assert "running" in text_of(signed_in.get(f"{BASE}?state=running").text)
+    for what in ("run", "drop"):
+        answer = signed_in.send(f"{BASE}/{id}/{what}", {}, page="/account")
+        assert answer.status_code == 409 and "runs just now" in text_of(answer.text)
+    assert row(desk, id) is not None
+    desk.store.write(lambda tx: tx.delete(JOB, id=id))
+
+
+@pytest.mark.parametrize(("values", "state"), [
+    ({}, "waiting"), ({"due_at": 1, "claimed_by": "x", "claimed_until": FAR}, "running"),
+    ({"failed_at": NOW}, "failed"),
+])  # fmt: skip
+def test_jobs_are_counted_and_listed_by_state_and_kind(
+    values: dict[str, Any], state: str, signed_in: Visitor, desk: Desk
+) -> None:
+    id = job(desk, kind="mail.send", payload={"draft_id": 999_999_999}, **values)
+    number = f'<code>mail.send</code> {id}</span>'
+    assert number in signed_in.get(f"{BASE}?state={state}&kind=mail.send").text
+    assert number in signed_in.get(BASE).text
+    for other in {"running", "due", "waiting", "failed"} - {state}:
+        assert number not in signed_in.get(f"{BASE}?state={other}").text
+    assert number not in signed_in.get(f"{BASE}?kind=backup").text
+    counted = signed_in.get(BASE).text
+    assert int(re.findall(rf'state={state}">(\d+)</a>', counted)[0]) >= 1
+    desk.store.write(lambda tx: tx.delete(JOB, id=id))
+
+
+@pytest.mark.parametrize("query", ["state=lost", "kind=<script>"])
+def test_what_cannot_be_asked_is_told(query: str, signed_in: Visitor) -> None:
+    answer = signed_in.get(f"{BASE}?{query}")
+    assert answer.status_code == 422 and "<script>" not in answer.text.replace('<script type="module"', "")
+
+
+def test_a_timer_is_run_and_switched(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create(
+        "automation_timer", name=HOSTILE, is_recurring=1, recurring_patterns="0 3 * * *", next_run_at=FAR
+    ).ok()["id"]  # fmt: skip
+    page = signed_in.get(TIMERS).text
+    assert HOSTILE in text_of(page) and "<script>alert" not in page and "0 3 * * *" in page
+    signed_in.send(f"{TIMERS}/{id}/switch", {"off": "1"}, page=TIMERS)
+    assert nora.record("automation_timer", id)["is_disabled"]
+    signed_in.send(f"{TIMERS}/{id}/run", {}, page=TIMERS)
+    assert "is switched off" in text_of(signed_in.get(TIMERS).text)
+    assert nora.record("automation_timer", id)["next_run_at"] == FAR
+    signed_in.send(f"{TIMERS}/{id}/switch", {"off": "0"}, page=TIMERS)
+    signed_in.send(f"{TIMERS}/{id}/run", {}, page=TIMERS)
+    found = nora.record("automation_timer", id).ok()
+    assert not found["is_disabled"] and found["next_run_at"] < FAR
+    assert signed_in.get(f"{TIMERS}?q=wrong%3A1").status_code == 422
+    nora.remove("automation_timer", id).ok()
+
+
+def test_milo_may_not_touch_the_scheduler(visitor: Visitor, desk: Desk, nora: Api) -> None:
+    id = job(desk)
+    visitor.sign_in("milo@desk.example")
+    assert visitor.get(BASE).status_code == visitor.get(TIMERS).status_code == 403
+    for what in ("run", "drop"):
+        assert visitor.send(f"{BASE}/{id}/{what}", {}, page="/account").status_code == 403
+    found = row(desk, id)
+    assert found is not None and found["due_at"] == FAR
+    desk.store.write(lambda tx: tx.delete(JOB, id=id))
+
+
+def test_a_job_is_dropped_by_keyboard(
+    chromium: Browser, server: Server, signed_in: Visitor, desk: Desk
+) -> None:
+    id = job(desk, kind="mail.send", payload={"draft_id": 999_999_999}, failed_at=NOW, last_error="no such draft")
+    with chromium.page(server.url, cookies=signed_in.cookies) as page:
+        page.goto(BASE)
+        page.locator("#state").focus()
+        page.keyboard.type("Failed")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**state=failed**")
+        page.get_by_role("row", name=f"mail.send {id}").get_by_role("button", name="Drop").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_contain_text(f"Drop job {id}")
+        page.keyboard.press("Escape")
+        assert row(desk, id) is not None
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"Job {id} (mail.send) is dropped")).to_be_visible()
+    assert row(desk, id) is None

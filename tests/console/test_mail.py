@@ -1,0 +1,290 @@
+"""Mail in the console: transports are made and tried, senders set, mailboxes looked at, the outbox emptied."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import expect
+
+from server.jobs.queue import JOB
+from tests.console.browser import Browser
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place, value
+from tests.records.desk import Desk
+from tests.service import Api, Server
+from tests.smtp_server import SmtpServer
+
+TRANSPORTS, MAILBOXES, OUTBOX = "/admin/mail/transports", "/admin/mail/mailboxes", "/admin/mail/outbox"
+SMTP = "core.mail.transport.smtp"
+PASSWORD = "hunter2-of-the-mail-server"
+MOST_LOADS = 2000  # of a page, until the scheduler has done something
+
+
+@pytest.fixture(scope="module")
+def smtp() -> Iterator[SmtpServer]:
+    with SmtpServer() as started:
+        yield started
+
+
+def form(smtp: SmtpServer, **changes: str) -> dict[str, str]:
+    return {
+        "name": "Provider", "extension_id": SMTP, "host": smtp.host, "port": str(smtp.port), "encryption": "none",
+        "verify": "1", **changes,
+    }  # fmt: skip
+
+
+def made(signed_in: Visitor, smtp: SmtpServer, **changes: str) -> str:
+    """The path of a new transport."""
+    answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
+    assert answer.status_code == 303, answer.text
+    return place(answer)
+
+
+def text_of(answer: requests.Response) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", answer.text))
+
+
+def waiting(nora: Api, subject: str, to: str = "ana@customer.example") -> int:
+    """The id of a mail in the outbox."""
+    params = {"to": to, "subject": subject, "content": f"Text of {subject}"}
+    made = nora.create("draft", type="mail.transactional", name=subject, to=to, params=params, is_queued=1).ok()
+    return int(made["id"])
+
+
+def loaded(signed_in: Visitor, path: str, words: str) -> str:
+    """The text of a page, once these words stand on it: the scheduler has its own pace."""
+    for _ in range(MOST_LOADS):
+        text = text_of(signed_in.get(path))
+        if words in text:
+            return text
+    raise AssertionError(f"'{words}' is not on {path}: {text[-1500:]}")
+
+
+def test_a_transport_is_made_tried_and_removed(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
+    path = made(signed_in, smtp, name=HOSTILE)
+    page = signed_in.get(path)
+    assert "<script>alert" not in page.text and HOSTILE in html.unescape(page.text)
+    assert value(page.text, "recipient") == "nora@desk.example"
+    smtp.forget()
+    answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+    assert (answer.status_code, place(answer)) == (303, path)
+    sender, recipients, raw = smtp.take()
+    assert (sender, recipients) == ("support@localhost", ("ana@customer.example",)) and b"To: ana@customer" in raw
+    assert "took the mail from support@localhost to ana@customer.example" in text_of(signed_in.get(path))
+    assert place(signed_in.send(f"{path}/delete", {}, page=path)) == "/admin/mail"
+    assert signed_in.get(path).status_code == 404
+
+
+def test_what_the_mail_server_says_is_told(signed_in: Visitor, nora: Api) -> None:
+    with SmtpServer(refused={"ana@customer.example": "550 5.1.1 <b>nobody</b> of that name"}) as smtp:
+        path = made(signed_in, smtp)
+        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        assert answer.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(answer)
+        assert "<b>nobody</b>" not in answer.text
+        answer = signed_in.send(f"{path}/test", {"recipient": "no address"}, page=path)
+        assert answer.status_code == 422 and "'no address' is not a mail address" in text_of(answer)
+        assert value(answer.text, "recipient") == "no address"
+    answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer)
+    signed_in.send(f"{path}/delete", {}, page=path)
+
+
+def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    with SmtpServer(login=("desk", PASSWORD)) as smtp:
+        path = made(signed_in, smtp, username="desk", password=PASSWORD)
+        for shown in (path, "/admin/mail", "/admin/system/audit"):
+            assert PASSWORD not in signed_in.get(shown).text
+        # Left blank it stays, and is sent to this server alone.
+        assert signed_in.send(path, form(smtp, username="desk", name="Renamed")).status_code == 303
+        assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
+        id = int(path.rpartition("/")[2])
+        assert desk.row("mail_transport", id)["params"]["password"] == PASSWORD
+        assert signed_in.send(path, form(smtp, username="desk", host="localhost")).status_code == 303
+        assert "password" not in desk.row("mail_transport", id)["params"]
+        signed_in.send(f"{path}/delete", {}, page=path)
+
+
+@pytest.mark.parametrize(("changes", "field", "words"), [
+    ({"name": ""}, "name", "name"),
+    ({"host": ""}, "host", "host is missing"),
+    ({"host": "not a host"}, "host", "not a host name"),
+    ({"port": "99999"}, "port", "from 1 to 65535"),
+    ({"encryption": "rot13"}, "encryption", "not an encryption"),
+    ({"password": PASSWORD}, "username", "needs a username"),
+    ({"timeout": "301"}, "timeout", "from 1 to 300"),
+    ({"extension_id": "core.mail.transport.pigeon"}, "extension_id", "not a mail transport"),
+])  # fmt: skip
+def test_mistakes_of_a_transport_stand_at_their_field(
+    changes: dict[str, str], field: str, words: str, signed_in: Visitor, smtp: SmtpServer
+) -> None:
+    answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
+    assert answer.status_code == 422 and words in text_of(answer).lower()
+    assert f'<a href="#{field}">' in answer.text and f'id="{field}-error"' in answer.text
+    assert PASSWORD not in answer.text
+    if changes.get("name", "Provider"):
+        assert value(answer.text, "name") == "Provider"
+
+
+def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
+    id = waiting(nora, "Waits for a transport")
+    loaded(signed_in, f"{OUTBOX}?state=parked", "Waits for a transport")
+    path = made(signed_in, smtp)
+    transport = path.rpartition("/")[2]
+    smtp.forget()
+    answer = signed_in.send("/admin/mail/senders", {"email": "Desk@Desk.Example ", "transport": transport,
+                                                     "is_default": "1"}, page="/admin/mail")  # fmt: skip
+    assert answer.status_code == 303, text_of(answer)
+    page = text_of(signed_in.get("/admin/mail"))
+    assert "Mail can come from Desk@Desk.Example" in page and "desk@desk.example" in page
+    other = waiting(nora, "Comes from the new one")
+    assert smtp.take()[0] == "desk@desk.example"
+    assert place(signed_in.send("/admin/mail/default", {"transport": transport}, page="/admin/mail")) == "/admin/mail"
+    smtp.take()
+    loaded(signed_in, OUTBOX, "The outbox is empty")
+    assert signed_in.get(f"{OUTBOX}/{id}").status_code == signed_in.get(f"{OUTBOX}/{other}").status_code == 404
+    signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")
+    address = nora.found("address", "email:desk@desk.example")[0]
+    signed_in.send(f"/admin/mail/senders/{address}/remove", {}, page="/admin/mail")
+    assert nora.record("address", address).ok()["mail_transport_id"] == 0
+    signed_in.send(f"{path}/delete", {}, page=path)
+
+
+@pytest.mark.parametrize(("sent", "words"), [
+    ({"email": "nobody", "transport": "0", "is_default": "1"}, "'nobody' is not a mail address"),
+    ({"email": "a@b.example", "transport": "0"}, "choose a mail transport"),
+    ({"email": "a@b.example", "transport": "999999"}, "no mail transport 999999"),
+    ({"email": HOSTILE, "transport": "0", "is_default": "1"}, "is not a mail address"),
+])  # fmt: skip
+def test_mistakes_of_a_sender_are_told(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
+    answer = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
+    assert answer.status_code == 422 and words.lower() in text_of(answer).lower()
+    assert "<script>alert" not in answer.text
+
+
+def test_mail_that_a_server_refused_is_sent_again_and_dropped(
+    signed_in: Visitor, nora: Api, desk: Desk, smtp: SmtpServer
+) -> None:
+    path = made(signed_in, smtp)
+    transport = path.rpartition("/")[2]
+    smtp.refused["gone@customer.example"] = f"550 {HOSTILE}"
+    try:
+        signed_in.send("/admin/mail/default", {"transport": transport}, page="/admin/mail")
+        again, dropped = (waiting(nora, f"Refused {each}", "gone@customer.example") for each in (1, HOSTILE))
+        loaded(signed_in, f"{OUTBOX}?state=failed", "Refused 1")
+        loaded(signed_in, f"{OUTBOX}?state=failed", f"Refused {HOSTILE}")
+        page = signed_in.get(f"{OUTBOX}/{dropped}")
+        assert "<script>alert" not in page.text and "Text of Refused" in page.text
+        assert "550" in text_of(page) and "given up" in text_of(page)
+        answer = signed_in.send(f"{OUTBOX}/{dropped}/drop", {}, page=f"{OUTBOX}/{dropped}")
+        assert place(answer) == OUTBOX and "is dropped and not sent" in text_of(signed_in.get(OUTBOX))
+        assert nora.record("draft", dropped).status == 404
+        smtp.refused.clear()
+        smtp.forget()
+        signed_in.send(f"{OUTBOX}/{again}/send", {}, page=f"{OUTBOX}/{again}")
+        assert smtp.take()[1] == ("gone@customer.example",)
+        loaded(signed_in, OUTBOX, "The outbox is empty")
+        signed_in.send(f"{OUTBOX}/{again}/send", {}, page="/admin/mail")
+        assert "was sent, or dropped" in text_of(signed_in.get(OUTBOX))
+    finally:
+        smtp.refused.clear()
+        signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")
+        signed_in.send(f"{path}/delete", {}, page=path)
+
+
+def test_a_draft_that_somebody_still_writes_is_not_in_the_outbox(signed_in: Visitor, nora: Api) -> None:
+    draft = nora.create("draft", type="mail.compose", name="Still written", worker_id=nora.ids["nora"]).ok()["id"]
+    assert "Still written" not in signed_in.get(OUTBOX).text
+    for path in ("send", "drop"):
+        signed_in.send(f"{OUTBOX}/{draft}/{path}", {}, page="/admin/mail")
+        assert "not in the outbox" in text_of(signed_in.get(OUTBOX))
+    assert nora.record("draft", draft).ok()["name"] == "Still written"
+    assert signed_in.get(f"{OUTBOX}?state=lost").status_code == 422
+
+
+def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    sent = {"name": HOSTILE, "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk",
+            "password": PASSWORD, "is_enabled": "1", "folder": "INBOX"}  # fmt: skip
+    answer = signed_in.send(f"{MAILBOXES}/new", sent)
+    assert answer.status_code == 303, text_of(answer)
+    path = place(answer)
+    page = loaded(signed_in, path, "The last look failed")
+    assert "127.0.0.1 cannot be reached" in page and PASSWORD not in signed_in.get(path).text
+    id = int(path.rpartition("/")[2])
+    fails = desk.row("mailbox", id)["num_fails"]
+    assert place(signed_in.send(f"{path}/check", {}, page="/admin/mail")) == "/admin/mail"
+    loaded(signed_in, "/admin/mail", f"failed {fails + 1} times")
+    # Without the login box ticked it is off, and cannot be looked at.
+    off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
+    assert signed_in.send(path, off | {"name": "Off"}).status_code == 303
+    assert desk.row("mailbox", id)["password"] == PASSWORD and not desk.row("mailbox", id)["is_enabled"]
+    signed_in.send(f"{path}/check", {}, page="/admin/mail")
+    assert "is switched off" in text_of(signed_in.get("/admin/mail"))
+    answer = signed_in.send(path, off | {"host": "elsewhere.example"})
+    assert answer.status_code == 422 and 'href="#password"' in answer.text
+    signed_in.send(f"{path}/delete", {}, page=path)
+    assert signed_in.get(path).status_code == 404
+    assert desk.read(lambda tx: tx.first(JOB, unique_key=f"mailbox.check:{id}")) is None
+
+
+@pytest.mark.parametrize(("changes", "field"), [
+    ({"name": ""}, "name"), ({"host": "a b"}, "host"), ({"port": "0"}, "port"), ({"protocol": "uucp"}, "protocol"),
+    ({"timeout_secs": "many"}, "timeout_secs"), ({"connected_account_id": "999999"}, "connected_account_id"),
+])  # fmt: skip
+def test_mistakes_of_a_mailbox_stand_at_their_field(changes: dict[str, str], field: str, signed_in: Visitor) -> None:
+    sent = {"name": "Box", "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk", **changes}
+    answer = signed_in.send(f"{MAILBOXES}/new", sent)
+    assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
+
+
+def test_milo_may_not_touch_mail(visitor: Visitor, nora: Api) -> None:
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    for path in ("/admin/mail", f"{TRANSPORTS}/new", f"{MAILBOXES}/new", OUTBOX):
+        assert visitor.get(path).status_code == 403
+    draft = waiting(nora, "Not for milo")
+    for path, sent in _FORMS.items():
+        answer = visitor.send(path.format(draft=draft), sent, page="/account")
+        assert answer.status_code == 403, path
+    assert nora.record("draft", draft).ok()["name"] == "Not for milo"
+    nora.remove("draft", draft).ok()
+
+
+_FORMS: dict[str, dict[str, Any]] = {
+    "/admin/mail/senders": {"email": "evil@desk.example", "transport": "0", "is_default": "1"},
+    "/admin/mail/default": {"transport": "0"}, f"{TRANSPORTS}/new": {"name": "x", "extension_id": SMTP},
+    f"{OUTBOX}/{{draft}}/send": {}, f"{OUTBOX}/{{draft}}/drop": {},
+}  # fmt: skip
+
+
+def test_a_transport_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor, smtp: SmtpServer) -> None:
+    with chromium.page(server.url, cookies=signed_in.cookies) as page:
+        page.goto(f"{TRANSPORTS}/new")
+        page.locator("#name").focus()
+        page.keyboard.type("By keyboard")
+        for text in ("", "", "none", "not a port"):  # kind, host, encryption, port
+            page.keyboard.press("Tab")
+            page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        expect(page.locator("#summary")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#host")).to_be_focused()
+        page.keyboard.type(smtp.host)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.type(str(smtp.port))
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile(r"/admin/mail/transports/\d+"))
+        smtp.forget()
+        page.locator("#recipient").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("By keyboard took the mail")).to_be_visible()
+        assert smtp.take()[1] == ("nora@desk.example",)
+        page.get_by_role("button", name="Delete").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_contain_text("Delete By keyboard?")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/admin/mail")
