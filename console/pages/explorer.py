@@ -100,9 +100,9 @@ def show(visit: Visit) -> Shown:
     types = {each.uri: each.label_names[1] for each in visit.service.registry}
     return render(
         visit, "api.html", found=fitting[:MAX_FOUND], total=len(fitting), most=MAX_FOUND, tag=tag, q=q,
-        records=[(name, types[name], count) for name, count in sorted(tags.items()) if name in types],
-        others=[(name, name, count) for name, count in sorted(tags.items()) if name not in types],
-        methods=METHODS, document=DOCUMENT, label=types.get(tag, tag), all=len(found),
+        records=sorted(((name, types[name], count) for name, count in tags.items() if name in types), key=_label),
+        others=sorted(((name, _words(name), count) for name, count in tags.items() if name not in types), key=_label),
+        methods=METHODS, document=DOCUMENT, label=types.get(tag, _words(tag)), all=len(found),
     )  # fmt: skip
 
 
@@ -255,6 +255,14 @@ def operations(registry: Registry, revision: int, base_url: str) -> tuple[Operat
                     tuple(_answers(made, told)), tuple(_keys(made, told)),
                 ))  # fmt: skip
     return tuple(found)
+
+
+def _label(listed: tuple[str, str, int]) -> str:
+    return listed[1]
+
+
+def _words(tag: str) -> str:
+    return tag.replace("_", " ")
 
 
 def _fits(each: Operation, tag: str, q: str) -> bool:

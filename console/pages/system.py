@@ -4,6 +4,7 @@ import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -96,9 +97,17 @@ def show_settings(visit: Visit) -> Shown:
 @page("GET", AUDIT, "admin")
 def show_audit(visit: Visit) -> Shown:
     """The activity log, newest first."""
-    found, wrong = lists.found(visit, "activity_log", "sort:-created", "actor_,target_")
+    found, wrong = lists.found(visit, "activity_log", "sort:-created")
+    for each in found["results"]:
+        each["who"] = _actor(each["params"])
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
     return render(visit, "audit.html", 422 if wrong else 200, tabs=TABS, found=found, wrong=wrong, events=events)
+
+
+def _actor(params: Any) -> str:
+    """Who did what an entry tells, in its own words: also one who is gone since."""
+    variables = params.get("variables") if isinstance(params, dict) else None
+    return str(variables.get("actor") or "") if isinstance(variables, dict) else ""
 
 
 def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
