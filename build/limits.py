@@ -96,6 +96,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("records.custom_field.MAX_OPTIONS", "", "options of a custom field"),
         ("records.custom_field.MAX_OPTION_CHARS", "characters", "one of these options"),
         ("records.custom_field.MAX_DECIMALS", "", "decimals of a custom field for numbers"),
+        ("desk.custom_fields.MAX_ORDERED", "", "fields of a type, or of a fieldset, that can be moved up and down"),
         ("records.shared.custom.definitions.MAX_LINE", "characters", "value of a custom field of one line"),
         ("records.shared.custom.definitions.MAX_TEXT", "characters", "value of a custom field of several lines"),
         ("records.shared.custom.definitions.MAX_VALUES", "", "values of a custom field that holds several"),

@@ -55,8 +55,13 @@ INTERNAL = {
     """,
     "how much is done at once; the rest follows": """
         desk.mail_import.MAX_WAITING desk.mail_import.MAX_WAITING_BYTES desk.mailboxes.checking.MAX_MAILS
+        desk.people.MAX_HANDED_OVER
         desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
+    """,
+    "how much a page of the console shows at once; searching shows the rest": """
+        console.pages.groups.MAX_BUCKETS console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
+        console.pages.packages.MAX_KEPT console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
         automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
@@ -78,7 +83,7 @@ INTERNAL = {
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         desk.export.exporting.MAX_SECONDS
         desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
-        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS desk.packages.importing.MAX_SUFFIX
+        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS desk.custom_fields.MAX_SUFFIX
         desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS

@@ -9,7 +9,7 @@ from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
-from console.ui import PAGE_ROWS, quoted
+from console.ui import PAGE_ROWS, Option, quoted
 from console.visit import Visit
 from server.desk import groups, records
 from server.desk.groups import Changes
@@ -229,7 +229,7 @@ def _chosen(visit: Visit, members: Changes) -> Changes:
     }
 
 
-def _group_choices(visit: Visit) -> list[tuple[str, str]]:
+def _group_choices(visit: Visit) -> list[Option]:
     mine = visit.actor.manages
     listed = lists.choices(visit, URI, "sort:name")
     return [("", "All groups"), *(each for each in listed if visit.actor.is_admin or int(each[0]) in mine)]
@@ -257,13 +257,13 @@ def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: F
         buckets = records.search(visit.ctx, "bucket", asked)["results"]
         members = groups.members(visit.ctx, [group["id"]])[group["id"]]
     shown = bucket_form or Form.of({"bucket": ""})
-    senders = lists.choices(visit, "address", "mailTransport.id:>0")
+    senders = _senders(visit, group["reply_address_id"] if group else 0)
     named = dict(lists.choices(visit, "worker", f"id:[{','.join(map(str, members))}]")) if members else {}
     return render(
         visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
         buckets=buckets, labels=LABELS, managers=_names(named, members, MANAGER),
         members=_names(named, members, MEMBER),
-        senders=senders if group and group["reply_address_id"] else _with_none(senders, "The service's own sender"),
+        senders=senders,
         signatures=_with_none(lists.choices(visit, "email_signature"), "None"),
         templates=_with_none(lists.choices(visit, "html_template"), "None"),
     )  # fmt: skip
@@ -273,7 +273,17 @@ def _names(named: dict[str, str], members: dict[int, str], part: str) -> list[st
     return sorted(named.get(str(id), f"worker {id}") for id, each in members.items() if each == part)
 
 
-def _with_none(listed: list[tuple[str, str]], none: str) -> list[tuple[str, str]]:
+def _senders(visit: Visit, present: int) -> list[Option]:
+    """Addresses that replies can come from, with the one that is chosen now, which may have lost its transport."""
+    found = lists.choices(visit, "address", "mailTransport.id:>0")
+    if not present:
+        return _with_none(found, "The service's own sender")
+    if str(present) in dict(found):
+        return found
+    return [*found, (str(present), f"{lists.record(visit, 'address', present)['email']}: has no mail transport")]
+
+
+def _with_none(listed: list[Option], none: str) -> list[Option]:
     return [("0", none), *listed]
 
 

@@ -29,6 +29,7 @@ MODES = [
     ("", "nothing: it only owns things"), ("itemized", "the privileges that are ticked below"),
     ("all", "every privilege, those of record types to come as well"),
 ]  # fmt: skip
+GRANTS = {"": "nothing", "itemized": "some privileges", "all": "every privilege"}  # in short
 MAX_MEMBERS = 20  # shown by name
 TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
 # What an operation is called in a sentence.
@@ -54,7 +55,7 @@ def show_list(visit: Visit) -> Shown:
     types = [(each.uri, each.name) for each in _granted(visit)]
     return render(
         visit, "roles.html", form.status, tabs=TABS, found=found, wrong=wrong, form=form, told=told, types=types,
-        modes=dict(MODES), workers=lists.choices(visit, "worker", "isDisabled:no"), operations=list(VERBS.items()),
+        modes=GRANTS, workers=lists.choices(visit, "worker", "isDisabled:no"), operations=list(VERBS.items()),
     )  # fmt: skip
 
 
