@@ -14,6 +14,7 @@ from server.desk.dictionary import Dictionaries
 from server.jobs.queue import JobQueue
 from server.records.base import Change, Record, RecordType
 from server.store.database import Store
+from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ VERSION = "automations"
 CHANGED = "record.changed"
 # Written by the service about itself, many at a time; automations that answered to them would answer to themselves.
 SILENT = frozenset(("activity_log", "automation_log", "notification", "metric"))
+
+CAUSE = Table("draft_cause", [Column("draft_id", references="draft(id)"), Column("depth")], key=("draft_id",))
+# depth: of the automation that wrote the draft, for what its mail sets off. Drafts of others have no row.
 
 Values = dict[str, Any]
 Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
@@ -154,3 +158,19 @@ def moved(writing: "RecordWriter", change: Change) -> None:
     for uri in ("group", "bucket"):
         values |= record_values(f"was_{uri}", writing.registry.type(uri).context, change.was(f"{uri}_id") or 0)
     tell(writing, "mail.moved", values)
+
+
+# -- mail of automations ----------------------------------------------------------------------------------------------
+
+
+def note_cause(writing: "RecordWriter", change: Change) -> None:
+    """Remember that an automation wrote a draft: its mail leaves later, and two automations that answer each other's
+    mail would go on for ever."""
+    if writing.ctx.depth and change.type.uri == "draft":
+        writing.tx.put(CAUSE, {"draft_id": change.id, "depth": writing.ctx.depth})
+
+
+def depth_of(tx: Transaction, draft_id: int) -> int:
+    """How many automations caused each other before this draft."""
+    row = tx.first(CAUSE, draft_id=draft_id)
+    return int(row[CAUSE.position["depth"]]) if row is not None else 0

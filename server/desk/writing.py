@@ -290,6 +290,7 @@ class RecordWriter:
         if was is not None and events.is_change(change, differing, bool(customs)):
             events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         events.moved(self, change)
+        events.note_cause(self, change)
         record_type.after_write(change, self)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones

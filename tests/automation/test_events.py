@@ -88,6 +88,22 @@ def test_automations_that_set_each_other_off_are_stopped_and_told(post: Told) ->
     assert post.calls.empty()
 
 
+def test_mail_that_automations_write_about_their_mail_comes_to_an_end(post: Told) -> None:
+    script = post.telling("message_id") + (
+        "  record.create:\n    output: made\n    inputs:\n      record_type: draft\n      fields:\n"
+        "        type: mail.compose\n        is_queued: 1\n        WORKER\n        params:\n"
+        "          to: archive@example.com\n          subject: One left\n          content: It did.\n"
+        "          GROUP\n"
+    )
+    ids = post.api.ids
+    script = script.replace("WORKER", f"worker_id: {ids['nora']}").replace("GROUP", f"group_id: {ids['support']}")
+    with post.bound("mail.sent", script):
+        post.api.compose(group_id=ids["support"], to=customer(), subject="First", content="Hello").ok()
+        told = [post.take_told()["message_id"] for _ in range(8)]
+        stopped = _eventually_logged(post, "mail.sent: not answered to")
+    assert len(set(told)) == 8 and "8 automations" in stopped and post.calls.empty()
+
+
 def _eventually_logged(post: Told, beginning: str) -> str:
     """An entry that the next jobs will write. Each look is a request, so that the server gets its turns."""
     for _ in range(2000):
@@ -263,7 +279,7 @@ def test_a_merge_may_be_denied_and_is_told(post: Told) -> None:
 
 def test_a_reminder_that_is_due_is_told(post: Told) -> None:
     with post.bound("reminder.remind", post.telling("reminder_name", "reminder_worker__label")):
-        fields = {"name": "Call Ana", "remind_at": "1 second ago", "worker_id": post.api.ids["milo"]}
+        fields: dict[str, Any] = {"name": "Call Ana", "remind_at": "1 second ago", "worker_id": post.api.ids["milo"]}
         post.api.create("reminder", **fields).ok()
         assert post.take_told() == {"reminder_name": "Call Ana", "reminder_worker__label": "Milo Test"}
 

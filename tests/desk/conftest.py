@@ -12,6 +12,7 @@ import pytest
 from server.access import actor
 from server.context import Context, Service
 from server.desk import first_start, records, reopening, requesters, spam, tickets
+from server.desk.events import CAUSE
 from server.desk.outbox import due
 from server.desk.outbox.rows import OUTGOING
 from server.desk.service_settings import SERVICE_SETTING, get, put
@@ -37,7 +38,7 @@ class Post:
     What is not said otherwise is done by nora."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
-        tables = [*registry.tables(), JOB, OUTGOING, SERVICE_SETTING, *spam.TABLES]
+        tables = [*registry.tables(), JOB, OUTGOING, CAUSE, SERVICE_SETTING, *spam.TABLES]
         store = schema.open_store(folder / "helpdesk.db", tables, registry.texts())
         settings = load({}, {}, folder).replace(base_url=BASE_URL)
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)

@@ -4,7 +4,7 @@ The draft must be claimed by the caller. A mail that left is gone from the queue
 send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from server import clock, log, times
@@ -94,7 +94,7 @@ class Failure:
 
 def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
     """Try to send a draft that the caller has claimed; True when it left. A failure is noted and not raised."""
-    ctx = service_context(service, now)
+    ctx = sending_context(service, draft_id, now)
     transport_id = sender_id = 0
     try:
         loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim))
@@ -128,6 +128,11 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
 def service_context(service: Service, now: int | None = None) -> Context:
     """The context of work in the service's own name."""
     return Context(service, system(), clock.now() if now is None else now, times.zone("UTC"))
+
+
+def sending_context(service: Service, draft_id: int, now: int) -> Context:
+    """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
+    return replace(service_context(service, now), depth=service.store.read(lambda tx: events.depth_of(tx, draft_id)))
 
 
 def park(writing: RecordWriter, draft_id: int, email: str) -> None:

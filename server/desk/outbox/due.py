@@ -12,7 +12,7 @@ from server import times
 from server.access import actor
 from server.context import Context, Service
 from server.desk.outbox import rows
-from server.desk.outbox.deliver import Failure, deliver, failed, service_context
+from server.desk.outbox.deliver import Failure, deliver, failed, sending_context
 from server.desk.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.desk.outbox.sender import way_of
 from server.desk.tickets import asking, drafts, letter, transactional
@@ -59,7 +59,7 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
 
 def send_draft(service: Service, draft_id: int, now: int) -> bool:
     """Send a queued draft, unless somebody else does just now or it waits for its time; True when it left."""
-    ctx = service_context(service, now)
+    ctx = sending_context(service, draft_id, now)
     claim = service.store.write(lambda tx: rows.claim(RecordWriter(ctx, tx), draft_id))
     if claim is None:
         return False
