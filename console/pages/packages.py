@@ -207,7 +207,8 @@ def _open(
     return render(
         visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
         package_text=text, document=document, revision=tree["package"].get("revision", ""), unmet=unmet,
-        sections=sections, needs=[] if unmet else requirements.needs(document), labels={each.name: each.label for each in prompts},
+        sections=sections, needs=[] if unmet else requirements.needs(document),
+        labels={each.name: each.label for each in prompts},
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
     )  # fmt: skip
 
