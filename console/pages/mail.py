@@ -2,6 +2,7 @@
 
 Passwords are written and never shown again. Source: Mail; ours."""
 
+from pathlib import Path
 from typing import Any
 
 from console import lists
@@ -12,6 +13,7 @@ from console.shown import Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import mail_setup, profile, records
+from server.desk.mailboxes import dead_letters
 from server.desk.outbox import waiting
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.mail.inboxes import PROTOCOLS
@@ -28,6 +30,7 @@ PARAMS = ("host", "port", "encryption", "username", "timeout")  # of SMTP, besid
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
 NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
+MAX_LETTERS = 20  # mails that nobody could take, named on the page
 LABELS = {
     "name": "Name", "host": "Host", "port": "Port", "encryption": "Encryption", "username": "User name",
     "password": "Password", "timeout": "Seconds to wait", "recipient": "Send it to", "email": "Address",
@@ -90,7 +93,8 @@ def _setup(visit: Visit, form: Form) -> Shown:
     return render(
         visit, "mail.html", form.status, form=form, tabs=TABS, labels=LABELS, transports=transports, boxes=boxes,
         kinds=_kinds(visit), senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1],
-        outbox=outbox, settings=settings, poll=settings.mailbox_poll_seconds,
+        outbox=outbox, settings=settings, poll=settings.mailbox_poll_seconds, letters=dead_letters.names(settings),
+        data=str(Path(settings.data).absolute()), folder=dead_letters.FOLDER, shown=MAX_LETTERS,
     )  # fmt: skip
 
 

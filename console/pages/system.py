@@ -138,10 +138,13 @@ def _rows(visit: Visit) -> list[Row]:
     settings = visit.service.settings
     values = dict(settings.given) | {"base_url": visit.service.base_url}
     return [
-        Row(each, *(", ".join(table.shown(value).splitlines()) for value in (values[each.name], each.default)),
-            settings.sources.get(each.name, "default"))
+        Row(each, _one_line(values[each.name]), _one_line(each.default), settings.sources.get(each.name, "default"))
         for each in table.SETTINGS
-    ]  # fmt: skip
+    ]
+
+
+def _one_line(value: table.Value) -> str:
+    return ", ".join(table.shown(value).splitlines())
 
 
 def _size(file: Path) -> int:

@@ -9,6 +9,7 @@ import pytest
 import requests
 from playwright.sync_api import expect
 
+from server.desk.mailboxes import dead_letters
 from server.jobs.queue import JOB
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
@@ -227,6 +228,14 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     signed_in.send(f"{path}/delete", {}, page=path)
     assert signed_in.get(path).status_code == 404
     assert desk.read(lambda tx: tx.first(JOB, unique_key=f"mailbox.check:{id}")) is None
+
+
+def test_mail_that_could_not_be_taken_is_named(signed_in: Visitor, desk: Desk) -> None:
+    assert "could not be taken" not in signed_in.get("/admin/mail").text
+    path = dead_letters.keep(desk.service.settings, f"mailbox-1-{HOSTILE}", b"Subject: broken\n\n")
+    page = signed_in.get("/admin/mail").text
+    assert "1 mail is kept in" in page and path.rpartition("/")[2] in page and "<script>alert" not in page
+    (desk.service.settings.data / path).unlink()
 
 
 @pytest.mark.parametrize(("changes", "field"), [

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from server.errors import Full
+from server.errors import Full, Unavailable
 from server.settings import Settings
 
 FOLDER = "failed-mail"  # in the data folder
@@ -31,6 +31,16 @@ def keep(settings: Settings, name: str, raw: bytes) -> str:
             f"a mail that could not be taken cannot be kept in {whole.parent} ({error.strerror}); check the disk"
         ) from error
     return path.as_posix()
+
+
+def names(settings: Settings) -> list[str]:
+    """The files of mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
+    folder = Path(settings.data) / FOLDER
+    try:
+        found = [(each.stat().st_mtime, each.name) for each in folder.glob("*.eml")]
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be read ({error.strerror}); check it") from error
+    return [name for _, name in sorted(found, reverse=True)]
 
 
 def _sync(folder: Path) -> None:
