@@ -228,7 +228,9 @@ def _start(
     api = {
         "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
     }  # fmt: skip
-    scheduler = Scheduler(service, scripts, wake, stop_seconds=settings.stop_seconds)
+    scheduler = Scheduler(
+        service, scripts, wake, slots=settings.script_threads, stop_seconds=settings.stop_seconds
+    )
     meter = Meter()
     watching = WatchingSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
     all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
