@@ -127,7 +127,6 @@ def disable(visit: Visit) -> Shown:
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
         return _disable(visit, form.refuse(error))
-    people.end_sessions(visit.ctx, visit.id)  # else they would be good again when the worker is let in again
     told = f"{label} is disabled."
     if to_id != KEEP:
         told += f" {_handed_over(visit, int(to_id))}"

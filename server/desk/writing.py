@@ -6,7 +6,7 @@ links and files are written, the full-text index follows. Not for who may: calle
 from dataclasses import replace
 from typing import Any
 
-from server.access import provider
+from server.access import provider, sessions
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
@@ -294,6 +294,7 @@ class RecordWriter:
         record_type.after_write(change, self)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
+            sessions.end_all(tx, change.id)
         wake = self.ctx.service.wake_scheduler
         if wake is not None and _wakes(change):
             tx.after_commit(wake)

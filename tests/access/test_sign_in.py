@@ -98,6 +98,13 @@ def test_sessions_end_with_the_worker(desk: Desk, milo: int) -> None:
     assert session(desk, id) is None
 
 
+def test_a_worker_who_is_let_in_again_signs_in_anew(desk: Desk, milo: int) -> None:
+    id = signed_in(desk)
+    desk.update("worker", milo, is_disabled=1)
+    desk.update("worker", milo, is_disabled=0)
+    assert session(desk, id) is None and session(desk, signed_in(desk)) is not None
+
+
 def test_a_password_set_by_anybody_ends_all_sessions(desk: Desk, milo: int) -> None:
     id = signed_in(desk, -5)
     desk.update("worker", milo, password="quite another one")
