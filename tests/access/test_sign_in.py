@@ -88,12 +88,8 @@ def test_a_session_ends_after_hours_without_requests_and_after_days_at_all(desk:
     assert desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=milo)) == []
 
 
-def test_sessions_end_with_the_worker(desk: Desk, milo: int) -> None:
+def test_a_session_ends_when_all_of_its_worker_do(desk: Desk, milo: int) -> None:
     id = signed_in(desk)
-    desk.update("worker", milo, is_disabled=1)
-    assert session(desk, id) is None
-    desk.update("worker", milo, is_disabled=0)
-    assert session(desk, id) is not None
     desk.store.write(lambda tx: sessions.end_all(tx, milo))
     assert session(desk, id) is None
 
