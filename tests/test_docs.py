@@ -48,6 +48,7 @@ ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILI
 # Limits that are no user's concern: why, and which.
 INTERNAL = {
     "what is made once and kept to be used again; what is beyond it is made anew": """
+        console.pages.explorer.MAX_KEPT
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT search.parser.MAX_CACHED_CHARS
         store.statements.MAX_CHARS store.statements.MAX_STATEMENTS template.__init__.MAX_KEPT
@@ -60,6 +61,8 @@ INTERNAL = {
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
+        console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
+        console.pages.system.MAX_EVENTS desk.mail_setup.MAX_SENDERS
         console.pages.groups.MAX_BUCKETS console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.pages.packages.MAX_KEPT console.pages.roles.MAX_MEMBERS
     """,
@@ -67,6 +70,7 @@ INTERNAL = {
         automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
+        desk.database_check.MAX_PROBLEMS
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
         records.shared.scope_check.MAX_MISTAKES
     """,
@@ -94,6 +98,7 @@ INTERNAL = {
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
+        console.pages.explorer.MAX_SHOWN_CHARS desk.scheduled.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES console.pages.apps.MAX_SHOWN_ENDPOINTS
         desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
         desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
