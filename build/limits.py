@@ -104,6 +104,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("records.group.MAX_MEMBERS", "", "members in one change of a group"),
         ("records.role.MAX_PRIVILEGES", "", "privileges of a role"),
         ("records.shared.scopes.MAX_CHARS", "characters", "scopes of an OAuth app, as text"),
+        ("records.shared.scopes.MAX_BRACKETS", "", "brackets of the scopes inside each other"),
         ("records.shared.scopes.MAX_SCOPES", "", "scopes of an OAuth app"),
         ("records.shared.scopes.MAX_ENDPOINTS", "", "endpoints of a scope"),
         ("records.tickets.participants.MAX_PARTICIPANTS", "", "participants of a ticket in one change"),

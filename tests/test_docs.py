@@ -61,6 +61,7 @@ INTERNAL = {
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
+        console.pages.automations.MAX_SHOWN_STEPS
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
         console.pages.system.MAX_EVENTS desk.mail_setup.MAX_SENDERS
         console.pages.groups.MAX_BUCKETS console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
@@ -98,7 +99,7 @@ INTERNAL = {
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        console.pages.explorer.MAX_SHOWN_CHARS desk.scheduled.MAX_PAYLOAD_CHARS
+        console.pages.automations.MAX_SHOWN_CHARS console.pages.explorer.MAX_SHOWN_CHARS desk.scheduled.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES console.pages.apps.MAX_SHOWN_ENDPOINTS
         desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
         desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
