@@ -10,6 +10,7 @@ from server import log, times
 from server.access.actor import system
 from server.automation import bindings
 from server.automation.host import Entry
+from server.automation.reading import holds_bytes
 from server.automation.service import MAX_DEPTH, ServiceHost, perform
 from server.context import Context, Service
 from server.desk import events
@@ -48,8 +49,12 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
         if handler is None:
             return None
         found = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
-        if found.state == "return" and isinstance(found.returned, Mapping):
-            yield found.returned
+        if found.state != "return" or not isinstance(found.returned, Mapping):
+            continue
+        if holds_bytes(found.returned):
+            _note(host, f"{name}: '{handler.automation.name}' returns bytes that are no text, which are left out")
+            continue
+        yield found.returned
 
 
 def _binding(ctx: Context, tx: Transaction, name: str) -> str:

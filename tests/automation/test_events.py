@@ -314,3 +314,18 @@ def test_what_automations_may_do_is_their_policy(post: Told) -> None:
         post.api.create("org", name="Told").ok()
         post.take_told()
         assert any("policy" in message for message in post.logged(names[0]))
+
+
+@pytest.mark.parametrize("key", ["subject", "content"])
+def test_bytes_that_a_script_returns_change_no_mail(post: Told, key: str) -> None:
+    with post.bound("mail.send", f'start:\n  return:\n    draft:\n      params:\n        {key}@json: "\\ud800"'):
+        post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="As it was", content="So").ok()
+    assert b"Subject: As it was" in post.smtp.take()[2]
+    assert any("bytes that are no text" in message for message in post.logged(""))
+
+
+def test_a_replacement_that_makes_too_much_sends_nothing(post: Told) -> None:
+    script = "start:\n  return:\n    content:\n      replace:\n        text: a\n        with: {{'x'|repeat(9000000)}}"
+    with post.bound("mail.send", script):
+        refused = post.api.compose(group_id=post.api.ids["support"], to=customer(), subject="S", content="aaaa")
+    assert refused.status == 422 and "too long" in refused["message"]

@@ -75,16 +75,18 @@ def edited(text: str, changes: Mapping[str, Any]) -> str:
 
     Raises TemplateFailed for a pattern that cannot be used, BudgetSpent for too much work. `on` says where a change
     shows in some services; here what is kept is what is sent, so that a change always shows in both."""
+    budget = Budget()
     for key, change in list(changes.items())[:MAX_CHANGES]:
         for each in [change] if isinstance(change, (str, Mapping)) else items(change):
-            text = _edited(text, key.partition("/")[0], {"text": each} if isinstance(each, str) else each)
+            text = _edited(budget, text, key.partition("/")[0], {"text": each} if isinstance(each, str) else each)
     return text
 
 
-def _edited(text: str, kind: str, change: Any) -> str:
+def _edited(budget: Budget, text: str, kind: str, change: Any) -> str:
     if not isinstance(change, Mapping):
         return text
     given = printed(change.get("text") or "")
+    budget.text(len(text) + len(given))
     if kind == "append":
         return f"{text}\n{given}" if text and not text.endswith("\n") else text + given
     if kind == "prepend":
@@ -93,11 +95,13 @@ def _edited(text: str, kind: str, change: Any) -> str:
         return text
     new = printed(change.get("with") or "")
     if change.get("regex") in (None, False, "", 0, "0"):
+        budget.text(len(text) + text.count(given) * len(new))
         return text.replace(given, new)
     pieces: list[str] = []
     end = 0
-    for match in matches(Budget(), compiled(given), text):
+    for match in matches(budget, compiled(given), text):
         pieces += (text[end : match.start()], _filled(new, match))
+        budget.text(len(pieces[-1]))
         end = match.end()
     return "".join((*pieces, text[end:]))
 
