@@ -99,7 +99,8 @@ INTERNAL = {
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        console.pages.automations.MAX_SHOWN_CHARS console.pages.explorer.MAX_SHOWN_CHARS desk.scheduled.MAX_PAYLOAD_CHARS
+        console.pages.automations.MAX_SHOWN_CHARS console.pages.explorer.MAX_SHOWN_CHARS
+        desk.scheduled.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES console.pages.apps.MAX_SHOWN_ENDPOINTS
         desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
         desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
