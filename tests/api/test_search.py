@@ -24,7 +24,7 @@ def ids(*numbers: int) -> Meaning:
     return lambda t: t.number in numbers
 
 
-# number in the reference, query, what the tickets found are like. 422: refused.
+# number of the case, query, what the tickets found are like. 422: refused.
 TICKETS: list[tuple[str, str, Meaning | int]] = [
     ("1", "", everything),
     ("2", "status:open", lambda t: t.status == "open"),

@@ -1,4 +1,4 @@
-"""Merge: several tickets about one thing become one. Source: Beyond the seed, merge."""
+"""Merge: several tickets about one thing become one. Source: Ours."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""One requester of a ticket added or taken away by mail address. Source: Beyond the seed, requester.
+"""One requester of a ticket added or taken away by mail address. Source: Ours.
 
 The rows and entries are written by desk/requesters.py."""
 

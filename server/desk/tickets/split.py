@@ -1,4 +1,4 @@
-"""Split: a message that is about something else gets a ticket of its own. Source: Beyond the seed, split."""
+"""Split: a message that is about something else gets a ticket of its own. Source: Ours."""
 
 from server.context import Context
 from server.desk import requesters

@@ -1,4 +1,4 @@
-"""Compose and reply; requesters, comments, merge and split. Source: Endpoints, Tickets; Beyond the seed."""
+"""Compose and reply; requesters, comments, merge and split. Source: Endpoints, Tickets; ours."""
 
 from typing import Any
 
