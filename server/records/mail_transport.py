@@ -15,6 +15,7 @@ from server.search.filters.text import AllWords, TextFilter
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays
+CLEAR = "none"  # of `encryption`: a password is not kept to be sent so, where it was not before
 
 
 class MailTransport(RecordType):
@@ -73,6 +74,7 @@ class MailTransport(RecordType):
 
 def _with_known_password(params: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     is_same = all(str(params.get(name, "")) == str(old.get(name, "")) for name in SAME_LOGIN)
-    if PASSWORD in params or PASSWORD not in old or not is_same:
+    was_clear, is_clear = (each.get("encryption", CLEAR) == CLEAR for each in (old, params))
+    if PASSWORD in params or PASSWORD not in old or not is_same or (is_clear and not was_clear):
         return params
     return params | {PASSWORD: old[PASSWORD]}

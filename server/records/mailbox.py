@@ -49,8 +49,8 @@ class Mailbox(RecordType):
         "name": Text("Name; also the label.", required=True),
         "num_fails": Uint("Checks that failed in a row."),
         "password": Text(
-            "Password; never returned. It stays when it is not sent; with another host, port or username it must be "
-            "sent again.", 128, exact=True, shown=False,
+            "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
+            "it would no longer be encrypted, it must be sent again.", 128, exact=True, shown=False,
         ),
         "port": Uint("Port of the mail server.", default=110, min=1, max=65535),
         "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS),
@@ -79,8 +79,12 @@ class Mailbox(RecordType):
         if "protocol" in change.new and not change.new["protocol"]:
             raise Invalid(f"protocol: must be one of {', '.join(PROTOCOLS)}", field="protocol")
         is_elsewhere = not change.is_create and any(change.changes(name) for name in SAME_LOGIN)
-        if is_elsewhere and change.was("password") and "password" not in change.new:
-            raise Required("password must be sent again with another host, port or username", field="password")
+        is_in_the_clear = not change.is_create and "-" in change.was("protocol") and "-" not in change.value("protocol")
+        if (is_elsewhere or is_in_the_clear) and change.was("password") and "password" not in change.new:
+            raise Required(
+                "password must be sent again with another host, port or username, and to be sent without encryption",
+                field="password",
+            )
         if "folder" in change.new and not change.new["folder"]:
             change.new["folder"] = "INBOX"
         if not change.is_create and any(change.changes(name) for name in LOGIN):

@@ -41,9 +41,11 @@ def test_the_password_is_kept_and_not_shown(desk):
         desk.found("mailbox", "sort:password")
 
 
-@pytest.mark.parametrize("elsewhere", [{"host": "evil.example"}, {"port": 995}, {"username": "other"}])
+@pytest.mark.parametrize(
+    "elsewhere", [{"host": "evil.example"}, {"port": 995}, {"username": "other"}, {"protocol": "pop3"}]
+)
 def test_the_password_goes_to_no_other_server_or_login(desk, elsewhere):
-    id = desk.create("mailbox", **MAILBOX)["id"]
+    id = desk.create("mailbox", **MAILBOX, protocol="imap-ssl")["id"]
     with pytest.raises(HelpdeskError, match=r"^password must be sent again"):
         desk.update("mailbox", id, **elsewhere)
     desk.update("mailbox", id, password="new", **elsewhere)
