@@ -247,7 +247,7 @@ def _curl(visit: Visit, each: Sample) -> str:
 
 def _python(visit: Visit, each: Sample) -> str:
     where = "params" if each.method == "GET" else "data"
-    fields = f", {where}={dict(each.fields)!r}" if each.fields else ""
+    fields = f", {where}={_listed(each)!r}" if each.fields else ""
     return (
         "import os, requests\n\n"
         'headers = {"Authorization": "Bearer " + os.environ["HELPDESK_TOKEN"]}\n'
@@ -256,8 +256,14 @@ def _python(visit: Visit, each: Sample) -> str:
     )
 
 
+def _listed(each: Sample) -> Any:
+    """The fields as a map, or as pairs where a name stands there twice; both libraries take either."""
+    fields = dict(each.fields)
+    return fields if len(fields) == len(each.fields) else list(each.fields)
+
+
 def _javascript(visit: Visit, each: Sample) -> str:
-    fields = json.dumps(dict(each.fields), ensure_ascii=False)
+    fields = json.dumps(_listed(each), ensure_ascii=False)
     address = json.dumps(visit.service.base_url + each.path)
     options = f'method: "{each.method}", headers: {{Authorization: `Bearer ${{process.env.HELPDESK_TOKEN}}`}}'
     if each.fields and each.method == "GET":
