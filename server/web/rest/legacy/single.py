@@ -62,6 +62,11 @@ def fields_of(family: Family) -> Parameter:
     return Parameter("*", "mixed", f"The fields of the {family.name}, each by its name, and custom_<id>.")
 
 
+def _one(name: str) -> str:
+    """A name with its article."""
+    return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
+
+
 def _retrieve(family: Family) -> None:
     @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META,
               answer=shape(family))
@@ -72,7 +77,7 @@ def _retrieve(family: Family) -> None:
 
 
 def _create(family: Family) -> None:
-    @endpoint("POST", f"{family.path}/create", f"Create a {family.name}.", "small write",
+    @endpoint("POST", f"{family.path}/create", f"Create {_one(family.name)}.", "small write",
               fields_of(family), EXPAND, META, size="file", is_small=is_small,
               answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}))
     @family.named
@@ -85,7 +90,7 @@ def _create(family: Family) -> None:
 
 
 def _update(family: Family) -> None:
-    @endpoint("PUT", f"{family.path}/{{id}}", f"Change a {family.name}.", "small write",
+    @endpoint("PUT", f"{family.path}/{{id}}", f"Change {_one(family.name)}.", "small write",
               fields_of(family), EXPAND, META, size="file", is_small=is_small, answer=shape(family))
     @family.named
     def update(call: Call) -> dict[str, Any]:
@@ -93,7 +98,7 @@ def _update(family: Family) -> None:
 
 
 def _delete(family: Family) -> None:
-    @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete a {family.name}.", "small write", answer=DELETED)
+    @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete {_one(family.name)}.", "small write", answer=DELETED)
     @family.named
     def delete(call: Call) -> dict[str, Any]:
         records.delete(call.ctx, family.uri, call.id)
