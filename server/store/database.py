@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from server import log
 from server.errors import Damaged, Unavailable
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, timed_out
@@ -23,6 +24,7 @@ Result = TypeVar("Result")
 MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
+LOG = log.get("store")
 LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
@@ -116,6 +118,19 @@ class Store:
         except IndexError:
             return self._open(can_write=False)
 
+    def _give_back(self, connection: apsw.Connection) -> None:
+        """End the snapshot of a read; a connection that will not is closed, for the next one could not begin."""
+        try:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+        except apsw.Error:
+            LOG.exception("reader.closed")
+            with self._connections_lock, contextlib.suppress(ValueError):  # the store may be closing
+                self._connections.remove(connection)
+            connection.close(True)
+        else:
+            self._free.append(connection)
+
     def _on_progress(self) -> bool:
         """True interrupts the statement: the time, or on the event loop the steps, are used up."""
         local = self._local
@@ -170,11 +185,7 @@ class Store:
         tx = Transaction(self, connection, self.statements, False)
         try:
             connection.execute("BEGIN")
-            try:
-                return work(tx)
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+            return work(tx)
         except apsw.InterruptError as error:
             if steps is not None and local.steps_left <= 0:
                 raise OutOfSteps from None
@@ -182,8 +193,8 @@ class Store:
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
         finally:
-            local.deadline = local.steps_left = None
-            self._free.append(connection)
+            local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
+            self._give_back(connection)
             self.count_queries(tx.statements)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:

@@ -136,3 +136,17 @@ def test_statements_of_a_transaction_are_counted(store: Store) -> None:
         return tx.statements
 
     assert store.read(work) == 3
+
+
+def test_a_read_that_was_interrupted_leaves_its_connection_as_it_was(store: Store) -> None:
+    """The steps of SQLite are counted on while a read ends, so the end itself may be where the look is due."""
+    for number in range(300):
+
+        def shifted(tx: Transaction, number: int = number) -> int:
+            for _ in range(number):
+                tx.connection.execute("SELECT 1").fetchall()
+            return _endless(tx)
+
+        with pytest.raises(OutOfSteps):
+            store.read(shifted, steps=2000)
+        assert store.read(lambda tx: tx.connection.execute("SELECT 1").fetchone()) == (1,)
