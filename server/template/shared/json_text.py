@@ -2,6 +2,7 @@
 
 import json
 import math
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from server.errors import TemplateFailed
@@ -9,6 +10,7 @@ from server.template.run import Run
 from server.template.shared.texts import Growing, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
+SHORT_CHARS = 1024  # a text that is quoted in one piece
 MAX_DEPTH = 128  # lists and maps inside each other
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
 
@@ -25,6 +27,8 @@ class _Writer:
         self.out = Growing(run)
         self._step = run.budget.step
         self._flags = flags
+        self._quote = encode_basestring if flags & UNESCAPED_UNICODE else encode_basestring_ascii
+        self._has_slashes = bool(flags & UNESCAPED_SLASHES)
 
     def write(self, value: Any, depth: int) -> None:
         self._step(1)  # for every visit: a list may hold itself many times over, through others
@@ -43,12 +47,19 @@ class _Writer:
         else:
             self._text(printed(value))
 
-    def _text(self, text: str) -> None:
-        self.out.add('"')
+    def _text(self, text: str, lead: str = "", tail: str = "") -> None:
+        """A text between what stands before and behind it; in one piece unless it is long."""
+        if len(text) <= SHORT_CHARS:
+            self.out.add(f"{lead}{self._quoted(text)}{tail}")
+            return
+        self.out.add(f'{lead}"')
         for chunk in chunks(text):
-            found = json.dumps(chunk, ensure_ascii=not self._flags & UNESCAPED_UNICODE)[1:-1]
-            self.out.add(found if self._flags & UNESCAPED_SLASHES else found.replace("/", "\\/"))
-        self.out.add('"')
+            self.out.add(self._quoted(chunk)[1:-1])
+        self.out.add(f'"{tail}')
+
+    def _quoted(self, text: str) -> str:
+        found = self._quote(text)
+        return found if self._has_slashes else found.replace("/", "\\/")
 
     def _nested(self, value: list[Any] | dict[str, Any], depth: int) -> None:
         if depth >= MAX_DEPTH:
@@ -62,10 +73,10 @@ class _Writer:
         line = "\n" + "    " * (depth + 1) if pretty else ""
         lead = opening
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            self.out.add(lead + line)
-            if not is_list:
-                self._text(str(key))
-                self.out.add(": " if pretty else ":")
+            if is_list:
+                self.out.add(lead + line)
+            else:
+                self._text(str(key), lead + line, ": " if pretty else ":")
             self.write(each, depth + 1)
             lead = ","
         self.out.add(("\n" + "    " * depth if pretty else "") + closing)
