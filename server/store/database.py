@@ -24,10 +24,11 @@ Result = TypeVar("Result")
 MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
 BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
-LOG = log.get("store")
 LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
+MAX_FREE = 32  # connections that are kept for the next read, each with its cache
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
+LOG = log.get("store")
 
 
 class OutOfSteps(Exception):
@@ -119,17 +120,18 @@ class Store:
             return self._open(can_write=False)
 
     def _give_back(self, connection: apsw.Connection) -> None:
-        """End the snapshot of a read; a connection that will not is closed, for the next one could not begin."""
+        """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
         try:
             if connection.in_transaction:
                 connection.execute("COMMIT")
+            if len(self._free) < MAX_FREE:
+                self._free.append(connection)
+                return
         except apsw.Error:
-            LOG.exception("reader.closed")
-            with self._connections_lock, contextlib.suppress(ValueError):  # the store may be closing
-                self._connections.remove(connection)
-            connection.close(True)
-        else:
-            self._free.append(connection)
+            LOG.exception("reader.failed")
+        with self._connections_lock, contextlib.suppress(ValueError):  # the store may be closing
+            self._connections.remove(connection)
+        connection.close(True)
 
     def _on_progress(self) -> bool:
         """True interrupts the statement: the time, or on the event loop the steps, are used up."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from server.errors import Damaged, TimedOut
-from server.store.database import OutOfSteps, Store
+from server.store.database import MAX_FREE, OutOfSteps, Store
 from server.store.statements import slot
 from server.store.transaction import MAX_QUICK_VALUES, Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names
@@ -150,3 +150,17 @@ def test_a_read_that_was_interrupted_leaves_its_connection_as_it_was(store: Stor
         with pytest.raises(OutOfSteps):
             store.read(shifted, steps=2000)
         assert store.read(lambda tx: tx.connection.execute("SELECT 1").fetchone()) == (1,)
+
+
+def test_connections_of_many_readers_at_once_are_not_all_kept(store: Store) -> None:
+    together = threading.Barrier(MAX_FREE + 8)
+
+    def reader() -> None:
+        store.read(lambda tx: (tx.connection.execute("SELECT 1").fetchall(), together.wait(30)))
+
+    threads = [threading.Thread(target=reader) for _ in range(MAX_FREE + 8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    assert len(store._free) == MAX_FREE and len(store._connections) == MAX_FREE + 1
