@@ -47,9 +47,14 @@ def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mappi
         yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
 
 
-def is_bound(ctx: Context, name: str) -> bool:
-    """Whether an automation answers to an event."""
-    return name in ctx.service.store.read(bound)
+def is_bound(ctx: Context, *names: str) -> bool:
+    """Whether an automation answers to one of these events."""
+    return not ctx.service.store.read(bound).isdisjoint(names)
+
+
+def is_yes(value: Any) -> bool:
+    """What a flag in an answer says, however it was written."""
+    return value not in (None, False, "", 0, "0")
 
 
 def bound(tx: Transaction) -> frozenset[str]:

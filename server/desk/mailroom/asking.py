@@ -37,21 +37,21 @@ class Asked:
 
 def asked(ctx: Context, incoming: Incoming) -> Asked:
     """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
+    if not events.is_bound(ctx, FILTER, ROUTE):
+        return Asked(incoming)
     found = _filtered(ctx, incoming)
     return replace(found, place=_routed(ctx, found.incoming))
 
 
 def _filtered(ctx: Context, incoming: Incoming) -> Asked:
-    seen: dict[str, Any] = {}
-
     def values() -> dict[str, Any]:
-        seen.update(_values(ctx, incoming))
         ticket = _thread(ctx, incoming).ticket
-        return seen | events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
+        parent = events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
+        return _values(ctx, incoming) | parent
 
     found = Asked(incoming)
     for answer in events.ask(ctx, FILTER, values):
-        if answer.get("reject") not in (None, False, "", 0, "0"):
+        if events.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
             raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
         changes = answer.get("set")
@@ -81,11 +81,8 @@ def _changed(found: Asked, changes: Mapping[str, Any]) -> Asked:
 def _routed(ctx: Context, incoming: Incoming) -> Mapping[str, Any]:
     """Asked for new tickets only; the first automation that returns something decides."""
 
-    def values() -> dict[str, Any]:
-        return _values(ctx, incoming)
-
     if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
-        return next((answer for answer in events.ask(ctx, ROUTE, values)), {})
+        return next(events.ask(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
     return {}
 
 

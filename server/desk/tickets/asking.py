@@ -3,7 +3,7 @@
 Source: Events and background behavior; what may be changed is ours."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from server import log
@@ -26,7 +26,19 @@ MAX_CHANGES = 50  # of the content, by one automation
 LOG = log.get("mail")
 
 
-def require_assent(ctx: Context, draft: Record) -> None:
+def asked(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool) -> Record | None:
+    """What automations make of a mail that a worker wrote; None when they leave it as it is, or it leaves later, when
+    they are asked again. draft: its values, as of a record; made only when somebody is asked.
+
+    Raises Forbidden when one refuses it."""
+    if not events.is_bound(ctx, SEND, *VALIDATE.values()):
+        return None
+    written = draft()
+    _require_assent(ctx, written)
+    return changed(ctx, written) if leaves_now else None
+
+
+def _require_assent(ctx: Context, draft: Record) -> None:
     """Raises Forbidden when an automation refuses a mail that a worker wrote. draft: its values, as of a record."""
     is_reply = bool(draft.get("ticket_id"))
 
@@ -36,7 +48,7 @@ def require_assent(ctx: Context, draft: Record) -> None:
         return _values(draft) | caller | worker
 
     for answer in events.ask(ctx, VALIDATE[is_reply], values):
-        if answer.get("reject") not in (None, False, "", 0, "0"):
+        if events.is_yes(answer.get("reject")):
             why = printed(answer.get("message") or answer.get("reject_message") or "").strip()
             raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
 
@@ -94,7 +106,7 @@ def _edited(budget: Budget, text: str, kind: str, change: Any) -> str:
     if kind != "replace" or not given:
         return text
     new = printed(change.get("with") or "")
-    if change.get("regex") in (None, False, "", 0, "0"):
+    if not events.is_yes(change.get("regex")):
         budget.text(len(text) + text.count(given) * len(new))
         return text.replace(given, new)
     pieces: list[str] = []

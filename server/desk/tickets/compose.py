@@ -50,9 +50,8 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if not request.dont_send:
-        draft = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
-        asking.require_assent(ctx, draft)
-        changed = None if request.send_at else asking.changed(ctx, draft)
+        recipients = Recipients(request.to, request.cc, request.bcc)
+        changed = asking.asked(ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at)
         if changed is not None:
             prepared = prepare(ctx, drafts.compose_of(ctx, changed), ctx.actor.worker_id)
     if request.send_at:

@@ -64,9 +64,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
-        draft = _draft_values(prepared)
-        asking.require_assent(ctx, draft)
-        changed = None if request.send_at else asking.changed(ctx, draft)
+        changed = asking.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
         if changed is not None:
             prepared = prepare(ctx, replace(drafts.reply_of(ctx, changed), worker_id=request.worker_id))
     if request.send_at and prepared.is_mailed:
