@@ -232,7 +232,7 @@ class Store:
         try:
             return problems_of(connection)
         finally:
-            self._free.append(connection)
+            self._give_back(connection)
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log back into the file."""
