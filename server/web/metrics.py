@@ -37,6 +37,16 @@ def as_json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
+def backlog(service: Service, found: Health) -> dict[str, int] | None:
+    """What waits, by name; None where the database cannot tell. found: whether the service is well."""
+    if not found.database_readable:
+        return None
+    try:
+        return asdict(service.store.read(lambda tx: health.backlog(tx, clock.now())))
+    except HelpdeskError:  # the checks have told already, or the next ones will
+        return None
+
+
 def path_of(route: str) -> str:
     """A route as it is shown: those of endpoints are below /rest/.
 
@@ -114,14 +124,8 @@ class Numbers:
             checks.add_metric((name,), float(value))
         yield checks
         yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", found.free_bytes)
-        if not found.database_readable:
-            return
-        try:
-            waiting = self._service.store.read(lambda tx: health.backlog(tx, clock.now()))
-        except HelpdeskError:
-            return
-        for name, value in asdict(waiting).items():
-            yield _gauge(name, BACKLOG[name], value)
+        for name, number in (backlog(self._service, found) or {}).items():
+            yield _gauge(name, BACKLOG[name], number)
 
     def _files(self) -> "Iterator[Metric]":
         store, settings = self._service.store, self._service.settings

@@ -2,13 +2,11 @@
 comes from. Source: ours."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 
-from server import clock
 from server.context import Service
 from server.desk import health
-from server.desk.health import Pulse
-from server.errors import Forbidden, HelpdeskError, NotFound, NotOffered
+from server.desk.health import Health, Pulse
+from server.errors import Forbidden, NotFound, NotOffered
 from server.web import metrics
 from server.web.call import Answer
 from server.web.meter import Meter
@@ -30,11 +28,15 @@ class WatchingSites:
     ) -> None:
         meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
-        health.watch(service, lambda: pulse.look(scheduler_alive()), jobs_running)
+
+        def look() -> Health:
+            return pulse.look(scheduler_alive())
+
+        health.watch(service, look, jobs_running)
         readers = Readers(service)
         self.sites: dict[str, Site] = {
-            HEALTH: HealthSite(service, pool, readers, pulse, scheduler_alive),
-            METRICS: MetricsSite(service, pool, readers, pulse, scheduler_alive, meter),
+            HEALTH: HealthSite(pool, readers, service, look),
+            METRICS: MetricsSite(pool, readers, metrics.Numbers(service, meter, look)),
         }
 
 
@@ -59,14 +61,9 @@ class WatchingSite(Site):
     is_json = False
     path = ""
 
-    def __init__(
-        self, service: Service, pool: Pool, readers: Readers, pulse: Pulse, scheduler_alive: Callable[[], bool]
-    ) -> None:
-        self.service = service
+    def __init__(self, pool: Pool, readers: Readers) -> None:
         self.pool = pool
         self.readers = readers
-        self.pulse = pulse
-        self.scheduler_alive = scheduler_alive
 
     def limit(self, method: str, path: str) -> int:
         return 0
@@ -90,20 +87,19 @@ class HealthSite(WatchingSite):
 
     path = HEALTH
 
+    def __init__(self, pool: Pool, readers: Readers, service: Service, look: Callable[[], Health]) -> None:
+        super().__init__(pool, readers)
+        self.service = service
+        self.look = look
+
     def shown(self, request: Request) -> Answer:
-        found = self.pulse.look(self.scheduler_alive())
+        found = self.look()
         told: dict[str, object] = {"status": "ok" if found.is_well else "failing", "checks": found.checks()}
         if self.readers.includes(request):
             told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
-            told |= {"backlog": self._backlog() if found.database_readable else None}
+            told |= {"backlog": metrics.backlog(self.service, found)}
         status = 200 if found.is_well else 503
         return Answer(status=status, body=metrics.as_json(told), content_type=JSON)
-
-    def _backlog(self) -> dict[str, int] | None:
-        try:
-            return asdict(self.service.store.read(lambda tx: health.backlog(tx, clock.now())))
-        except HelpdeskError:  # the checks have told already, or the next ones will
-            return None
 
 
 class MetricsSite(WatchingSite):
@@ -111,12 +107,9 @@ class MetricsSite(WatchingSite):
 
     path = METRICS
 
-    def __init__(
-        self, service: Service, pool: Pool, readers: Readers, pulse: Pulse, scheduler_alive: Callable[[], bool],
-        meter: Meter,
-    ) -> None:  # fmt: skip
-        super().__init__(service, pool, readers, pulse, scheduler_alive)
-        self.numbers = metrics.Numbers(service, meter, lambda: pulse.look(scheduler_alive()))
+    def __init__(self, pool: Pool, readers: Readers, numbers: metrics.Numbers) -> None:
+        super().__init__(pool, readers)
+        self.numbers = numbers
 
     def shown(self, request: Request) -> Answer:
         if not self.readers.includes(request):
