@@ -35,18 +35,11 @@ start:
 """
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Peer]:
-    with Peer() as peer:
-        yield peer
-
-
 @pytest.fixture
-def peer(running: Peer) -> Peer:
-    running.answers.clear()
-    running.asked.clear()
-    running.answers["/"] = answer("hi", content_type="text/plain")
-    return running
+def peer() -> Iterator[Peer]:
+    with Peer() as running:
+        running.answers["/"] = answer("hi", content_type="text/plain")
+        yield running
 
 
 @pytest.fixture(scope="module")

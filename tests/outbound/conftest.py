@@ -9,25 +9,16 @@ from server.outbound.addresses import allowed
 from tests.outbound.peer import HOST, Peer
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Peer]:
-    with Peer() as peer:
-        yield peer
+@pytest.fixture
+def peer() -> Iterator[Peer]:
+    with Peer() as running:
+        yield running
 
 
 @pytest.fixture
-def peer(running: Peer) -> Peer:
-    """One server for the tests of a module; each starts with nothing to answer."""
-    running.answers.clear()
-    running.asked.clear()
-    running.connections = 0
-    return running
-
-
-@pytest.fixture(scope="module")
 def encrypted() -> Iterator[Peer]:
-    with Peer(is_tls=True) as peer:
-        yield peer
+    with Peer(is_tls=True) as running:
+        yield running
 
 
 @pytest.fixture

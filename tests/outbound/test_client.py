@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from server import outbound
-from server.errors import HelpdeskError, Invalid, Rejected, TimedOut, TooLarge, Unavailable
+from server.errors import Invalid, Rejected, TimedOut, TooLarge, Unavailable
 from server.outbound import connection
 from server.outbound.addresses import Allowed, allowed
 from server.outbound.client import MAX_HEADERS, MAX_REDIRECTS
@@ -322,7 +322,7 @@ def test_a_name_without_addresses_is_told(look_up, words, bounds):
     assert words in failed.value.message
 
 
-def test_a_name_server_that_never_answers_is_not_waited_for(peer, bounds):
+def test_a_name_server_that_never_answers_is_not_waited_for(bounds):
     def silent(*_, **__):
         stopped.wait(10)
         return named([HOST])
@@ -507,11 +507,10 @@ def trusted(tmp_path, monkeypatch):
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(encrypted, bounds):
     encrypted.answers["/"] = answer("hi")
-    before = len(encrypted.asked)
     with pytest.raises(Rejected) as refused:
         get(encrypted, bounds)
     assert "certificate" in refused.value.message
-    assert len(encrypted.asked) == before
+    assert encrypted.asked == []
     assert get(encrypted, bounds, verify=False).body == b"hi"
 
 
@@ -541,10 +540,9 @@ def test_https_where_none_is_spoken_is_told(bounds):
 
 
 def test_a_handshake_that_never_ends_is_over_in_time(bounds):
-    with socket.create_server((HOST, 0)) as mute, pytest.raises(HelpdeskError) as failed:
+    with socket.create_server((HOST, 0)) as mute, pytest.raises(TimedOut):
         url = f"https://{HOST}:{mute.getsockname()[1]}/"
         outbound.send(outbound.request(url, seconds=0.15), bounds)
-    assert isinstance(failed.value, TimedOut)
 
 
 def test_from_https_to_http_is_another_place(encrypted, peer, bounds, trusted):

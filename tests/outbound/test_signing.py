@@ -239,7 +239,7 @@ def test_secrets_are_not_taken_along_by_a_redirect(peer, bounds):
     assert [each.target for each in peer.asked] == ["/token"]
 
 
-def test_the_place_of_tokens_is_guarded_as_well(peer, bounds):
+def test_the_place_of_tokens_is_guarded_as_well(bounds):
     values = {"token_url": "http://127.0.0.2/token", "client_id": "me"}
     with pytest.raises(Rejected):
         tokens.fetched(values, bounds, NOW)
