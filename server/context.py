@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from server.records.registry import Registry
     from server.settings import Settings
     from server.store.database import Store
+    from server.store.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """The parts of one running service that operations need.
 
-    base_url: the absolute address of this service, without a slash at its end."""
+    base_url: the absolute address of this service, without a slash at its end; only `move` changes it."""
 
     store: "Store"
     registry: "Registry"
@@ -23,6 +24,15 @@ class Service:
     base_url: str
     installation: str
     wake_scheduler: Any = None
+
+    def move(self, base_url: str) -> None:
+        """Be reached by another address from now on: the one part that changes while a service runs."""
+        object.__setattr__(self, "base_url", base_url.rstrip("/"))
+
+    def wake_after(self, tx: "Transaction") -> None:
+        """Let the scheduler look for what is due once the transaction is on disk; nothing where no scheduler runs."""
+        if self.wake_scheduler is not None:
+            tx.after_commit(self.wake_scheduler)
 
 
 @dataclass(frozen=True, slots=True)

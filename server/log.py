@@ -10,13 +10,17 @@ import logging
 import re
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 from urllib.parse import unquote
 
 from server.errors import Invalid
 
 FLUSH_SECONDS = 1.0
+MAX_KEPT = 2000  # lines of this process, the newest, to be looked at in the console
+MAX_KEPT_WARNINGS = 500  # further ones from warning on, which requests must not drive out
+MAX_KEPT_CHARS = 8000  # characters of one such line
 ROOT = "helpdesk"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "critical"}
@@ -28,6 +32,14 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+
+
+class Line(NamedTuple):
+    """A line that was logged. at: Unix seconds. level: the number that logging has for it."""
+
+    at: float
+    level: int
+    text: str
 
 
 class Log:
@@ -105,12 +117,17 @@ class LineHandler(logging.Handler):
         self._stream = stream
         self._form = form
         self._flushed_at = 0.0
+        self.kept: deque[Line] = deque(maxlen=MAX_KEPT)
+        self.warnings: deque[Line] = deque(maxlen=MAX_KEPT_WARNINGS)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self._stream.write(self._form(record) + "\n")
+            text = self._form(record)
+            is_bad = record.levelno >= logging.WARNING
+            (self.warnings if is_bad else self.kept).append(Line(record.created, record.levelno, text[:MAX_KEPT_CHARS]))
+            self._stream.write(text + "\n")
             # A system call for each request's line would be a tenth of what a small read costs.
-            if record.levelno >= logging.WARNING or record.created - self._flushed_at > FLUSH_SECONDS:
+            if is_bad or record.created - self._flushed_at > FLUSH_SECONDS:
                 self._stream.flush()
                 self._flushed_at = record.created
         except Exception:
@@ -125,6 +142,16 @@ def flush() -> None:
     """Write out what is held back; the service calls it every second."""
     for handler in logging.getLogger().handlers:
         handler.flush()
+
+
+def kept() -> list[Line]:
+    """The last lines of this process, the newest first."""
+    found: list[Line] = []
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, LineHandler):
+            for lines in (handler.kept, handler.warnings):
+                found += lines.copy()  # in one step: other threads log meanwhile
+    return sorted(found, key=lambda each: each.at, reverse=True)
 
 
 def text_line(record: logging.LogRecord) -> str:

@@ -2,9 +2,12 @@
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import argon2
 from argon2.exceptions import InvalidHashError, VerificationError
+
+from server.errors import Invalid
 
 MIN_CHARS = 8
 MAX_CHARS = 255
@@ -27,6 +30,17 @@ class Hashed:
 
     def __repr__(self) -> str:
         return "Hashed(...)"  # a hash has no place in a log
+
+
+def from_file(file: str) -> str:
+    """The password in the first line of a file. Raises Invalid when it cannot be read, or there is none."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"the password file {file} cannot be read: {error}") from error
+    if not lines or not lines[0]:
+        raise Invalid(f"the first line of the password file {file} is empty")
+    return lines[0]
 
 
 def hash(password: str) -> str:

@@ -1,7 +1,8 @@
 """The settings of one process: the table of them, and where their values come from.
 
-Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats the defaults. Settings of the service itself,
-such as mail servers and branding, live in the database and not here.
+Flags beat HELPDESK_* variables, which beat helpdesk.toml, which beats what was set in the console, which beats the
+defaults. Only live settings can be set there; desk/live_settings.py keeps them. Settings of the service itself, such as
+mail servers and branding, live in the database and not here.
 """
 
 import re
@@ -19,6 +20,8 @@ BUILD = 2026112001  # __build: year, month, day, and a count within the day
 
 FILE_NAME = "helpdesk.toml"
 PREFIX = "HELPDESK_"
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))  # hosts that only this machine reaches
+CONSOLE = "console"  # the source of what was set there
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # of clients; no settings of a server
 
 KiB = 1024
@@ -30,7 +33,8 @@ Value = int | bool | str | tuple[str, ...] | Path
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row. `unit` is what a number counts; `least`, `most` and `choices` bound what is accepted.
+    """One row. `unit` is what a number counts; `least`, `most` and `choices` bound what is accepted. `is_live`: it can
+    be changed in the console, while the service runs.
 
     Kinds: whole (number), yes/no, text, list (commas or line breaks between items), lines (line breaks only), folder.
     """
@@ -43,6 +47,7 @@ class Setting:
     least: int = 0
     most: int = 2**53
     choices: tuple[str, ...] = ()
+    is_live: bool = False
 
     @property
     def variable(self) -> str:
@@ -54,10 +59,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("host", "127.0.0.1", "Address that the server listens on.", type="text"),
     Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
-    Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text"),
+    Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text",
+            is_live=True),
     Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
     Setting("starter_package", True, "Put snippets, searches, a workspace and the like into a new database.",
             type="yes/no"),
+    Setting("admin_email", "", "Mail address of the administrator that a first start makes without the set-up link.",
+            type="text"),
+    Setting("admin_password_file", "", "File whose first line is the password of that administrator.", type="text"),
     Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
     Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
     # Log
@@ -112,25 +121,33 @@ SETTINGS: tuple[Setting, ...] = (
             type="yes/no"),
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
-            "{text} as it stands.", type="text"),
+            "{text} as it stands.", type="text", is_live=True),
     Setting("mail_add_recipients", False, "Make the recipients of a new ticket's mail requesters.", type="yes/no"),
     Setting("mail_exclude_patterns", (), "Addresses never made requesters, one a line: * wildcard or /regex/.",
             type="lines"),
-    Setting("subject_mask", False, "Put the mask into the subject of outgoing mail.", type="yes/no"),
-    Setting("subject_prefix", "", "Word before the mask in the subject, as in [Desk #ABC-12345-678].", type="text"),
+    Setting("subject_mask", False, "Put the mask into the subject of outgoing mail.", type="yes/no", is_live=True),
+    Setting("subject_prefix", "", "Word before the mask in the subject, as in [Desk #ABC-12345-678].", type="text",
+            is_live=True),
     Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
     Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
-    Setting("mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400),
-    Setting("lmtp_host", "", "Address on which mail servers hand over mail; empty: none.", type="text"),
-    Setting("lmtp_port", 8225, "TCP port for that; 0 takes any free one.", "port", most=65535),
+    Setting("mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400,
+            is_live=True),
+    Setting("lmtp_host", "", "Address on which mail servers hand over mail; empty: none.", type="text", is_live=True),
+    Setting("lmtp_port", 8225, "TCP port for that; 0 takes any free one.", "port", most=65535, is_live=True),
     Setting("lmtp_socket", "", "Path of a Unix socket on which mail servers hand over mail; empty: none.",
             type="text"),
-    Setting("lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp")),
-    Setting("lmtp_domains", (), "Domains whose mail is taken there; empty: any.", type="list"),
+    Setting("lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp"),
+            is_live=True),
+    Setting("lmtp_domains", (), "Domains whose mail is taken there; empty: any.", type="list", is_live=True),
     Setting("lmtp_connections", 16, "Mail servers that may be connected there at once.", "connections", least=1,
             most=1024),
+    Setting("lmtp_certificate", "", "File of the certificate, with those that it rests on, in PEM, that STARTTLS is "
+            "offered with there; empty: it is not offered.", type="text"),
+    Setting("lmtp_key", "", "File of its private key, in PEM; empty: it is in the file of the certificate.",
+            type="text"),
+    Setting("lmtp_requires_tls", False, "Take mail there only after STARTTLS.", type="yes/no"),
     # Requests to other programs
     Setting("outbound_allow", (), "Addresses, networks and hosts that automations may reach although they are not on "
             "the open internet, as 10.0.0.0/8 or erp.example.", type="list"),
@@ -169,20 +186,38 @@ HIDDEN: tuple[Setting, ...] = (
 )
 
 BY_NAME = {setting.name: setting for setting in (*SETTINGS, *HIDDEN)}
+LIVE = tuple(setting.name for setting in SETTINGS if setting.is_live)
 WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
 class Settings:
-    """Values as attributes, such as `settings.port`. Frozen; `replace` makes a changed copy."""
+    """Values as attributes, such as `settings.port`. `replace` makes a changed copy. Frozen, but for what is set in the
+    console."""
 
     given: tuple[tuple[str, Value], ...]  # before base_url is filled in
     sources: Mapping[str, str]  # where those come from that are no defaults: the command line, a variable, a file
 
     def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
         """values: of every row, already checked. `base_url` is filled in from host and port when it is empty."""
-        self.__dict__.update(values, given=tuple(values.items()), sources=dict(sources or {}))
-        if not values["base_url"]:
-            self.__dict__["base_url"] = _local_url(str(values["host"]), values["port"])
+        url = values["base_url"] or _local_url(str(values["host"]), values["port"])
+        self.__dict__.update({**values, "base_url": url}, given=tuple(values.items()), sources=dict(sources or {}))
+
+    @property
+    def local_url(self) -> str:
+        """The address without a base_url, by host and port."""
+        return _local_url(str(self.host), self.port)
+
+    def is_given(self, name: str) -> bool:
+        """Whether a flag, a variable or the file tells the value, so that the console cannot."""
+        return self.sources.get(name, CONSOLE) != CONSOLE
+
+    def lay_over(self, values: Mapping[str, Value]) -> None:
+        """What is set in the console, by name, and nothing else: it holds from now on in place of the defaults."""
+        mine = {name: each for name, each in values.items() if name in LIVE and not self.is_given(name)}
+        plain = {name: BY_NAME[name].default for name in LIVE if not self.is_given(name)}
+        others = {name: source for name, source in self.sources.items() if source != CONSOLE}
+        made = Settings({**dict(self.given), **plain, **mine}, {**others, **dict.fromkeys(mine, CONSOLE)})
+        self.__dict__.update(made.__dict__)
 
     def replace(self, **changes: Value) -> "Settings":
         """A copy with some values changed, such as the port that was free. Raises Invalid for an unknown name or a
@@ -226,6 +261,11 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
     sources = dict.fromkeys(from_file, FILE_NAME if config is None else str(config))
     sources |= {name: PREFIX + name.upper() for name in variables} | dict.fromkeys(flagged, "command line")
     return Settings(defaults | from_file | said, sources)
+
+
+def value_of(name: str, text: str) -> Value:
+    """The value of a setting that somebody wrote as text. Raises Invalid."""
+    return _from_text(name, text, name)
 
 
 def defaults_by_name() -> dict[str, Value]:

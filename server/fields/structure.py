@@ -6,13 +6,13 @@ import json
 import struct
 from typing import Any
 
+from server.digits import is_whole
 from server.fields.base import Field, Intake, as_text
 
 MAX_DEPTH = 32
 MAX_IMAGE_BYTES = 1_000_000
 IMAGE_SIDES = (50, 500)
 MAX_REFERENCES = 1000
-MAX_ID_DIGITS = 18  # no record has a longer id, and the database takes no longer number
 
 
 class Structure(Field):
@@ -119,7 +119,7 @@ class References(Field):
         context = intake.lookup.context(name.lower())
         if context is None:
             raise self.bad(f"'{text[:80]}' is not <type>:<id> of a known record type")
-        if not (number.isascii() and number.isdigit()) or len(number) > MAX_ID_DIGITS:
+        if not is_whole(number):
             raise self.bad(f"'{text[:80]}' does not end with an id")
         if adds and not intake.lookup.exists(context, int(number)):
             raise self.bad(f"there is no {name} {number}")
@@ -145,7 +145,7 @@ class Fieldsets(Field):
         for item in items:
             text = as_text(item).strip()
             number = text.removeprefix("-")
-            if not (number.isascii() and number.isdigit()) or len(number) > MAX_ID_DIGITS:
+            if not is_whole(number):
                 raise self.bad(f"'{text[:50]}' is not the id of a fieldset")
             if not intake.lookup.exists("custom_fieldset", int(number)):
                 raise self.bad(f"there is no custom_fieldset {number}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server import clock, times
+from server.digits import is_whole
 from server.errors import HelpdeskError, KataSyntax, TemplateFailed, nearest
 from server.kata import annotations as notes
 from server.kata import parser
@@ -164,7 +165,7 @@ class Parameters(Generic):
 def _child(found: Any, part: str) -> Any:
     if isinstance(found, dict):
         return found.get(part)
-    if isinstance(found, list) and part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(found):
+    if isinstance(found, list) and is_whole(part, 9) and int(part) < len(found):
         return found[int(part)]
     return None
 

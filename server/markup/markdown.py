@@ -9,15 +9,29 @@ from server.markup.clean import ImageUrl, clean_html
 
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
-# `escape`: raw HTML in the source shows as text. The sanitizer alone would let harmless elements through.
-# Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
-_RENDER, _RENDER_WITH_HTML = (
-    mistune.create_markdown(
+
+def _plain_bars(_: mistune.Markdown, state: mistune.core.BlockState) -> None:
+    """In the cells of a table `\\|` is a bar, also in code, where a backslash has no meaning otherwise."""
+    for table in state.tokens:
+        if table["type"] == "table":
+            head, body = table["children"]
+            for row in (head, *body["children"]):
+                for cell in row["children"]:
+                    cell["text"] = cell["text"].replace("\\|", "|")
+
+
+def _renderer(escape: bool) -> mistune.Markdown:
+    """escape: raw HTML in the source shows as text; the sanitizer alone would let harmless elements through."""
+    # Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
+    made = mistune.create_markdown(
         renderer=mistune.HTMLRenderer(escape=escape, allow_harmful_protocols=["cid:"]),
         plugins=["table", "strikethrough", "url"],
     )
-    for escape in (True, False)
-)
+    made.before_render_hooks.append(_plain_bars)
+    return made
+
+
+_RENDER, _RENDER_WITH_HTML = _renderer(True), _renderer(False)
 # Every run has a length, so that a text of nothing but "![" is read in time.
 _IMAGE = re.compile(
     r"""!\[([^\]\n]{0,500}+)\]
@@ -36,6 +50,8 @@ def markdown_to_html(
     The other keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is
     above MAX_MARKDOWN_CHARACTERS or the result above the limit of `clean_html`. Source: Outbound, Body.
 
+    >>> markdown_to_html("| a |\\n|---|\\n| `x\\\\|y` |").count("<code>x|y</code>")
+    1
     >>> markdown_to_html("**Hi** <script>")
     '<p><strong>Hi</strong> &lt;script&gt;</p>\\n'
     """

@@ -13,7 +13,7 @@ from server.times.durations import duration
 from server.times.instants import after, instant
 from server.times.parts import days_of_month, months, times_of_day, weekdays, weeks
 from server.times.spans import Span, bounds, span
-from server.times.zones import zone
+from server.times.zones import zone, zones
 
 __all__ = [
     "Span",
@@ -28,4 +28,5 @@ __all__ = [
     "weekdays",
     "weeks",
     "zone",
+    "zones",
 ]

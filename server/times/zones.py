@@ -7,6 +7,9 @@ from functools import cache, lru_cache
 from server.errors import Invalid, nearest
 from server.times.words import ZONE_HOURS
 
+CONTINENTS = frozenset(
+    ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
+)
 MAX_NAME = 64              # the longest name that exists has 32 characters
 
 
@@ -27,6 +30,12 @@ def zone(name: str) -> tzinfo:
 @cache
 def _names() -> dict[str, str]:
     return {name.lower(): name for name in zoneinfo.available_timezones()}
+
+
+@cache
+def zones() -> tuple[str, ...]:
+    """The names to choose from: places, by continent, and UTC."""
+    return ("UTC", *sorted(name for name in zoneinfo.available_timezones() if name.partition("/")[0] in CONTINENTS))
 
 
 def abbreviated(word: str) -> tzinfo | None:

@@ -5,6 +5,7 @@ from typing import Any
 from server.template.run import Run
 from server.template.shared.texts import read
 from server.template.values import items
+from server.wildcards import fits
 
 
 def patterns_of(run: Run, given: Any) -> list[str]:
@@ -23,24 +24,3 @@ def fits_any(run: Run, text: str, patterns: list[str]) -> bool:
         if fits(text, pattern):
             return True
     return False
-
-
-def fits(text: str, pattern: str) -> bool:
-    """Whether the whole text fits. The parts between stars are looked for once, from left to right.
-
-    >>> fits("hello world", "he*o*ld"), fits("hello", "*lo*p")
-    (True, False)
-    """
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == first
-    last = rest.pop()
-    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
-        return False
-    place, end = len(first), len(text) - len(last)
-    for part in rest:
-        place = text.find(part, place, end)
-        if place < 0:
-            return False
-        place += len(part)
-    return True

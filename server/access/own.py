@@ -1,0 +1,15 @@
+"""What the service does in its own name: jobs, timers, webhooks, mail that arrives, the command line. Source: ours."""
+
+from server import clock, times
+from server.access.actor import system
+from server.context import Context, Service
+
+
+def own_context(
+    service: Service, now: int | None = None, zone: str = "UTC", request_id: str = "", depth: int = 0
+) -> Context:
+    """An operation of the service itself.
+
+    now: Unix seconds, those of the clock if not told. zone: a name that is known."""
+    at = clock.now() if now is None else now
+    return Context(service, system(zone), at, times.zone(zone), request_id, depth)

@@ -1,0 +1,23 @@
+"""Patterns in which `*` stands for anything, read without regular expressions."""
+
+
+def fits(text: str, pattern: str) -> bool:
+    """Whether the whole text fits; letter case counts. The parts between stars are looked for once, from left to right,
+    so that no pattern takes long.
+
+    >>> fits("hello world", "he*o*ld"), fits("hello", "*lo*p")
+    (True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == first
+    last = rest.pop()
+    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for part in rest:
+        place = text.find(part, place, end)
+        if place < 0:
+            return False
+        place += len(part)
+    return True
