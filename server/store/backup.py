@@ -17,8 +17,9 @@ from server.errors import Damaged, NotFound, Unavailable
 from server.store.copying import PART, Progress, copy_database, sync
 from server.store.database import BUSY_TIMEOUT_MS, problems_of
 from server.store.dialect import add_functions
-from server.store.schema import SCHEMA_NUMBER, kind_of_file
+from server.store.schema import PROGRAM, SCHEMA_NUMBER, kind_of_file
 
+Told = Callable[[str], None]
 LOGS = ("-wal", "-journal")  # beside a database that is in use, or was when its computer stopped
 SHOWN_PROBLEMS = 3
 REFUSED = {
@@ -31,11 +32,13 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Contents:
-    """What a sound backup holds. bytes: its size. tables: {name: how many rows}. schema: its number."""
+    """What a sound backup holds. bytes: its size. tables: {name: how many rows}. schema: its number. program: the
+    version that had it open last, "" for one that did not note it."""
 
     bytes: int
     tables: dict[str, int]
     schema: int = SCHEMA_NUMBER
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,35 +101,79 @@ def _contents(connection: apsw.Connection, file: Path) -> Contents:
         "ORDER BY name"
     ).fetchall()
     tables = {str(row[0]): int(connection.execute(f'SELECT count(*) FROM "{row[0]}"').get) for row in listed}
-    return Contents(file.stat().st_size, tables, number)
+    program = connection.execute(f"SELECT value FROM meta WHERE name = '{PROGRAM}'").get if "meta" in tables else ""
+    return Contents(file.stat().st_size, tables, number, str(program or ""))
 
 
 def restore(
-    file: Path, database: Path, progress: Progress | None = None, told: Callable[[str], None] = lambda what: None
+    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
 ) -> Restored:
     """Put a backup in the place of the database; who calls holds the lock of its folder.
 
-    The backup is copied beside the database and the copy is checked before anything is changed; the database that is
-    there is kept under another name. A process that is killed on the way leaves the one or the other, whole.
-    told: hears what is being done. Raises NotFound, Damaged for a file that is refused, Full, Unavailable. Source:
-    ours."""
+    A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do.
+    Source: ours."""
+    contents = prepare(file, database, progress, told)
+    told("putting it in place")
+    kept, problem = put_in_place(database)
+    return Restored(contents, kept, problem)
+
+
+def prepare(
+    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
+) -> Contents:
+    """Copy a backup beside the database and check the copy; the database itself, which may be in use, is left alone.
+
+    told: hears what is being done. Raises NotFound, Damaged for a file that is refused, Full, Unavailable."""
     require_backup(file)
-    part = database.with_name(f"{database.name}.restoring")
+    part = _prepared(database)
     remove_unfinished(database)
     told("copying")
     copy_database(file, part, progress, at_rest=True)
     try:
         told("checking")
-        contents = verify(part)
-        told("putting it in place")
+        return verify(part)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def put_in_place(database: Path) -> tuple[Path | None, str]:
+    """Put what was prepared in the place of the database, which nobody may have open. The one that is there is kept
+    under another name: answers it, None when there was none, and why it was put aside with its log, as in Restored.
+    Raises Unavailable when it is in use, or cannot be put aside; then it is where it was."""
+    part = _prepared(database)
+    try:
         problem = _fold_log(database)
         kept = _keep(database)
         part.replace(database)
         sync(database.parent)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise Unavailable(f"{database} cannot be replaced ({error.strerror}); it is as it was") from error
         raise
-    return Restored(contents, kept, problem)
+    return kept, problem
+
+
+def put_back(database: Path, kept: Path) -> Path:
+    """Take a restore back: the database that was kept has its place again; answers where the restored one is now.
+    Nobody may have it open. Raises Unavailable."""
+    aside = _free_name(database.with_name(f"{database.name}.not-restored-{clock.now()}"))
+    try:
+        for ending in ("", *LOGS):
+            if database.with_name(database.name + ending).exists():
+                database.with_name(database.name + ending).replace(aside.with_name(aside.name + ending))
+        for ending in ("", *LOGS):
+            if kept.with_name(kept.name + ending).exists():
+                kept.with_name(kept.name + ending).replace(database.with_name(database.name + ending))
+        sync(database.parent)
+    except OSError as error:
+        raise Unavailable(f"{kept} cannot be put back as {database} ({error.strerror}); do it by hand") from error
+    return aside
+
+
+def _prepared(database: Path) -> Path:
+    return database.with_name(f"{database.name}.restoring")
 
 
 def remove_unfinished(database: Path) -> None:

@@ -19,6 +19,7 @@ STEP_PAGES = 256  # copied at once; in between other threads have their turn
 SYNC_STEPS = 64  # steps between two syncs, so that the last one does not hold the disk for long
 BUSY_TIMEOUT_MS = 10_000  # another program may begin or end its use of the source
 NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+IS_WINDOWS = os.name == "nt"
 PART = ".part"  # behind the name of a file that is not whole yet
 
 Progress = Callable[[int, int], None]  # pages that are copied, and all of them
@@ -51,7 +52,7 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
 
 def sync(path: Path) -> None:
     """Have a file on disk, or the names in a folder. Raises OSError."""
-    if path.is_dir() and os.name == "nt":  # which cannot open folders
+    if path.is_dir() and IS_WINDOWS:  # which cannot open folders
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
@@ -63,11 +64,22 @@ def sync(path: Path) -> None:
 @contextmanager
 def _held(part: Path) -> Iterator[None]:
     """The unfinished file, kept from others; one that somebody left who was killed is taken over."""
+    if IS_WINDOWS:  # where a file that is open is neither removed nor written where it is locked
+        try:
+            part.unlink(missing_ok=True)
+        except PermissionError as error:
+            raise _is_written(part) from error
+        yield
+        return
     with open(os.open(part, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
         if not try_lock(file):
-            raise Conflict(f"{part} is being written by another process; wait for it or choose another name")
+            raise _is_written(part)
         file.truncate(0)
         yield
+
+
+def _is_written(part: Path) -> Conflict:
+    return Conflict(f"{part} is being written by another process; wait for it or choose another name")
 
 
 def _reading(source: Path, *, at_rest: bool) -> apsw.Connection:

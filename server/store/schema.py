@@ -15,7 +15,7 @@ from typing import Literal
 
 import apsw
 
-from server import clock
+from server import clock, settings
 from server.errors import Damaged
 from server.store import fulltext, migrations
 from server.store.copying import copy_database
@@ -24,6 +24,7 @@ from server.store.faults import as_helpdesk_error
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
+PROGRAM = "program"  # the row of META that names the version which had the file open last
 SCHEMA_NUMBER = 1  # raised by hand when an older program must not open the file any more
 
 META = Table("meta", [Column("name", "TEXT"), Column("value", "ANY", null=True)], key=("name",))
@@ -59,6 +60,9 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -
     if store.read(lambda tx: _differs(tx, tables, texts)):
         store.write(lambda tx: _add_missing(tx, tables, texts))
         store.statements.forget()
+    program = f"{settings.VERSION} ({settings.BUILD})"
+    if store.read(lambda tx: tx.first(META, name=PROGRAM)) != (PROGRAM, program):
+        store.write(lambda tx: tx.put(META, {"name": PROGRAM, "value": program}))
 
 
 def add_tables(tx: Transaction, tables: Iterable[Table]) -> None:

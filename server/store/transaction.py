@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 
+_VERSION = peewee.Table("version")
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
@@ -97,9 +98,8 @@ class Transaction:
 
     def version(self, name: str) -> int:
         """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
-        table = peewee.Table("version")
         found = self.value(
-            ("version",), lambda: table.select(table.c.value).where(table.c.name == slot(0)), (name,)
+            ("version",), lambda: _VERSION.select(_VERSION.c.value).where(_VERSION.c.name == slot(0)), (name,)
         )
         return int(found or 0)
 
