@@ -49,6 +49,31 @@ def problem(address: str) -> str:
     return "" if _is_readable(address) else "is not an address"
 
 
+def mistakes(text: str) -> list[tuple[int, str]]:
+    """What is wrong with the addresses of an app, one a line: [(line from 1, reason)]. What works and should not be
+    used is told, too.
+
+    >>> mistakes("https://a.example/back\\nhttps://a.example/back\\nmailto:x")
+    [(2, 'stands on line 1 already'), (3, 'must not begin with mailto:, which leads to no app')]
+    """
+    found, seen = [], dict[str, int]()
+    for place, each in enumerate(text.splitlines(), 1):
+        line = each.strip()
+        reason = problem(line) if line else ""
+        if line in seen:
+            reason = f"stands on line {seen[line]} already"
+        elif not reason and line.lower().startswith("http:") and not _LOOPBACK.match(line):
+            reason = "must begin with https: unless it leads to 127.0.0.1 or [::1]: others on the way could read the "
+            reason += "answer"
+        elif not reason and "*" in line:
+            reason = "is compared character by character; * stands for nothing but itself"
+        if line:
+            seen.setdefault(line, place)
+        if reason:
+            found.append((place, reason))
+    return found
+
+
 def match(known: tuple[str, ...], sent: str) -> bool:
     """Whether an address that was sent is one of those of the app.
 

@@ -24,7 +24,8 @@ CONSENT = Table(
 @dataclass(frozen=True, slots=True)
 class Consent:
     """An app that a worker let in. scopes: all that were allowed. granted_at: Unix seconds, of the last time.
-    live_tokens: access and refresh tokens that are good now."""
+    live_tokens: access and refresh tokens that are good now. last_used_at: of any token, some minutes late, 0 for
+    never."""
 
     app_id: int
     app_name: str
@@ -32,6 +33,7 @@ class Consent:
     scopes: tuple[str, ...]
     granted_at: int
     live_tokens: int
+    last_used_at: int
 
 
 def scopes(tx: Transaction, worker_id: int, app_id: int) -> frozenset[str]:
@@ -53,13 +55,16 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Consent]:
         token.worker_id == table.worker_id, token.app_id == table.app_id, token.revoked_at == 0,
         token.expires_at > slot(1),
     )  # fmt: skip
+    used = token.select(peewee.fn.MAX(token.last_used_at)).where(
+        token.worker_id == table.worker_id, token.app_id == table.app_id
+    )
     rows = tx.rows(
         ("consents of a worker",),
-        lambda: table.select(table.app_id, app.c.name, app.c.url, table.scopes, table.granted_at, live)
+        lambda: table.select(table.app_id, app.c.name, app.c.url, table.scopes, table.granted_at, live, used)
         .join(app, on=(app.c.id == table.app_id)).where(table.worker_id == slot(0)).order_by(app.c.name, app.c.id),
         (worker_id, now),
     )  # fmt: skip
-    return [Consent(row[0], row[1], row[2], tuple(row[3].split()), row[4], row[5]) for row in rows]
+    return [Consent(row[0], row[1], row[2], tuple(row[3].split()), row[4], row[5], row[6] or 0) for row in rows]
 
 
 def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:

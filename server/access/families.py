@@ -80,11 +80,11 @@ def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes:
     family = old.family or new()
     tokens.issue(
         tx, old.app_id, old.worker_id, scopes, access_end(renewal, lifetimes, now), now, old.label, family=family,
-        text=renewal.access_token,
+        text=renewal.access_token, created_by=old.created_by,
     )  # fmt: skip
     tokens.issue(
         tx, old.app_id, old.worker_id, old.scopes, min(now + lifetimes.refresh, until), now, old.label, "refresh",
-        family=family, renewable_until=until, text=renewal.refresh_token,
+        family=family, renewable_until=until, text=renewal.refresh_token, created_by=old.created_by,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from urllib.parse import urlencode
 
 from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 
-from server.access import actor, callbacks, codes, consents, lockout, tokens
+from server.access import actor, app_secrets, callbacks, codes, consents, lockout, tokens
 from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
 from server.errors import Forbidden, Invalid
@@ -214,6 +214,7 @@ def forget_useless(tx: Transaction, before: int) -> None:
     tokens.forget_useless(tx, before)
     codes.forget_useless(tx, before)
     consents.forget_useless(tx)
+    app_secrets.forget_useless(tx, before)
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:

@@ -21,6 +21,7 @@ from server.store.transaction import Row, Transaction
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
 PREFIXES = {"access": ACCESS_PREFIX, "refresh": REFRESH_PREFIX}
 MAX_TOKEN_CHARS = 200
+SHOWN_CHARS, SHOWN_ENDING = 6, 4  # behind the prefix and at the end: by these people tell tokens apart
 
 TOKEN = Table(
     "oauth_token",
@@ -28,7 +29,8 @@ TOKEN = Table(
         Column("kind", "TEXT"), Column("hash", "TEXT"), Column("prefix", "TEXT"), Column("app_id"),
         Column("worker_id"), Column("scopes", "TEXT"), Column("label", "TEXT"), Column("created_at"),
         Column("expires_at"), Column("revoked_at"), Column("family", "TEXT"), Column("renewable_until"),
-        Column("renewed_at"), Column("salt", "TEXT"), Column("last_used_at"),
+        Column("renewed_at"), Column("salt", "TEXT"), Column("last_used_at"), Column("last_used_from", "TEXT"),
+        Column("ending", "TEXT"), Column("created_by"),
     ],
     [
         Index(("hash",), "every request", unique=True),
@@ -66,17 +68,20 @@ def issue(
     family: str = "",
     renewable_until: int = 0,
     text: str = "",
+    created_by: int = 0,
 ) -> str:
     """A new token for a worker; its text is in no place but the answer. Scopes must be checked by the caller.
 
     family: what it shares with those that end with it; see families.py. renewable_until: of a refresh token, in Unix
-    seconds. text: that of the token, when the caller has made it already."""
+    seconds. text: that of the token, when the caller has made it already. created_by: the worker who made it for
+    somebody, 0 for a login."""
     prefix = PREFIXES[kind]
     token = text or new_text(kind)
     tx.insert(TOKEN, {
-        "kind": kind, "hash": digest(token), "prefix": token[: len(prefix) + 6], "app_id": app_id,
-        "worker_id": worker_id, "scopes": " ".join(scopes), "label": label, "created_at": now,
-        "expires_at": expires_at, "family": family, "renewable_until": renewable_until,
+        "kind": kind, "hash": digest(token), "prefix": token[: len(prefix) + SHOWN_CHARS],
+        "ending": token[-SHOWN_ENDING:], "app_id": app_id, "worker_id": worker_id, "scopes": " ".join(scopes),
+        "label": label, "created_at": now, "created_by": created_by, "expires_at": expires_at, "family": family,
+        "renewable_until": renewable_until,
     })  # fmt: skip
     return token
 
@@ -126,6 +131,7 @@ class Known:
     renewed_at: int
     salt: str
     label: str
+    created_by: int
 
 
 def known(tx: Transaction, token: str) -> Known | None:
@@ -140,7 +146,7 @@ def of_row(row: Row) -> Known:
     return Known(
         row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),
         row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]], row[at["family"]],
-        row[at["renewable_until"]], row[at["renewed_at"]], row[at["salt"]], row[at["label"]],
+        row[at["renewable_until"]], row[at["renewed_at"]], row[at["salt"]], row[at["label"]], row[at["created_by"]],
     )  # fmt: skip
 
 
@@ -149,13 +155,13 @@ def revoke(tx: Transaction, token_id: int, now: int) -> None:
     tx.update(TOKEN, token_id, {"revoked_at": now})
 
 
-def note_use(tx: Transaction, used: dict[int, int]) -> None:
-    """When tokens were used last: {id: Unix seconds}."""
+def note_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
+    """When tokens were used last, and from where: {id: (Unix seconds, address)}."""
     table: Any = TOKEN.sql
     tx.run_many(
         ("last use",),
-        lambda: table.update({table.last_used_at: slot(0)}).where(table.id == slot(1)),
-        [(at, id) for id, at in used.items()],
+        lambda: table.update({table.last_used_at: slot(0), table.last_used_from: slot(1)}).where(table.id == slot(2)),
+        [(at, client, id) for id, (at, client) in used.items()],
     )
 
 

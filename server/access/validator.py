@@ -28,7 +28,7 @@ from oauthlib.oauth2 import (
 from oauthlib.oauth2.rfc6749.endpoints import AuthorizationEndpoint, TokenEndpoint
 from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challenge_method_s256
 
-from server.access import actor, callbacks, codes, families, tokens
+from server.access import actor, app_secrets, callbacks, codes, families, tokens
 from server.access.codes import Code
 from server.access.families import Lifetimes, Renewal
 from server.access.tokens import Known
@@ -61,8 +61,8 @@ class App:
     is_pkce_required: bool
 
 
-def app_of(tx: Transaction, service: Service, client_id: str) -> App | None:
-    """The app with this client id, as it is written."""
+def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App | None:
+    """The app with this client id, as it is written, with the secrets that are good at an instant."""
     if not client_id or len(client_id) > MAX_CLIENT_ID_CHARS:
         return None
     table = service.registry.type("oauth_app").table
@@ -72,11 +72,10 @@ def app_of(tx: Transaction, service: Service, client_id: str) -> App | None:
     values = dict(zip(table.names, row, strict=True))
     if values["client_id"] != client_id:  # the column does not tell capitals apart
         return None
-    hashes = tuple(each for each in (values["client_secret_hash"], values["previous_secret_hash"]) if each)
     is_public = bool(values["is_public"])
     return App(
         values["id"], client_id, values["name"], values["url"], callbacks.registered(values["callback_url"]),
-        _scopes(values["scopes"]), () if is_public else hashes, is_public,
+        _scopes(values["scopes"]), app_secrets.good(values, now), is_public,
         is_public or bool(values["is_pkce_required"]),
     )  # fmt: skip
 
@@ -224,8 +223,10 @@ class Validator(RequestValidator):
             client_id = named
         found = self._app(client_id)
         hashes = found.secrets if found is not None else ()
-        if not _is_one_of(digest(secret), hashes) or not secret:
+        hashed = digest(secret)
+        if not _is_one_of(hashed, hashes) or not secret or found is None:
             return False
+        app_secrets.note_use(self.tx, found.id, hashed, self.now)
         self.app = request.client = found
         request.client_id = client_id
         return True
@@ -356,7 +357,7 @@ class Validator(RequestValidator):
         }  # fmt: skip
 
     def _app(self, client_id: str) -> App | None:
-        return app_of(self.tx, self.service, client_id)
+        return app_of(self.tx, self.service, client_id, self.now)
 
     def _own(self, token: str) -> Known | None:
         """What is known of a token of the app that asks; those of others are unknown to it."""
