@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from server.digits import is_whole
 from server.errors import Invalid, Unavailable
 from server.outbound.client import Limits, Request, request, send
 from server.outbound.signing import basic
@@ -18,7 +19,7 @@ MAX_TOKEN_BYTES = 64 * 1024  # of a server's answer with a token
 def is_fresh(values: Mapping[str, str], now: int) -> bool:
     """Whether the account's access token can be used. One whose end is not known is."""
     ends = values.get("expires_at", "")
-    return bool(values.get("access_token")) and (not ends.isdigit() or int(ends) > now + SPARE_SECONDS)
+    return bool(values.get("access_token")) and (not is_whole(ends) or int(ends) > now + SPARE_SECONDS)
 
 
 def fetched(values: Mapping[str, str], bounds: Limits, now: int) -> dict[str, Any]:

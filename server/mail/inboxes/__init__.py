@@ -4,6 +4,7 @@ A protocol is a module with `connect(login)`, which answers an Inbox. Which mail
 its mails, and which of them were taken before, is decided in desk.
 """
 
+import re
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -121,4 +122,5 @@ def said(error: Exception) -> str:
     """What the server said, on one line."""
     words = error.args[0] if error.args else b""
     text = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+    text = text[2:-1] if re.fullmatch(r"b(['\"]).*\1", text, re.DOTALL) else text  # a library that wrote bytes as text
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_ANSWER_CHARACTERS] or "no reason"

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from imapclient import DELETED, IMAPClient
 from imapclient.exceptions import LoginError
 
+from server.mail import dialogue
 from server.mail.inboxes import Login, Waiting, told, wrong_login
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
@@ -107,6 +108,7 @@ def _connected(login: Login) -> IMAPClient:
     client = IMAPClient(
         login.host, login.port, ssl=login.encryption == "tls", ssl_context=login.tls, timeout=login.timeout_seconds
     )
+    _record(client)
     try:
         # The library sends a command in pieces; each would wait for the answer to the one before.
         client.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -123,6 +125,20 @@ def _connected(login: Login) -> IMAPClient:
         _close(client)
         raise
     return client
+
+
+def _record(client: IMAPClient) -> None:
+    """Let what is said be recorded, if somebody asks for it: the library tells of each line that goes either way."""
+    recording = dialogue.current()
+    if recording is None:
+        return
+
+    def told(text: str, *values: object) -> None:
+        if text[:2] in ("> ", "< "):
+            (recording.sent if text[0] == ">" else recording.heard)(text[3:].strip("'\"").removesuffix("\\r\\n"))
+
+    recording.heard(client.welcome or b"")
+    client._imap._mesg = told
 
 
 def _close(client: IMAPClient) -> None:

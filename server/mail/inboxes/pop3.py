@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Self
 
+from server.mail import dialogue
 from server.mail.inboxes import Login, Waiting, told, wrong_login
 
 # Mail has lines that are far longer than the library takes, and one of them would make the whole mailbox unreadable.
@@ -21,6 +22,25 @@ def connect(login: Login) -> "Pop3Inbox":
     except BaseException:
         _close(server)
         raise
+
+
+class _Told(poplib.POP3):
+    """A connection whose words can be recorded."""
+
+    def _putcmd(self, line: str) -> None:
+        if (recording := dialogue.current()) is not None:
+            recording.sent(line)
+        super()._putcmd(line)  # type: ignore[misc]
+
+    def _getresp(self) -> bytes:
+        answer: bytes = super()._getresp()  # type: ignore[misc]
+        if (recording := dialogue.current()) is not None:
+            recording.heard(answer)
+        return answer
+
+
+class _ToldTls(_Told, poplib.POP3_SSL):
+    pass
 
 
 class Pop3Inbox:
@@ -72,9 +92,9 @@ class Pop3Inbox:
 def _connected(login: Login) -> poplib.POP3:
     server: poplib.POP3
     if login.encryption == "tls":
-        server = poplib.POP3_SSL(login.host, login.port, timeout=login.timeout_seconds, context=login.tls)
+        server = _ToldTls(login.host, login.port, timeout=login.timeout_seconds, context=login.tls)
     else:
-        server = poplib.POP3(login.host, login.port, timeout=login.timeout_seconds)
+        server = _Told(login.host, login.port, timeout=login.timeout_seconds)
     try:
         if login.encryption == "starttls":
             server.stls(login.tls)

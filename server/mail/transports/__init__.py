@@ -11,10 +11,8 @@ from typing import Any, Protocol, cast
 
 from server.errors import Invalid, Unavailable, nearest
 
-_MODULES = {
-    "core.mail.transport.null": "null",
-    "core.mail.transport.smtp": "smtp",
-}
+SMTP, NULL = "core.mail.transport.smtp", "core.mail.transport.null"
+_MODULES = {NULL: "null", SMTP: "smtp"}
 TRANSPORTS = tuple(_MODULES)
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from server.errors import Invalid, Required, nearest
+from server.mail import dialogue
 from server.mail.compose import ascii_address
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
 from server.mail.transports import Delivery, TransportFailed
@@ -115,7 +117,29 @@ def _told(settings: SmtpSettings) -> Iterator[None]:
 
 
 class _Connection(smtplib.SMTP):
-    """A connection whose end does not hide how the delivery ended: `with` would raise for a QUIT that goes wrong."""
+    """A connection whose end does not hide how the delivery ended: `with` would raise for a QUIT that goes wrong. What
+    is said can be recorded."""
+
+    _is_logging_in = False
+
+    def send(self, s: Any) -> None:
+        if (recording := dialogue.current()) is not None:
+            recording.sent(bytes(s) if not isinstance(s, str) else s, self._is_logging_in)
+        super().send(s)
+
+    def getreply(self) -> tuple[int, bytes]:
+        code, text = super().getreply()
+        if (recording := dialogue.current()) is not None:
+            for line in text.splitlines() or [b""]:
+                recording.heard(b"%d %s" % (code, line))
+        return code, text
+
+    def login(self, *given: Any, **named: Any) -> tuple[int, bytes]:
+        self._is_logging_in = True
+        try:
+            return super().login(*given, **named)
+        finally:
+            self._is_logging_in = False
 
     def __exit__(self, *_: object) -> None:
         try:
