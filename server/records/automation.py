@@ -8,13 +8,13 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.kata.parser import parse, plain
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
-from server.records.shared import checks
+from server.records.shared import automation_versions
 from server.records.shared.secrets import random_text
 from server.records.shared.triggers import TRIGGERS
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
-from server.store.tables import Index
+from server.store.tables import Column, Index
 
 NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
 
@@ -73,6 +73,9 @@ class Automation(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
     }
+    # version: of what is kept of its past. last_run_*: written some time after the run, by desk/noted.py.
+    columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
+    tables = (automation_versions.VERSION,)
     indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)
     keys = (
         Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
@@ -90,6 +93,9 @@ class Automation(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        checks.require(change)
         if change.is_create and not change.new.get("name"):
             change.new["name"] = f"automation.{random_text(NAME_CHARS)}"
+        automation_versions.count(change)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        automation_versions.keep(change, writing)

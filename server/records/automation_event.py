@@ -3,7 +3,7 @@
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import built_in, checks
+from server.records.shared import built_in
 from server.records.shared.triggers import EVENTS, PREFIX
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -52,5 +52,4 @@ class AutomationEvent(RecordType):
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        checks.require(change)
         built_in.require_same(change, "name", "extension_id")

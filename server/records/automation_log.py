@@ -68,14 +68,17 @@ class AutomationLog(RecordType):
     columns = (
         Column("automation_name", "TEXT", nocase=True),
         Column("automation_node", "TEXT", nocase=True),
+        Column("automation_version"),
         Column("created_at"),
         Column("level"),
         Column("message", "TEXT", nocase=True),
+        Column("run_id"),  # the first entry of the same run
     )
     indexes = (
         Index(("automation_name",), "the entries of one automation"),
         Index(("level",), "the entries of a level, newest first"),
         Index(("created_at",), "entries of a time, and clearing out old ones"),
+        Index(("run_id",), "the entries of one run"),
     )
     keys = (
         Key("automation_name", "text", "Name of the automation that wrote it.", column="automation_name"),

@@ -5,7 +5,7 @@ from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import checks, recurrence
+from server.records.shared import recurrence
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
@@ -60,7 +60,6 @@ class AutomationTimer(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        checks.require(change)
         if "recurring_patterns" in change.new:
             recurrence.check(change.new["recurring_patterns"], "recurring_patterns")
         is_asked = any(change.changes(name) for name in ("is_recurring", "recurring_patterns", "recurring_timezone"))

@@ -1,7 +1,9 @@
 """Custom fields as records: the fields that a record type has beside its own. Their values are in shared/custom/."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from server.digits import is_whole
 from server.errors import AdminOnly, Conflict, Invalid
 from server.fields.flag import WORDS
 from server.fields.link import ContextName, Id
@@ -11,7 +13,7 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import custom
-from server.records.shared.tables import CUSTOM_VALUE
+from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
 from server.search.filters.context import ContextFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
@@ -117,7 +119,8 @@ class CustomField(RecordType):
                 self._check_currency(change, writing)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        writing.tx.delete(CUSTOM_VALUE, field_id=record["id"])
+        kept = {"field_id": record["id"], "record": json.dumps(record), "deleted_at": writing.now}
+        writing.tx.put(DELETED_FIELD, kept)  # its values stay as long
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
@@ -212,6 +215,6 @@ def _yes_or_no(params: dict[str, Any], name: str) -> int:
 def _whole(params: dict[str, Any], name: str, default: int, low: int, high: int) -> int:
     text = str(params.get(name, "")).strip() or str(default)
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 18 and low <= int(text) <= high):
+    if not (is_whole(digits) and low <= int(text) <= high):
         raise Invalid(f"params: {name} '{text[:50]}' is not a whole number from {low} to {high}", field="params")
     return int(text)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.digits import is_whole
 from server.errors import Conflict, Invalid
 from server.fields.base import Intake, as_text
 from server.fields.flag import Bit
@@ -55,7 +56,7 @@ class Members(Structure):
         items = listed if isinstance(listed, list) else as_text(listed).split(",")
         texts = [as_text(item).strip() for item in items]
         for text in texts:
-            if text and (not text.isascii() or not text.isdigit() or len(text) > 18):
+            if text and not is_whole(text):
                 raise self.bad(f"'{text[:50]}' is not the id of a worker")
         if len(texts) > MAX_MEMBERS:
             raise self.bad(f"at most {MAX_MEMBERS} workers in one change")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from server.digits import is_whole
 from server.fields.base import Intake, as_text
 from server.fields.number import Uint
-from server.fields.structure import MAX_ID_DIGITS
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
@@ -34,7 +34,7 @@ class CategoryIds(Text):
         found = []
         for text in super().read(listed, intake).split(","):
             number = text.strip()
-            if number and (not number.isascii() or not number.isdigit() or len(number) > MAX_ID_DIGITS):
+            if number and not is_whole(number):
                 raise self.bad(f"'{number[:50]}' is not the id of a category")
             if number and intake.lookup.exists("kb_category", int(number)):
                 found.append(int(number))

@@ -8,7 +8,7 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.mail.inboxes import PROTOCOLS
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
-from server.records.mailboxes.taken import MAILBOX_STATE, MAILBOX_TAKEN
+from server.records.mailboxes.taken import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
@@ -73,7 +73,7 @@ class Mailbox(RecordType):
     )
     subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
     events = (Event("mailbox.check.error", "checking failed"),)
-    tables = (MAILBOX_STATE, MAILBOX_TAKEN)
+    tables = (MAILBOX_STATE, MAILBOX_TAKEN, MAILBOX_LOOK)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "protocol" in change.new and not change.new["protocol"]:

@@ -5,6 +5,7 @@ from server.fields.text import Text, Url
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import scopes
+from server.records.shared.noting import note_change
 from server.records.shared.secrets import digest, random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -12,14 +13,20 @@ from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Column, Index
 
 ID_CHARS, SECRET_CHARS = 32, 64
+# Changes that the activity log tells of, in words.
+TOLD = {
+    "name": "name", "client_id": "client id", "client_secret_hash": "a new secret",
+    "overlap_until": "the end of the old secret", "callback_url": "callback addresses", "scopes": "scopes",
+    "is_public": "whether it is public", "is_pkce_required": "whether logins need a code challenge",
+}  # fmt: skip
 
 
 class OAuthApp(RecordType):
     """A program that acts for workers who consented, within its scopes.
 
     Of the secret only a hash is kept; a generated one is told once, in the answer that made it. The secret before the
-    present one goes on working, so that it can be changed without a gap. Source: Authentication, Creating an OAuth app.
-    """
+    present one goes on working, for as long as it is given, so that it can be changed without a gap. Source:
+    Authentication, Creating an OAuth app."""
 
     uri, context = "oauth_app", "svc.contexts.oauth.app"
     aliases = ("oauth app", "oauth apps")
@@ -42,6 +49,10 @@ class OAuthApp(RecordType):
         "is_pkce_required": Bit("Logins must use a code challenge; public apps always must.", origin="ours"),
         "is_public": Bit("The app cannot keep a secret, such as one that runs in a browser.", origin="ours"),
         "name": Text("Name of the integration; also the label.", required=True),
+        "overlap_until": Timestamp(
+            "When the secret before the present one stops working; 0 for with the next new secret. `now` ends it.",
+            origin="ours",
+        ),
         "scopes": Text(
             "YAML map of scope ids to label and endpoints; one scope `api` for everything when omitted.",
             scopes.MAX_CHARS, auto="built_in", exact=True,
@@ -74,6 +85,12 @@ class OAuthApp(RecordType):
         if not new.get("client_id"):
             new["client_id"] = change.was("client_id") or random_text(ID_CHARS)
         self._secret(change)
+        until = change.value("overlap_until")
+        if until and until <= writing.now:
+            new["previous_secret_hash"] = ""
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        note_change(writing, change, "app", TOLD)
 
     def _secret(self, change: Change) -> None:
         """Public apps have no secret; the others get one when they need it, or when it is asked for."""
@@ -91,3 +108,4 @@ class OAuthApp(RecordType):
         new["client_secret_hash"] = digest(secret)
         if present != new["client_secret_hash"]:
             new["previous_secret_hash"] = present
+            new.setdefault("overlap_until", 0)

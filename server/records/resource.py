@@ -8,7 +8,6 @@ from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
-from server.records.shared import checks
 from server.records.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
@@ -78,7 +77,6 @@ class Resource(RecordType):
         return decoded(fields, field)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        checks.require(change)
         content = change.extras.pop("content", None)
         if content is None:
             return

@@ -1,9 +1,10 @@
 """Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
 
+from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import checks
+from server.records.shared.noting import note_change
 from server.records.shared.secrets import random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -12,6 +13,11 @@ from server.store.tables import Index
 
 GUID_CHARS = 40  # 206 random bits
 GUID_LEAST_CHARS = 16
+KEPT_DAYS, KEPT_LAST = 14, 100  # of deliveries, unless a webhook says otherwise
+# Changes that the activity log tells of, in words.
+TOLD = {"name": "name", "guid": "a new address", "automations_kata": "who answers", "kept_days": "what is kept",
+        "kept_last": "what is kept"}  # fmt: skip
+MAX_KEPT_DAYS, MAX_KEPT_LAST = 365, 10_000  # days; deliveries
 
 
 class WebhookListener(RecordType):
@@ -36,6 +42,13 @@ class WebhookListener(RecordType):
             GUID_CHARS, min=GUID_LEAST_CHARS, pattern="[A-Za-z0-9_-]*", unique=True, auto="generated", blank_ok=True,
             exact=True,
         ),
+        "kept_days": Uint(
+            "Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours"
+        ),
+        "kept_last": Uint(
+            "How many of the last deliveries are kept however old they are; the last failures always are.",
+            max=MAX_KEPT_LAST, default=KEPT_LAST, origin="ours",
+        ),
         "name": Text("Name; also the label.", required=True),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
@@ -52,6 +65,8 @@ class WebhookListener(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        checks.require(change)
         if not change.value("guid"):
             change.new["guid"] = change.was("guid") or random_text(GUID_CHARS)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        note_change(writing, change, "webhook", TOLD)

@@ -18,3 +18,9 @@ MAILBOX_TAKEN = Table(
     key=("mailbox_id", "uid"),
 )  # mails that were taken and may still be on the server: those to be removed, and where uids do not rise all of them;
 # is_left: it is not to be removed
+
+MAILBOX_LOOK = Table(
+    "mailbox_look",
+    [Column("mailbox_id"), Column("arrived_at"), Column("failing_since")],
+    key=("mailbox_id",),
+)  # arrived_at: when a look last found a mail; failing_since: when the first look failed of those that all did, or 0

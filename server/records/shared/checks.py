@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from server.records.parts import Change
 
 MAX_TOLD = 3  # mistakes that an error names; the rest is counted
-MAX_KEPT = 8  # texts whose mistakes are remembered, from before a write until it asks for them
+MAX_KEPT = 32  # texts whose mistakes are remembered: from before a write until it asks for them, and for lists
 
 Mistakes = list[tuple[int, str]]  # line from 1, what is wrong there
 Check = Callable[[str], Mistakes]
@@ -23,7 +23,7 @@ _CHECKS: dict[str, Check] = {}
 def register(kind: str, check: Check) -> None:
     """Let texts of a kind be checked by this from now on."""
     _CHECKS[kind] = check
-    _mistakes.cache_clear()
+    mistakes.cache_clear()
 
 
 def look(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ def look(checked: Mapping[str, str], fields: Mapping[str, Any]) -> None:
     for name, kind in checked.items():
         text = fields.get(name)
         if text and isinstance(text, str):
-            _mistakes(kind, text)
+            mistakes(kind, text)
 
 
 def require(change: "Change") -> None:
@@ -39,7 +39,7 @@ def require(change: "Change") -> None:
     for name, kind in change.type.checked.items():
         if name not in change.new or not change.new[name] or not change.changes(name):
             continue
-        found = _mistakes(kind, change.new[name])
+        found = mistakes(kind, change.new[name])
         if found:
             told = "; ".join(f"line {line}: {reason}" for line, reason in found[:MAX_TOLD])
             more = f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else ""
@@ -47,5 +47,6 @@ def require(change: "Change") -> None:
 
 
 @functools.lru_cache(maxsize=MAX_KEPT)
-def _mistakes(kind: str, text: str) -> Mistakes:
+def mistakes(kind: str, text: str) -> Mistakes:
+    """What is wrong with a text of a kind; nothing for a kind that nobody checks. The answer is not to be changed."""
     return _CHECKS[kind](text) if kind in _CHECKS else []

@@ -13,6 +13,7 @@ import peewee
 if TYPE_CHECKING:
     from server.store.transaction import Transaction
 
+_CURRENCY = peewee.Table("currency")
 DECIMALS = 2  # of amounts while there is no currency at all
 
 
@@ -57,10 +58,9 @@ class Currencies:
 
 def read(tx: "Transaction") -> Currencies:
     """The currencies as this snapshot has them. One statement."""
-    table = peewee.Table("currency")
-    c = table.c
+    c = _CURRENCY.c
     rows = tx.rows(
-        ("currencies",), lambda: table.select(c.id, c.code, c.symbol, c.decimal_at, c.is_default).order_by(c.id)
+        ("currencies",), lambda: _CURRENCY.select(c.id, c.code, c.symbol, c.decimal_at, c.is_default).order_by(c.id)
     )
     default = next((row[0] for row in rows if row[4]), 0)
     return Currencies([Currency(*row[:4]) for row in rows], default)

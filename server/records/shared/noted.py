@@ -1,5 +1,5 @@
 """What is noted in memory and written some time later: samples of metrics, who was active with which token, who opened
-which page.
+which page, how automations ended.
 
 For what happens on hot paths and may be lost when the process ends. desk/noted.py writes it."""
 
@@ -45,8 +45,9 @@ class Noted:
 
     samples: Samples = field(default_factory=dict)
     active: dict[int, int] = field(default_factory=dict)  # worker: the instant they were last active
-    tokens: dict[int, int] = field(default_factory=dict)  # access token: the instant it was last used
+    tokens: dict[int, tuple[int, str]] = field(default_factory=dict)  # access token: when it was last used, from where
     visits: dict[int, tuple[int, int]] = field(default_factory=dict)  # worker: (page, instant)
+    runs: dict[int, tuple[int, str]] = field(default_factory=dict)  # automation: (instant, exit state) of its last run
     dropped: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -63,23 +64,33 @@ class Noted:
                 totals = self.samples[key] = Totals()
             totals.add(Totals(1, value, value, value))
 
-    def saw(self, worker_id: int, now: int, token_id: int = 0) -> None:
-        """A worker did something, or a program with an access token of theirs."""
+    def saw(self, worker_id: int, now: int, token_id: int = 0, client: str = "") -> None:
+        """A worker did something, or a program with an access token of theirs. client: its address."""
         with self.lock:
             self.active[worker_id] = now
             if token_id:
-                self.tokens[token_id] = now
+                self.tokens[token_id] = (now, client)
 
     def visit(self, worker_id: int, page_id: int, now: int) -> None:
         """A worker opened a workspace page."""
         with self.lock:
             self.visits[worker_id] = (page_id, now)
 
+    def ran(self, automation_id: int, now: int, state: str) -> None:
+        """A run of an automation is over."""
+        with self.lock:
+            self.runs[automation_id] = (now, state)
+
+    def of_metric(self, name: str) -> list[tuple[int, Dimensions, Totals]]:
+        """What is noted of a metric and not written yet: (beginning of five minutes, dimensions, totals)."""
+        with self.lock:
+            return [(start, dimensions, each) for (of, start, dimensions), each in self.samples.items() if of == name]
+
     def take(self) -> "Noted":
         """All notes, which are forgotten here."""
         with self.lock:
-            taken = Noted(self.samples, self.active, self.tokens, self.visits, self.dropped)
-            self.samples, self.active, self.tokens, self.visits, self.dropped = {}, {}, {}, {}, 0
+            taken = Noted(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
+            self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped = {}, {}, {}, {}, {}, 0
         return taken
 
 

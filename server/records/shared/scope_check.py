@@ -2,7 +2,7 @@
 
 scopes.parse decides what may be saved; this tells more, such as keys that nothing reads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import yaml
 
@@ -11,11 +11,13 @@ from server.records.shared import scopes
 
 KEYS = ("label", "endpoints")
 MAX_MISTAKES = 100  # of one text
+MAX_DOUBTED = 300  # patterns of one text that are held against the endpoints
 Mistake = tuple[int, str]  # line from 1, what is wrong there
+Doubt = Callable[[str, frozenset[str]], str]  # pattern and methods: why no request can fit them, "" when one can
 
 
-def mistakes(text: str) -> list[Mistake]:
-    """What is wrong, in the order of lines; [] when nothing is."""
+def mistakes(text: str, doubt: Doubt = lambda pattern, methods: "") -> list[Mistake]:
+    """What is wrong, in the order of lines; [] when nothing is. doubt: told of each endpoint."""
     found: list[Mistake] = []
     try:
         scopes.parse(text)
@@ -26,14 +28,15 @@ def mistakes(text: str) -> list[Mistake]:
     except (yaml.YAMLError, RecursionError, ValueError):
         return found
     if isinstance(root, yaml.MappingNode):
-        for mistake in _of_scopes(root):
+        for mistake in _of_scopes(root, doubt):
             if len(found) < MAX_MISTAKES:
                 found.append(mistake)
     return sorted(set(found))
 
 
-def _of_scopes(root: yaml.MappingNode) -> Iterator[Mistake]:
+def _of_scopes(root: yaml.MappingNode, doubt: Doubt) -> Iterator[Mistake]:
     seen: dict[str, int] = {}
+    doubted = 0
     for key, value in root.value:
         line, name = key.start_mark.line + 1, str(key.value)[:80]
         if name in seen:
@@ -41,15 +44,35 @@ def _of_scopes(root: yaml.MappingNode) -> Iterator[Mistake]:
         seen[name] = line
         if not isinstance(value, yaml.MappingNode):
             continue
+        lines: dict[str, int] = {}
         for part, below in value.value:
+            if part.value in lines:
+                yield part.start_mark.line + 1, f"'{part.value}' stands on line {lines[part.value]} already"
+            lines[str(part.value)] = part.start_mark.line + 1
             if part.value not in KEYS:
                 near = nearest(str(part.value)[:80], KEYS)
                 yield part.start_mark.line + 1, f"'{str(part.value)[:80]}' is no key of a scope{near}"
             elif part.value == "endpoints" and isinstance(below, yaml.SequenceNode):
-                yield from _of_endpoints(below)
+                yield from _of_methods(below)
+                yield from _doubts(below, doubt, MAX_DOUBTED - doubted)
+                doubted += len(below.value)
 
 
-def _of_endpoints(listed: yaml.SequenceNode) -> Iterator[Mistake]:
+def _doubts(listed: yaml.SequenceNode, doubt: Doubt, most: int) -> Iterator[Mistake]:
+    for item in listed.value[: max(most, 0)]:
+        pairs = item.value if isinstance(item, yaml.MappingNode) else [(item, None)]
+        for pattern, methods in pairs:
+            if not isinstance(pattern, yaml.ScalarNode):
+                continue
+            words = methods.value if isinstance(methods, yaml.SequenceNode) else [methods] if methods else []
+            named = {str(word.value).upper() for word in words if isinstance(word, yaml.ScalarNode)}
+            known = frozenset(scopes.METHODS) if "*" in named else frozenset(named) & frozenset(scopes.METHODS)
+            reason = doubt(str(pattern.value), known)
+            if reason:
+                yield pattern.start_mark.line + 1, reason
+
+
+def _of_methods(listed: yaml.SequenceNode) -> Iterator[Mistake]:
     for item in listed.value:
         for _, methods in item.value if isinstance(item, yaml.MappingNode) else ():
             words = methods.value if isinstance(methods, yaml.SequenceNode) else [methods]

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from server.errors import Invalid
+from server.wildcards import fits
 
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536
@@ -34,7 +35,7 @@ class Endpoint:
 
     def matches(self, path: str) -> bool:
         """Whether the whole path fits, whatever the case."""
-        return _fits(self.pattern.lower(), path.lower())
+        return fits(path.lower(), self.pattern.lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +142,6 @@ def _methods(value: Any) -> frozenset[str]:
         elif name in METHODS:
             found.add(name)  # other words allow nothing
     return frozenset(found)
-
-
-def _fits(pattern: str, path: str) -> bool:
-    """Wildcards without a regular expression: linear in the path for each part, whatever the pattern."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return path == pattern
-    last = rest.pop()
-    if len(path) < len(first) + len(last) or not path.startswith(first) or not path.endswith(last):
-        return False
-    place, end = len(first), len(path) - len(last)
-    for part in rest:
-        place = path.find(part, place, end)
-        if place < 0:
-            return False
-        place += len(part)
-    return True
 
 
 def _bad(reason: str) -> Invalid:

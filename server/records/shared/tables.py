@@ -25,6 +25,10 @@ CUSTOM_VALUE = Table(
     key=("field_id", "record_id", "place"),
 )
 
+DELETED_FIELD = Table(
+    "deleted_field", [Column("field_id"), Column("record", "TEXT"), Column("deleted_at")], key=("field_id",)
+)  # custom fields that can come back: record is JSON, and their values stay in custom_value
+
 FIELDSET_USE = Table(
     "fieldset_use",
     [Column("context", "TEXT"), Column("record_id"), Column("fieldset_id")],
@@ -62,4 +66,6 @@ SNIPPET_USE = Table(
     key=("snippet_id", "worker_id", "hour"),
 )  # hour: its first second
 
-SHARED = (LINK, ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE)
+SHARED = (
+    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE,
+)  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 import peewee
 
+from server.digits import is_whole
 from server.errors import Invalid
 from server.mail import addresses
 from server.records.parts import Change, Writing
@@ -62,7 +63,7 @@ def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
     wanted = []
     for part in filter(None, (each.strip() for each in text.split(","))):
         number = part.removeprefix("-")
-        if not (number.isascii() and number.isdigit()) or len(number) > 18:
+        if not is_whole(number):
             raise Invalid(f"participant_ids: '{part[:50]}' is not the id of an address", field="participant_ids")
         wanted.append((not part.startswith("-"), int(number)))
     _limit(wanted, "participant_ids")

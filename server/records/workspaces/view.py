@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server.digits import is_whole
 from server.errors import Invalid
 
 MAX_NAME = 255  # as the fields that they stand for
@@ -42,7 +43,7 @@ def fields_of(view: Any) -> dict[str, Any]:
 
 def _value(name: str, value: Any, kind: type) -> Any:
     if kind is int:
-        if not str(value).isdigit() or not LIMITS[0] <= int(value) <= LIMITS[1]:
+        if not is_whole(str(value)) or not LIMITS[0] <= int(value) <= LIMITS[1]:
             raise _bad(f"model: {name} must be a number from {LIMITS[0]} to {LIMITS[1]}")
         return int(value)
     longest = MAX_NAME if name == "subtotals" else MAX_QUERY

@@ -4,11 +4,12 @@ with the currencies that some are in."""
 import json
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.fields.structure import MAX_ID_DIGITS
+from server.digits import is_whole
 from server.records.shared import currencies
 from server.records.shared.currencies import Currencies, Currency
 
@@ -27,6 +28,7 @@ GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.link
 SEVERAL = frozenset(("I", "M", "X", LINKS))
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
+_FIELD, _FIELDSET = peewee.Table("custom_field"), peewee.Table("custom_fieldset")
 MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
 
 
@@ -51,7 +53,7 @@ class CustomField:
         if self.kind == "Y":
             return self.currency.decimals
         places = str(self.params.get("decimal_at") or 0)
-        return min(int(places), 10) if places.isdigit() else 0
+        return min(int(places), 10) if is_whole(places) else 0
 
     @property
     def target(self) -> str:
@@ -114,21 +116,26 @@ def definitions(tx: "Transaction") -> Definitions:
         kept = tx.store.shared.get("custom fields")
         if kept is None or kept[0] != now:
             kept = (now, _read_definitions(tx))
-            if not tx.can_write:
-                tx.store.shared["custom fields"] = kept
+            if tx.can_write:
+                tx.after_commit(partial(_share, tx.store.shared, kept))  # others shall not see what may be undone
+            else:
+                _share(tx.store.shared, kept)
         found = kept[1]
         if not tx.can_write:
             tx.memo["custom fields"] = found
     return found
 
 
+def _share(shared: dict[str, Any], kept: tuple[int, Definitions]) -> None:
+    shared["custom fields"] = kept
+
+
 def _read_definitions(tx: "Transaction") -> Definitions:
-    field = peewee.Table("custom_field")
-    fieldset = peewee.Table("custom_fieldset")
+    fieldset = _FIELDSET
     sets = {row[0]: row[1] for row in tx.rows(
         ("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name)
     )}
-    c = field.c
+    field, c = _FIELD, _FIELD.c
     rows = tx.rows(
         ("custom fields",),
         lambda: field.select(
@@ -155,7 +162,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
 def currency_id(params: dict[str, Any]) -> int:
     """The currency that the settings of a field name; 0 for none."""
     text = str(params.get("currency_id") or 0)
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS else 0
+    return int(text) if is_whole(text) else 0
 
 
 def _filter_name(label: str) -> str:

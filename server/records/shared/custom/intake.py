@@ -6,10 +6,10 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from server import times
+from server.digits import is_whole
 from server.errors import Invalid, UnknownField, nearest
 from server.fields.base import Intake, as_text
 from server.fields.flag import WORDS
-from server.fields.structure import MAX_ID_DIGITS
 from server.records.shared.custom.definitions import (
     GEO,
     LINKS,
@@ -95,7 +95,7 @@ def _date(field: CustomField, text: str, intake: Intake) -> int | None:
 
 def _id(field: CustomField, text: str, intake: Intake) -> int | None:
     text = text.strip()
-    if not (text.isascii() and text.isdigit()) or len(text) > MAX_ID_DIGITS:
+    if not is_whole(text):
         raise Invalid(f"'{text[:50]}' is not an id")
     if int(text) == 0 and field.kind in ZERO_UNSETS:
         return None
