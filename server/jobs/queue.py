@@ -22,8 +22,10 @@ MAX_RETRY_SECONDS = 3600
 MAX_ATTEMPTS = 20  # about half a day with the waits above
 MAX_ERROR_CHARACTERS = 500
 BATCH = 25  # claimed at once
+MAX_RUNS = 50  # of each kind, to be looked at
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
-PROCESS = secrets.token_hex(6)  # tells claims of this process from those of one that was killed
+
+OFF = Table("scan_off", [Column("name", "TEXT")], key=("name",))  # what runs from time to time, and is switched off
 
 JOB = Table(
     "job",
@@ -45,9 +47,24 @@ JOB = Table(
     ],
 )  # a job that is done is deleted; one with failed_at is tried no more and stays to be looked at
 
+RUN = Table(
+    "job_run",
+    [
+        Column("kind", "TEXT"),
+        Column("job_id"),
+        Column("attempt"),
+        Column("due_at"),
+        Column("began_at"),
+        Column("ms"),
+        Column("error", "TEXT"),
+    ],
+    [Index(("kind",), "the last ones of a kind")],
+)  # how jobs went, the newest of each kind
+
 Body = Callable[[Service, dict[str, Any], int], None]
 _bodies: dict[str, Body] = {}
 _claims = count(1)
+_run_name = secrets.token_hex(6)  # tells claims of this run from those of one that is over
 
 
 def job(kind: str) -> Callable[[Body], Body]:
@@ -71,8 +88,20 @@ def kinds() -> list[str]:
 
 
 def new_claim() -> str:
-    """A name for one claim, never used twice, which tells the process."""
-    return f"{PROCESS}:{next(_claims)}"
+    """A name for one claim, never used twice, which tells the run of the service."""
+    return f"{_run_name}:{next(_claims)}"
+
+
+def run_name() -> str:
+    """How claims begin that were made since the service started."""
+    return _run_name
+
+
+def begin_run() -> None:
+    """The service starts again in this process: claims that were made until now are those of nobody, also where a
+    restored database holds them."""
+    global _run_name
+    _run_name = secrets.token_hex(6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +120,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that is claimed. `attempts` counts this one."""
+    """A job that is claimed. `attempts` counts this one. due_at: Unix seconds."""
 
     id: int
     kind: str
@@ -99,6 +128,15 @@ class Job:
     attempts: int
     claim: str
     is_slow: bool
+    due_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How long a job took: from when, Unix seconds, and how many milliseconds."""
+
+    began_at: int
+    ms: int
 
 
 class JobQueue:
@@ -155,17 +193,27 @@ class JobQueue:
 
         return self._store.read(earliest)
 
-    def finish(self, done: Job) -> None:
-        """Remove a job that was done, if the claim is still ours."""
-        self._store.write(lambda tx: tx.delete(JOB, id=done.id, claimed_by=done.claim))
+    def finish(self, done: Job, ran: Ran | None = None) -> None:
+        """Remove a job that was done, if the claim is still ours, and note how it went."""
 
-    def fail(self, failed: Job, error: str, now: int) -> None:
+        def write(tx: Transaction) -> None:
+            tx.delete(JOB, id=done.id, claimed_by=done.claim)
+            _note(tx, done, ran, "")
+
+        self._store.write(write)
+
+    def fail(self, failed: Job, error: str, now: int, ran: Ran | None = None) -> None:
         """Note the error and try again later, or no more after MAX_ATTEMPTS."""
         wait = min(RETRY_SECONDS * 2 ** (failed.attempts - 1), MAX_RETRY_SECONDS)
         values = {"last_error": error[:MAX_ERROR_CHARACTERS], "due_at": now + wait} | FREE
         if failed.attempts >= MAX_ATTEMPTS:
             values["failed_at"] = now
-        self._store.write(lambda tx: self._change(tx, failed, values))
+
+        def write(tx: Transaction) -> None:
+            self._change(tx, failed, values)
+            _note(tx, failed, ran, values["last_error"])
+
+        self._store.write(write)
 
     def renew(self, running: list[Job], now: int) -> None:
         """Keep the claims of jobs that still run."""
@@ -179,7 +227,7 @@ class JobQueue:
         self._store.write(lambda tx: tx.run(
             ("job", "release"),
             lambda: table.update({table.claimed_by: "", table.claimed_until: 0})
-            .where(table.claimed_by != "", ~table.claimed_by.startswith(PROCESS)),
+            .where(table.claimed_by != "", ~table.claimed_by.startswith(_run_name)),
         ))  # fmt: skip
 
     @staticmethod
@@ -216,7 +264,7 @@ class JobQueue:
             if taken and row is not None:
                 found = dict(zip(JOB.names, row, strict=True))
                 payload, is_slow = json.loads(found["payload"]), bool(found["is_slow"])
-                claimed.append(Job(id, found["kind"], payload, found["attempts"], claim, is_slow))
+                claimed.append(Job(id, found["kind"], payload, found["attempts"], claim, is_slow, found["due_at"]))
         return claimed
 
     @staticmethod
@@ -224,6 +272,25 @@ class JobQueue:
         row = tx.get(JOB, claimed.id)
         if row is not None and row[JOB.position["claimed_by"]] == claimed.claim:
             tx.update(JOB, claimed.id, values)
+
+
+def _note(tx: Transaction, job: Job, ran: Ran | None, error: str) -> None:
+    """Keep how a job went, and no more than MAX_RUNS of its kind."""
+    if ran is None:
+        return
+    tx.insert(RUN, {
+        "kind": job.kind, "job_id": job.id, "attempt": job.attempts, "due_at": job.due_at, "began_at": ran.began_at,
+        "ms": ran.ms, "error": error,
+    })  # fmt: skip
+    table: Any = RUN.sql
+    last = tx.value(
+        ("job", "old run"),
+        lambda: table.select(table.id).where(table.kind == slot(0)).order_by(table.id.desc()).limit(1).offset(MAX_RUNS),
+        (job.kind,),
+    )
+    if last is not None:
+        tx.run(("job", "forget runs"), lambda: table.delete().where(table.kind == slot(0), table.id <= slot(1)),
+               (job.kind, last))  # fmt: skip
 
 
 def _is_free(table: Any, place: int) -> Any:

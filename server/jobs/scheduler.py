@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass
 
 from server import clock, log
 from server.context import Service
-from server.jobs.queue import Job, JobQueue, Room, body_of
+from server.jobs.queue import OFF, Job, JobQueue, Ran, Room, body_of
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
 STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
@@ -23,7 +24,19 @@ Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
 _starts: dict[str, Start] = {}
+SCHEDULER = "scheduler"  # where a store keeps the Scheduler of its service
 _log = log.get("jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The last run of a scan. at: Unix seconds. ms: how long it took. error: "" for none. next_at: when it asked to run
+    again, 0 for whenever the others do."""
+
+    at: int
+    ms: int
+    error: str
+    next_at: int
 
 
 def periodic(name: str) -> Callable[[Scan], Scan]:
@@ -53,6 +66,11 @@ def names() -> list[str]:
     return sorted({*_scans, *_starts})
 
 
+def scans() -> list[str]:
+    """The names of what runs from time to time, sorted."""
+    return sorted(_scans)
+
+
 class Scheduler:
     """pool: the script threads. wake: once set, due jobs and scans are looked for at once; its `set` is the Service's
     `wake_scheduler`. slots: how many jobs run at once. stop_seconds: what running jobs get when it stops."""
@@ -76,11 +94,13 @@ class Scheduler:
         self._wanted: dict[str, int] = {}  # when a scan wants to run again
         self._stopping = False
         self._thread: threading.Thread | None = None
+        self.scanned: dict[str, Scanned] = {}  # the last run of each scan
         self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
 
     def start(self) -> None:
         """Begin; scans run at once."""
         self._turned_at = time.monotonic()
+        self._service.store.shared[SCHEDULER] = self
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -160,15 +180,27 @@ class Scheduler:
         return max(seconds, 0)
 
     def _scan_all(self, now: int) -> None:
+        off = self._switched_off()
         for name, scan in _scans.items():
             self._wanted.pop(name, None)
+            if name in off:
+                continue
+            began, error, again = time.monotonic(), "", None
             try:
                 again = scan(self._service, now)
-            except Exception:
+            except Exception as failure:
                 _log.exception("scan.failed", scan=name)
-                continue
+                error = f"{type(failure).__name__}: {failure}"
+            self.scanned[name] = Scanned(now, _ms_since(began), error, again or 0)
             if again is not None:
                 self._wanted[name] = again
+
+    def _switched_off(self) -> set[str]:
+        try:
+            return {row[0] for row in self._service.store.read(lambda tx: tx.find(OFF))}
+        except Exception:
+            _log.exception("scheduler.failed", what="switches")
+            return set()
 
     def _renew(self) -> None:
         with self._lock:
@@ -206,17 +238,18 @@ class Scheduler:
     def _do(self, claimed: Job, now: int | None) -> None:
         """Do one job; `now` None asks the clock when it begins."""
         began = clock.now() if now is None else now
-        body = body_of(claimed.kind)
+        body, started = body_of(claimed.kind), time.monotonic()
         try:
             if body is None:
                 raise LookupError(f"nothing does jobs of kind '{claimed.kind}'")
             body(self._service, claimed.payload, began)
         except Exception as error:
             _log.exception("job.failed", kind=claimed.kind, job=claimed.id, attempts=claimed.attempts)
-            message = f"{type(error).__name__}: {error}"
-            self._guarded("fail", lambda: self.queue.fail(claimed, message, clock.now() if now is None else now))
+            message, ran = f"{type(error).__name__}: {error}", Ran(began, _ms_since(started))
+            self._guarded("fail", lambda: self.queue.fail(claimed, message, clock.now() if now is None else now, ran))
             return
-        self._guarded("finish", lambda: self.queue.finish(claimed))
+        ran = Ran(began, _ms_since(started))
+        self._guarded("finish", lambda: self.queue.finish(claimed, ran))
 
     def _guarded(self, what: str, work: Callable[[], object]) -> None:
         """The scheduler outlives everything, a database that cannot be written as well."""
@@ -224,3 +257,7 @@ class Scheduler:
             work()
         except Exception:
             _log.exception("scheduler.failed", what=what)
+
+
+def _ms_since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)
