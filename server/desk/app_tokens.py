@@ -6,11 +6,14 @@ from server import times
 from server.access import families, tokens
 from server.context import Context
 from server.desk.first_start import APP_NAME
+from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound, nearest
 from server.records.parts import Record
+from server.records.shared.noting import note
 from server.records.shared.scopes import parse
 from server.store.transaction import Transaction
 
+APP = "svc.contexts.oauth.app"
 REFRESH_EXTRA = "1 month"  # the refresh token outlives the access token by this
 
 
@@ -38,11 +41,17 @@ def create(
         wanted = _scopes(app["scopes"], scopes)
         _require_worker(ctx, tx, worker_id)
         family = families.new()
-        access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family)
+        by = ctx.actor.worker_id
+        access = tokens.issue(
+            tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by
+        )
         refresh = tokens.issue(
             tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh", family=family,
-            renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
+            renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS), created_by=by,
         )  # fmt: skip
+        writing = RecordWriter(ctx, tx)
+        of = f"{app['name']} for {writing.label('worker', worker_id)}"
+        note(writing, APP, app["id"], f"made a token of the app {of}: {' '.join(wanted)}")
         return Issued(access, refresh, ends - ctx.now, " ".join(wanted))
 
     return ctx.service.store.write(write)

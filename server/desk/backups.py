@@ -1,6 +1,7 @@
-"""Backups that the service makes by itself: when, into which folder, and which of them are kept. Copying and putting
-back is store/backup.py."""
+"""Backups that the service makes by itself: when, into which folder, which of them are kept, and whether they are
+sound. Copying is store/backup.py; putting one back is restoring.py."""
 
+import os
 import re
 import time
 from calendar import timegm
@@ -10,26 +11,81 @@ from pathlib import Path
 from typing import Any
 
 from server import log
+from server.access.actor import APP, WORKER
+from server.access.own import own_context
 from server.context import Context, Service
-from server.desk import scheduled
-from server.errors import Unavailable
+from server.desk import activity, scheduled
+from server.desk.mailboxes.telling import MAX_ERROR_CHARACTERS, administrators
+from server.desk.outbox.sender import default_sender, way_of
+from server.desk.password_change import send
+from server.desk.service_settings import get, put
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs.queue import JobQueue, job
-from server.jobs.scheduler import periodic
-from server.settings import Settings
+from server.jobs.scheduler import at_start, periodic
+from server.records.shared.points import POINTS
+from server.settings import MiB, Settings
 from server.store import backup
-from server.store.copying import PART
+from server.store.backup import Contents
+from server.store.copying import PART, sync
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
 
-KIND = "backup"
+KIND, VERIFY = "backup", "backup.verify"
+MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
+PROGRESS = "backup"  # where a store keeps how far the copy is that is being made
+FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
+ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # those that somebody sent, too
 MOMENT = "%Y%m%d-%H%M%S"
 NO_FOLDER = "there is no folder for backups; set backup_folder and start again"
+SUBJECT = "No backup could be made"
+TEXT = """\
+The last backup of {url} failed:
+
+{error}
+
+It is tried again by itself. What there is of backups, and what is wrong: {url}/admin/backups
+"""
 _log = log.get("backup")
+
+LOOK = Table(
+    "backup_look",
+    [
+        Column("name", "TEXT"),
+        Column("bytes"),
+        Column("at"),
+        Column("program", "TEXT"),
+        Column("tickets"),
+        Column("problem", "TEXT"),
+    ],
+    key=("name",),
+)  # what reading all of a backup has shown; bytes: of the file as it was then
+
+
+@dataclass(frozen=True)
+class Look:
+    """What reading all of a backup has shown. at: when, Unix seconds. program: the version that it is of. tickets: how
+    many it holds. problem: "" for a sound one."""
+
+    at: int
+    program: str
+    tickets: int
+    problem: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """at: when the last backup failed, Unix seconds. error: why."""
+
+    at: int
+    error: str
 
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup in the folder. at: Unix seconds of its making, as its name tells."""
+    """A backup in the folder. at: Unix seconds of its making, or of its sending, as its name tells."""
 
     path: Path
     at: int
@@ -38,10 +94,20 @@ class Backup:
     def bytes(self) -> int:
         return self.path.stat().st_size
 
+    @property
+    def is_sent(self) -> bool:
+        """Whether somebody sent it: no rule of what is kept has a say in that one."""
+        return not NAME.match(self.path.name)
+
 
 def listed(settings: Settings) -> list[Backup]:
-    """The backups in the folder of the settings, the newest first; [] without a folder. Files with other names are not
-    looked at. Raises Unavailable when the folder cannot be read. Source: ours."""
+    """The backups that the service made, the newest first; [] without a folder. Files with other names are not looked
+    at. Raises Unavailable when the folder cannot be read. Source: ours."""
+    return [each for each in everything(settings) if not each.is_sent]
+
+
+def everything(settings: Settings) -> list[Backup]:
+    """The same with those that were sent."""
     if not settings.backup_folder:
         return []
     folder = Path(settings.backup_folder)
@@ -57,6 +123,25 @@ def make(service: Service, now: int) -> Backup:
     """Make a backup in the folder of the settings, then remove those that no rule keeps. Raises Unavailable without a
     folder, or when it cannot be written; Full. Source: ours."""
     settings = service.settings
+    folder = _folder(settings)
+    while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
+        now += 1  # another one of the same second
+    made = Backup(path, now)
+    _remove_unfinished(folder)
+    shared = service.store.shared
+    try:
+        size = backup.make(service.store.path, made.path, lambda *far: shared.update({PROGRESS: far}))
+    finally:
+        shared.pop(PROGRESS, None)
+    _log.info("backup.made", file=made.path.name, bytes=size)
+    for each in superfluous(listed(settings), settings):
+        each.path.unlink(missing_ok=True)
+        _log.info("backup.removed", file=each.path.name)
+    return made
+
+
+def _folder(settings: Settings) -> Path:
+    """The folder for backups, made when it is missing."""
     if not settings.backup_folder:
         raise Unavailable(NO_FOLDER)
     folder = Path(settings.backup_folder)
@@ -64,14 +149,7 @@ def make(service: Service, now: int) -> Backup:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise Unavailable(f"the backup folder {folder} cannot be made ({error.strerror}); check it") from error
-    made = Backup(folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now)), now)
-    _remove_unfinished(folder)
-    size = backup.make(service.store.path, made.path)
-    _log.info("backup.made", file=made.path.name, bytes=size)
-    for each in superfluous(listed(settings), settings):
-        each.path.unlink(missing_ok=True)
-        _log.info("backup.removed", file=each.path.name)
-    return made
+    return folder
 
 
 def superfluous(backups: Sequence[Backup], settings: Settings) -> list[Backup]:
@@ -116,9 +194,61 @@ def add_due(service: Service, now: int) -> int | None:
     return slot + step
 
 
+@at_start("backups that were sent half")
+def _remove_half_sent(service: Service, now: int) -> None:
+    """What a process that is gone has left; here, as nobody sends one yet."""
+    if service.settings.backup_folder:
+        for path in Path(service.settings.backup_folder).glob(f"uploaded-*.db{PART}"):
+            path.unlink(missing_ok=True)
+
+
 @job(KIND)
 def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
-    make(service, now)
+    try:
+        look_at(service, make(service, now), now)
+    except Exception as error:
+        _failed(service, now, error.message if isinstance(error, HelpdeskError) else str(error))
+        raise
+    service.store.write(lambda tx: put(tx, FAILURE, None))
+
+
+def _failed(service: Service, now: int, error: str) -> None:
+    """Note it, and tell administrators once until one is made again: in the console, and by mail where it is set up."""
+    ctx, told = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
+
+    def write(tx: Transaction) -> None:
+        is_known = get(tx, FAILURE) is not None
+        put(tx, FAILURE, told)
+        if is_known:
+            return
+        writing, sender = RecordWriter(ctx, tx), default_sender(tx)
+        ids, message = administrators(tx), {"message": f"{SUBJECT}: {told['error']}"}
+        writing.log("custom.other", APP, 0, message)
+        shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
+        for id in ids:  # by hand, as the entry is on no record that they could watch
+            activity.notify(writing, id, "custom.other", WORKER, id, shown)
+        if sender and way_of(tx, service.registry, sender) is not None:
+            for worker in filter(None, (writing.record("worker", id) for id in ids)):
+                send(writing, worker, SUBJECT, TEXT, {"url": service.base_url, "error": told["error"]})
+
+    try:
+        service.store.write(write)
+    except HelpdeskError:  # such as a full disk, which the backup may have failed for
+        _log.exception("backup.failure_not_noted")
+
+
+def failure(ctx: Context) -> Failure | None:
+    """How the last backup failed; None when it was made. Raises AdminOnly."""
+    _require_admin(ctx)
+    found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
+    return Failure(found["at"], found["error"]) if found else None
+
+
+def progress(ctx: Context) -> tuple[int, int] | None:
+    """(pages that are copied, all of them) of the backup that is being made; None when none is. Raises AdminOnly."""
+    _require_admin(ctx)
+    found: tuple[int, int] | None = ctx.service.store.shared.get(PROGRESS)
+    return found
 
 
 def start(ctx: Context) -> None:
@@ -126,6 +256,134 @@ def start(ctx: Context) -> None:
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)
     scheduled.begin(ctx, KIND)
+
+
+# -- looking at them ---------------------------------------------------------------------------------------------------
+
+
+def look_at(service: Service, found: Backup, now: int) -> None:
+    """Read all of a backup and note what that shows. Raises Damaged, NotFound."""
+    try:
+        contents = backup.verify(found.path)
+    except Damaged as error:
+        _note(service, found, {"at": now, "bytes": found.bytes, "problem": error.message[:MAX_ERROR_CHARACTERS]})
+        raise
+    _note_sound(service, found, contents, now)
+
+
+def _note_sound(service: Service, found: Backup, contents: Contents, now: int) -> None:
+    tickets = contents.tables.get("ticket", 0)
+    _note(service, found, {"at": now, "bytes": contents.bytes, "program": contents.program, "tickets": tickets})
+
+
+def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
+    """Note what was seen of a backup, and forget what is known of those that are gone."""
+    names = {each.path.name for each in everything(service.settings)}
+
+    def write(tx: Transaction) -> None:
+        tx.put(LOOK, {"name": found.path.name, "program": "", "tickets": 0, "problem": "", **seen})
+        for row in tx.find(LOOK):
+            if row[0] not in names:
+                tx.delete(LOOK, name=row[0])
+
+    service.store.write(write)
+
+
+@job(VERIFY)
+def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
+    found = next((each for each in everything(service.settings) if each.path.name == payload["name"]), None)
+    if found is None:
+        return  # removed meanwhile
+    try:
+        look_at(service, found, now)
+    except Damaged as error:  # which is noted, and not better at the next attempt
+        _log.error("backup.damaged", file=found.path.name, reason=error.message)
+
+
+def verify(ctx: Context, name: str) -> None:
+    """Let the scheduler read all of a backup now. Raises AdminOnly, NotFound."""
+    found = named(ctx, name)
+
+    def write(tx: Transaction) -> None:
+        JobQueue.add(tx, VERIFY, ctx.now, {"name": found.path.name}, f"{VERIFY}:{found.path.name}")
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def looks(ctx: Context) -> dict[str, Look]:
+    """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
+    AdminOnly, Unavailable."""
+    _require_admin(ctx)
+    sizes = {each.path.name: each.bytes for each in everything(ctx.service.settings)}
+    rows = ctx.service.store.read(lambda tx: tx.find(LOOK))
+    return {
+        name: Look(at, program, tickets, problem)
+        for name, size, at, program, tickets, problem in rows if sizes.get(name) == size
+    }  # fmt: skip
+
+
+def being_verified(ctx: Context) -> set[str]:
+    """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
+    found, _ = scheduled.listed(ctx, kind=VERIFY)
+    return {scheduled.given(each).get("name", "") for each in found if each.state != "failed"}
+
+
+# -- single ones -------------------------------------------------------------------------------------------------------
+
+
+def named(ctx: Context, name: str) -> Backup:
+    """The backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
+    _require_admin(ctx)
+    wanted = f"{name.removesuffix('.db')}.db"
+    found = next((each for each in everything(ctx.service.settings) if each.path.name == wanted), None)
+    if found is None:
+        raise NotFound(f"there is no backup {wanted[:100]} any more; load the list again")
+    return found
+
+
+def keep_sent(ctx: Context, content: bytes) -> Backup:
+    """Put a backup that somebody sent into the folder, once all of it was read; whatever is no whole backup of this
+    program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
+    _require_admin(ctx)
+    settings = ctx.service.settings
+    folder, at = _folder(settings), max(ctx.now, *(each.at + 1 for each in everything(settings) if each.is_sent), 0)
+    made = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
+    part = made.path.with_name(made.path.name + PART)
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        sync(part)
+        contents = backup.verify(part)
+        part.replace(made.path)
+        sync(folder)
+    except FileExistsError as error:
+        raise Unavailable("another backup is being sent just now; try again", retry_after=1) from error
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Unavailable(f"{made.path} cannot be written ({error.strerror}); check the backup folder") from error
+    except Damaged as error:
+        part.unlink(missing_ok=True)
+        raise Damaged(error.message.replace(str(part), "what was sent")) from error
+    _note_sound(ctx.service, made, contents, ctx.now)
+    _log.warning("backup.sent", file=made.path.name, bytes=len(content))
+    return made
+
+
+def remove(ctx: Context, name: str) -> None:
+    """Remove a backup. Raises AdminOnly, NotFound, Unavailable."""
+    found = named(ctx, name)
+    try:
+        found.path.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{found.path} cannot be removed ({error.strerror})") from error
+    message = f"{ctx.actor.name} removed the backup {found.path.name}"
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": message}))
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look at backups")
 
 
 def newest(settings: Settings) -> Backup | None:
@@ -139,7 +397,7 @@ def _moment(name: str) -> int:
     >>> _moment("helpdesk-20261120-101500.db"), _moment("helpdesk-20261320-101500.db"), _moment("helpdesk.db")
     (1795169700, 0, 0)
     """
-    match = NAME.match(name)
+    match = ANY_NAME.match(name)
     try:
         return timegm(time.strptime(match[1], MOMENT)) if match else 0
     except ValueError:  # such as a 13th month

@@ -12,19 +12,20 @@ from urllib.parse import urlsplit
 import peewee
 
 from server.context import Service
-from server.desk import backups, health
+from server.desk import backups, health, mail_listening
 from server.desk.health import MIB
 from server.desk.outbox.sender import default_sender
 from server.errors import HelpdeskError
 from server.mail.transports import transport
 from server.records.base import Record
-from server.settings import BUILD, Settings
+from server.settings import BUILD, LOOPBACK, Settings
+from server.store import fulltext
 from server.store.transaction import Transaction
 
 State = Literal["ok", "warning", "problem"]
 LATE_SECONDS = 900  # that a job may have been due before something must be wrong
 AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
-LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log; it is folded back at about 32 MiB
 MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
 
 
@@ -44,6 +45,7 @@ def of_service(service: Service, now: int) -> list[Finding]:
     Source: ours."""
     return [
         *of_disk(service.settings),
+        *of_database(service),
         *of_clock(service, now),
         *of_base_url(service.settings),
         *of_mail(service),
@@ -66,6 +68,21 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
                       "free some: a new version may copy the database before it changes it")  # fmt: skip
     else:
         yield Finding("disk", "ok", told)
+
+
+def of_database(service: Service) -> Iterator[Finding]:
+    """What shows without reading all of it: the indexes of the search for words, and the write-ahead log."""
+    texts = service.registry.texts()
+    wrong = service.store.read(lambda tx: [each for text in texts for each in fulltext.problems(tx, text)])
+    for each in wrong:
+        yield Finding("search index", "problem", each, "restore a backup; `helpdesk check` tells what else is wrong")
+    if not wrong:
+        yield Finding("search index", "ok", f"all {len(texts)} can be read")
+    log = service.store.path.with_name(f"{service.store.path.name}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if size > LARGE_LOG_BYTES:
+        yield Finding("write-ahead log", "warning", f"it has {size // MIB:,} MiB, so something has read for long",
+                      "wait for the end of backups and exports; if it stays, start the server again")  # fmt: skip
 
 
 def of_clock(service: Service, now: int) -> Iterator[Finding]:
@@ -95,7 +112,7 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
                       "set base_url to the address that others reach this service by")  # fmt: skip
         return
     if host in LOOPBACK:
-        yield Finding("base URL", "ok", f"{settings.base_url}, for this machine alone")
+        yield Finding("base URL", "ok", f"links lead to {settings.base_url}, for this machine alone")
         return
     try:
         socket.getaddrinfo(host, parts.port or 0)
@@ -104,13 +121,13 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
                       "correct base_url, or the name in DNS")  # fmt: skip
         return
     if parts.scheme != "https":
-        yield Finding("base URL", "warning", f"{settings.base_url} is not encrypted: passwords and tokens can be read "
-                      "on the way", "put a proxy that speaks https before it, and set base_url to https://...")
+        yield Finding("base URL", "warning", f"the way to {settings.base_url} is not encrypted: passwords and tokens "
+                      "can be read on it", "put a proxy that speaks https before it, and set base_url to https://...")
     elif not settings.trusted_proxies:
-        yield Finding("base URL", "warning", f"{settings.base_url} is spoken by a proxy, and none is trusted",
+        yield Finding("base URL", "warning", f"a proxy must speak {settings.base_url}, and none is trusted",
                       "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
     else:
-        yield Finding("base URL", "ok", settings.base_url)
+        yield Finding("base URL", "ok", f"links lead to {settings.base_url}")
 
 
 def of_mail(service: Service) -> Iterator[Finding]:
@@ -124,6 +141,10 @@ def of_mail(service: Service) -> Iterator[Finding]:
     if nameless:
         yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
                       "set the reply address of each group, or the default sender of the service")  # fmt: skip
+    listener = mail_listening.state(service)
+    if listener.error:
+        yield Finding("mail", "problem", f"the listener for mail is closed: {listener.error}",
+                      "correct it in the console")  # fmt: skip
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"]:

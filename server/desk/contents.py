@@ -4,19 +4,18 @@ that automations keep for a while."""
 import secrets
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import peewee
 
+from server.access.own import own_context
 from server.access.rules import Rules
 from server.context import Context, Service
 from server.desk import files
 from server.desk.files import OCTETS, StoredFile
-from server.desk.first_start import own_context
 from server.desk.writing import RecordWriter
+from server.digits import MAX_ID_DIGITS
 from server.errors import Forbidden, Invalid, NotFound
-from server.fields.structure import MAX_ID_DIGITS
 from server.jobs.scheduler import periodic
 from server.records.base import Record, RecordType
 from server.records.shared.file_content import keep
@@ -100,7 +99,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
 @periodic("automation resources that expired")
 def forget_expired(service: Service, now: int) -> None:
     """Remove those that may be dropped. Source: ours."""
-    ctx = replace(own_context(service), now=now)
+    ctx = own_context(service, now)
     while service.store.read(lambda tx: _expired(ctx, tx, 1)):
         service.store.write(lambda tx: _forget(ctx, tx))
 

@@ -1,6 +1,7 @@
 """What custom fields have beyond being records: their order, how many records hold values of them, options that get
 another name, names that are still free. Source: ours."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,7 @@ from server.store.tables import Table
 from server.store.transaction import Transaction
 
 MAX_ORDERED = 101  # fields of a type or fieldset that can be put in order: positions go from 0 to 100
+MAX_COUNTED = 10_000  # records with a value of a field that are counted; of more it is told that there are more
 MAX_SUFFIX = 1000  # of a name that others have already
 URI = "custom_field"
 
@@ -28,15 +30,28 @@ def all_fields(ctx: Context) -> dict[str, tuple[CustomField, ...]]:
 
 
 def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
-    """{field id: how many records hold a value of it}; fields without values are left out."""
-    table: Any = CUSTOM_VALUE.sql
-    return _counts(ctx, "uses of fields", table.field_id, table.record_id, field_ids)
+    """{field id: how many records hold a value of it}, MAX_COUNTED + 1 for more than MAX_COUNTED."""
+
+    def build() -> Any:
+        table: Any = CUSTOM_VALUE.sql
+        asked = peewee.fn.json_each(slot(0)).alias("asked")
+        id = peewee.Entity("asked", "value")
+        some = table.select(table.record_id).where(table.field_id == id, table.place == 0).limit(slot(1))
+        return peewee.Select((asked,), (id, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
+
+    ids = json.dumps(list(field_ids))
+    return dict(ctx.service.store.read(lambda tx: tx.rows(("uses of fields",), build, (ids, MAX_COUNTED + 1))))
 
 
 def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
     """{fieldset id: how many records it is attached to}; those without are left out."""
     table: Any = FIELDSET_USE.sql
-    return _counts(ctx, "uses of fieldsets", table.fieldset_id, table.record_id, fieldset_ids)
+    return dict(ctx.service.store.read(lambda tx: tx.rows(
+        ("uses of fieldsets",),
+        lambda: table.select(table.fieldset_id, peewee.fn.COUNT(table.record_id))
+        .where(in_list(table.fieldset_id, slot(0))).group_by(table.fieldset_id),
+        (json.dumps(list(fieldset_ids)),),
+    )))  # fmt: skip
 
 
 def move(ctx: Context, id: int, by: int) -> None:
@@ -104,13 +119,3 @@ def _field(writing: RecordWriter, id: int) -> Record:
     if found is None:
         raise NotFound(f"there is no custom field {id}")
     return found
-
-
-def _counts(ctx: Context, key: str, column: Any, counted: Any, ids: Iterable[int]) -> dict[int, int]:
-    rows = ctx.service.store.read(lambda tx: tx.rows(
-        (key,),
-        lambda: column.source.select(column, peewee.fn.COUNT(counted.distinct()))
-        .where(in_list(column, slot(0))).group_by(column),
-        ("[" + ",".join(map(str, ids)) + "]",),
-    ))  # fmt: skip
-    return dict(rows)

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -76,10 +77,11 @@ def run(
 ) -> Counts:
     """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
 
-    progress: called after each mail. problem: called for each mail, file or folder that was not imported.
+    progress: called after each mail that no earlier run has done. problem: called for each mail, file or folder that
+    was not imported.
     Raises Invalid, before anything is imported, for a path where nothing is; Unavailable or TimedOut when the database
     takes no more: the same import again goes on there. Source: Ours."""
-    with tempfile.TemporaryDirectory(prefix="import-", dir=ctx.service.settings.data) as folder:
+    with _room_for(paths, ctx.service.settings.data) as folder:
         files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
         found = _Import(ctx, progress, problem)
         found.total = sum(_count(file) for _, file in files)
@@ -171,7 +173,8 @@ class _Import:
 
     def _count(self, outcome: str) -> None:
         setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
-        self._progress(self.counts.done, max(self.total, self.counts.done))
+        if outcome != "earlier":  # passing by those says nothing of how fast the others are
+            self._progress(self.counts.done, max(self.total, self.counts.done))
 
     def _fail(self, place: str, reason: str) -> None:
         self._problem(place, reason)
@@ -254,6 +257,13 @@ def _forget(tx: Transaction, sources: Sequence[str]) -> None:
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _room_for(paths: Sequence[str], data: Path) -> AbstractContextManager[str]:
+    """A folder for a copy of the standard input, where that is read: a killed import leaves it behind."""
+    if STANDARD_INPUT not in paths:
+        return nullcontext("")
+    return tempfile.TemporaryDirectory(prefix="import-", dir=data)
 
 
 def _files(path: str, standard_input: BinaryIO, folder: Path) -> list[tuple[str, Path]]:

@@ -1,25 +1,42 @@
 """How mail comes and goes, as administrators set it up: the default sender, sender addresses, a mail to try a
 transport, a look at a mailbox. Transports and mailboxes themselves are records. Source: ours."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.context import Context
-from server.desk import service_settings
-from server.desk.mailboxes import due
+import peewee
+
+from server.context import Context, Service
+from server.desk import mail_listening, records, service_settings
+from server.desk.mailboxes import checking, dead_letters, due
 from server.desk.outbox.deliver import Loaded, hand_over
+from server.desk.outbox.rows import OUTGOING
 from server.desk.outbox.sender import Way, default_sender
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Invalid, NotFound, Unavailable
+from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
+from server.mail import dialogue, inboxes
 from server.mail.addresses import valid
 from server.mail.compose import Outgoing, new_message_id
+from server.mail.transports import SMTP, TransportFailed, transport
 from server.records.base import Record
+from server.records.mailboxes.taken import MAILBOX_LOOK
 from server.settings import VERSION
 from server.store.transaction import Transaction
 
 SUBJECT = "A mail to try this"
 TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses that are listed
+
+
+class TestFailed(Unavailable):
+    """A mail server did not do what it was to do. dialogue: what was said, line by line."""
+
+    __test__ = False  # for pytest
+
+    def __init__(self, message: str, dialogue: Sequence[str]) -> None:
+        super().__init__(message)
+        self.dialogue = tuple(dialogue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +127,7 @@ def set_default_transport(ctx: Context, transport_id: int) -> None:
     def write(tx: Transaction) -> None:
         _require_transport(RecordWriter(ctx, tx), transport_id)
         service_settings.put(tx, DEFAULT_TRANSPORT, transport_id)
-        if ctx.service.wake_scheduler is not None:  # mail may have waited for it
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)  # mail may have waited for it
 
     ctx.service.store.write(write)
 
@@ -119,11 +135,8 @@ def set_default_transport(ctx: Context, transport_id: int) -> None:
 def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
     """Send a short mail through a transport, now; answers the address that it came from. Nothing of it is kept.
 
-    Raises AdminOnly, Invalid, NotFound; TransportFailed in the words of the mail server."""
+    Raises AdminOnly, Invalid, NotFound; TestFailed in the words of the mail server."""
     _require_admin(ctx)
-    to = recipient.strip()
-    if not valid(to):
-        raise Invalid(f"'{to[:100]}' is not a mail address; use name@host", field="recipient")
 
     def read(tx: Transaction) -> tuple[Record, str]:
         reading = RecordWriter(ctx, tx)
@@ -131,37 +144,117 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
         if transport is None:
             raise NotFound(f"there is no mail transport {transport_id} any more")
         own = reading.search_ids("address", f"mailTransport.id:{transport_id}")
-        sender = reading.record("address", own[0] if own else default_sender(tx))
-        if sender is None:
-            raise Unavailable("there is no sender address; set one first")
-        return transport, str(sender["email"])
+        return transport, _sender(reading, own[0] if own else default_sender(tx))
 
     transport, sender = ctx.service.store.read(read)
-    mail = Outgoing(
-        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
-        from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
-        text=TEXT.format(name=ctx.actor.name, transport=transport["name"]),
-    )  # fmt: skip
     way = Way(transport["id"], transport["extension_id"], transport["params"])
-    hand_over(ctx.service, Loaded(mail, (to,), sender, way, 0), way)
+    _send(ctx, way, transport["name"], sender, recipient)
     return sender
 
 
-def check_mailbox(ctx: Context, mailbox_id: int) -> None:
-    """Let a mailbox be looked at now, by the scheduler. Raises AdminOnly, NotFound, Invalid for one that is off."""
+def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, is_untried: bool = False) -> None:
+    """Let mail leave by an SMTP server: it becomes the default mail transport, once it took a test mail. is_untried:
+    in any case, and no mail is sent.
+
+    Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is kept."""
     _require_admin(ctx)
+    transport(SMTP).settings_from(params)
+    if not is_untried:
+        sender = ctx.service.store.read(lambda tx: _sender(RecordWriter(ctx, tx), default_sender(tx)))
+        _send(ctx, Way(0, SMTP, dict(params)), name, sender, recipient)
+    made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
+    set_default_transport(ctx, made["id"])
+
+
+def _sender(reading: RecordWriter, id: int) -> str:
+    found = reading.record("address", id)
+    if found is None:
+        raise Unavailable("there is no sender address; set one first")
+    return str(found["email"])
+
+
+def _send(ctx: Context, way: Way, name: str, sender: str, recipient: str) -> None:
+    to = recipient.strip()
+    if not valid(to):
+        raise Invalid(f"'{to[:100]}' is not a mail address; use name@host", field="recipient")
+    mail = Outgoing(
+        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
+        from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
+        text=TEXT.format(name=ctx.actor.name, transport=name),
+    )  # fmt: skip
+    with dialogue.recorded() as said:
+        try:
+            hand_over(ctx.service, Loaded(mail, (to,), sender, way, 0), way)
+        except TransportFailed as error:
+            raise TestFailed(error.message, said.lines) from error
+
+
+def check_mailbox(ctx: Context, mailbox_id: int) -> None:
+    """Open a mailbox now, and let the scheduler take what waits in it.
+
+    Raises AdminOnly, NotFound, Invalid for one that is off, TestFailed with what was said when it cannot be opened."""
+    _require_admin(ctx)
+    store = ctx.service.store
+    box = store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
+    if box is None:
+        raise NotFound(f"there is no mailbox {mailbox_id} any more")
+    if not box["is_enabled"]:
+        raise Invalid("the mailbox is switched off; switch it on first")
+    with dialogue.recorded() as said:
+        try:
+            with inboxes.connect(checking.login_of(ctx, box)):
+                pass
+        except HelpdeskError as error:
+            raise TestFailed(error.message, said.lines) from error
 
     def write(tx: Transaction) -> None:
-        box = RecordWriter(ctx, tx).record("mailbox", mailbox_id)
-        if box is None:
-            raise NotFound(f"there is no mailbox {mailbox_id} any more")
-        if not box["is_enabled"]:
-            raise Invalid("the mailbox is switched off; switch it on first")
         due.add(tx, [mailbox_id], ctx.now)
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
 
-    ctx.service.store.write(write)
+    store.write(write)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """When a mailbox is looked at next, 0 for never; when mail last arrived by it, and since when it fails, 0 for not.
+    Unix seconds."""
+
+    next_at: int = 0
+    arrived_at: int = 0
+    failing_since: int = 0
+
+
+def looks(ctx: Context) -> dict[int, Look]:
+    """{id of a mailbox: what is known of its looks}. Raises AdminOnly."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> dict[int, Look]:
+        known = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
+        next_at = {id: at for at, id in due.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
+        return {id: Look(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
+
+    return ctx.service.store.read(read)
+
+
+def stalls(service: Service) -> list[str]:
+    """What stalls just now of the mail that comes and goes, in words; [] when all is well. For the console's rail."""
+    found = service.store.read(_stalls)
+    listener = mail_listening.state(service)
+    found += [f"the listener is closed: {listener.error}"] if listener.error else []
+    return found + (["mail could not be taken"] if dead_letters.exist(service.settings) else [])
+
+
+def _stalls(tx: Transaction) -> list[str]:
+    draft, box, outgoing = peewee.Table("draft"), peewee.Table("mailbox"), OUTGOING.sql
+    parked = outgoing.select(outgoing.draft_id).where(outgoing.is_parked == 1)
+    failing = draft.select(draft.c.id).where(draft.c.is_queued == 1, draft.c.queue_fails > 0)
+    unread = box.select(box.c.id).where(box.c.is_enabled == 1, box.c.num_fails > 0)
+    found = tx.row(
+        ("mail that stalls",),
+        lambda: peewee.Select(columns=[peewee.fn.EXISTS(each) for each in (parked, failing, unread)]),
+    )
+    told = ("mail waits for a mail transport", "mail could not be sent so far", "a mailbox cannot be read")
+    return [text for text, stalls in zip(told, found or (), strict=True) if stalls]
 
 
 def _defaults(tx: Transaction) -> tuple[int, int]:

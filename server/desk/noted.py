@@ -1,5 +1,5 @@
 """Writes what was noted in memory: samples of metrics, when workers were active and tokens used, which workspace page
-workers are on."""
+workers are on, how automations ended."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def write_notes(service: Service, now: int) -> None:
     taken = noted(service.store).take()
     if taken.dropped:
         _log.warning("samples.dropped", count=taken.dropped)
-    if taken.samples or taken.active or taken.visits or service.store.read(lambda tx: _has_old(tx, now)):
+    if taken.samples or taken.active or taken.visits or taken.runs or service.store.read(lambda tx: _has_old(tx, now)):
         service.store.write(lambda tx: _write(tx, taken, now))
 
 
@@ -32,6 +32,7 @@ def _write(tx: Transaction, taken: Noted, now: int) -> None:
     storing.store(tx, taken.samples)
     storing.forget_old(tx, now)
     _write_activity(tx, taken.active)
+    _write_runs(tx, taken.runs)
     tokens.note_use(tx, taken.tokens)
     tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
     tx.run(("visits that are over",), lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
@@ -43,6 +44,16 @@ def _write_activity(tx: Transaction, active: dict[int, int]) -> None:
         ("last activity",),
         lambda: worker.update({worker.last_activity_at: slot(0)}).where(worker.id == slot(1)),
         [(at, id) for id, at in active.items()],
+    )
+
+
+def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
+    automation: Any = peewee.Table("automation", ("id", "last_run_at", "last_run_state"))
+    tx.run_many(
+        ("last runs",),
+        lambda: automation.update({automation.last_run_at: slot(0), automation.last_run_state: slot(1)})
+        .where(automation.id == slot(2)),
+        [(at, state, id) for id, (at, state) in runs.items()],
     )
 
 

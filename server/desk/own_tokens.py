@@ -8,6 +8,7 @@ from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk import token_lists
 from server.desk.app_tokens import APP_NAME, app_named
+from server.errors import Invalid, NotFound
 from server.records.shared.scopes import parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
@@ -16,17 +17,34 @@ SECONDS = 120  # that it would live if its end were lost
 LABEL = "API explorer"
 
 
+def scopes_of_apps(ctx: Context) -> list[tuple[int, str, list[str]]]:
+    """(id, name, ids of its scopes) of each app, by name. Of scopes that cannot be read there are none."""
+    app_type = ctx.service.registry.type("oauth_app")
+    records = [app_type.record(row) for row in ctx.service.store.read(lambda tx: tx.find(app_type.table))]
+    found = []
+    for record in records:
+        try:
+            scopes = list(parse(str(record["scopes"])))
+        except Invalid:
+            scopes = []
+        found.append((int(record["id"]), str(record["name"]), scopes))
+    return sorted(found, key=lambda each: each[1].lower())
+
+
 @contextmanager
-def for_one_request(ctx: Context) -> Iterator[str]:
-    """The text of an access token of the worker who asks, with every scope that the token generator's app has.
+def for_one_request(ctx: Context, of_app: int = 0, scope: str = "") -> Iterator[str]:
+    """The text of an access token of the worker who asks, with every scope that the token generator's app has, or with
+    one scope of one app.
 
     Raises NotFound when that app is gone, Invalid when its scopes cannot be read."""
-    app_id = app_named(ctx, APP_NAME)
+    app_id = of_app or app_named(ctx, APP_NAME)
     app_type = ctx.service.registry.type("oauth_app")
 
     def issue(tx: Transaction) -> tuple[str, int]:
         row = tx.get(app_type.table, app_id)
-        scopes = tuple(parse(str(app_type.record(row)["scopes"]))) if row is not None else ()
+        if row is None:
+            raise NotFound(f"there is no app {app_id} any more")
+        scopes = (scope,) if scope else tuple(parse(str(app_type.record(row)["scopes"])))
         text = tokens.issue(tx, app_id, ctx.actor.worker_id, scopes, ctx.now + SECONDS, ctx.now, LABEL)
         found = tx.first(TOKEN, hash=digest(text))
         assert found is not None
@@ -36,4 +54,4 @@ def for_one_request(ctx: Context) -> Iterator[str]:
     try:
         yield text
     finally:
-        token_lists.revoke(ctx, id)
+        token_lists.revoke(ctx, id, is_noted=False)

@@ -4,9 +4,9 @@ from typing import Any
 
 from server.access import lockout, password_links, sessions
 from server.access.actor import system
+from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.desk.first_start import own_context
 from server.desk.sign_in import WORKER, Peer, require_password, worker_with
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
@@ -57,8 +57,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
 
     def write(tx: Transaction) -> None:
         JobQueue.add(tx, KIND, ctx.now, {"worker_id": worker_id}, f"{KIND}:{worker_id}")
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
 
     store.submit(write, lambda pending: None)
 
@@ -88,8 +87,7 @@ def send(writing: RecordWriter, worker: Record, subject: str, text: str, values:
         "type": TRANSACTIONAL, "name": subject, "to": address["email"], "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,
     })  # fmt: skip
-    if ctx.service.wake_scheduler is not None:
-        writing.tx.after_commit(ctx.service.wake_scheduler)
+    ctx.service.wake_after(writing.tx)
 
 
 def worker_of_link(service: Service, code: str, now: int) -> int:

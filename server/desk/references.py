@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.desk.dictionary import Dictionaries
+from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required
-from server.fields.structure import MAX_ID_DIGITS
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import peewee
 
+from server.access.own import own_context
 from server.context import Context, Service
 from server.desk import activity, events
-from server.desk.outbox.deliver import service_context
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.shared import points
@@ -24,7 +24,7 @@ MAX_BATCHES = 50  # of one scan; more are left to the next
 @periodic("reminders due")
 def remind_due(service: Service, now: int) -> int | None:
     """Tell of what is due; answers when the next reminder will be. Source: ours."""
-    ctx = service_context(service, now)
+    ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         if service.store.read(lambda tx: not _due(tx, now, 1)):
             return service.store.read(_next_time)

@@ -6,8 +6,8 @@ from typing import Any
 
 import peewee
 
+from server.access.own import own_context
 from server.context import Context, Service
-from server.desk.outbox.deliver import service_context
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.tickets.status import CLOSED, DELETED, OPEN, WAITING
@@ -23,7 +23,7 @@ DAY_SECONDS = 86400
 @periodic("tickets due to open")
 def reopen_due(service: Service, now: int) -> int | None:
     """Open what is due; answers when the next ticket will be. `updated` stays. Source: Ticket state, reopen due."""
-    ctx = service_context(service, now)
+    ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         if service.store.read(lambda tx: not _due_ids(tx, now, 1)):
             return service.store.read(lambda tx: _next_date(tx, now))
@@ -39,7 +39,7 @@ def purge_deleted(service: Service, now: int) -> int | None:
     days = service.settings.purge_deleted_days
     if not days:
         return None
-    ctx, before = service_context(service, now), now - days * DAY_SECONDS
+    ctx, before = own_context(service, now), now - days * DAY_SECONDS
     for _ in range(MAX_BATCHES):
         if service.store.read(lambda tx: not _deleted_ids(tx, before, 1)):
             return None

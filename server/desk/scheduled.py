@@ -2,6 +2,7 @@
 
 How jobs are claimed and tried again is in jobs/queue.py. Source: ours."""
 
+import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,12 +11,15 @@ import peewee
 from server.access.actor import APP
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, NotFound
-from server.jobs.queue import FREE, JOB, JobQueue
+from server.errors import AdminOnly, Conflict, NotFound, Unavailable, nearest
+from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
+from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned, Scheduler
+from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
 State = Literal["running", "due", "waiting", "failed"]
+LATE_SECONDS = 60  # between due and begun
 MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
 
 
@@ -64,6 +68,15 @@ def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page:
     return ctx.service.store.read(read)
 
 
+def given(job: Listed) -> dict[str, Any]:
+    """What a job is given; {} when that is too long to be listed."""
+    try:
+        found = json.loads(job.payload)
+    except ValueError:  # cut
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def counts(ctx: Context) -> dict[State, int]:
     """How many jobs are in each state. Raises AdminOnly."""
     _require_admin(ctx)
@@ -84,6 +97,97 @@ def counts(ctx: Context) -> dict[State, int]:
     return ctx.service.store.read(read)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a job went. due_at, began_at: Unix seconds. error: "" for one that was done."""
+
+    kind: str
+    job_id: int
+    attempt: int
+    due_at: int
+    began_at: int
+    ms: int
+    error: str
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it was begun long after it was due, as when the service was stopped."""
+        return self.began_at - self.due_at > LATE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What runs from time to time. last: None for one that has not run yet. next_at: Unix seconds, 0 when it is off."""
+
+    name: str
+    is_on: bool
+    last: Scanned | None
+    next_at: int
+
+
+def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1) -> tuple[list[Run], int]:
+    """How jobs went, the last one first, and how many of that are kept. kind: "" for every. Raises AdminOnly."""
+    _require_admin(ctx)
+    table: Any = RUN.sql
+    values = [kind] if kind else []
+
+    def where(query: Any) -> Any:
+        return query.where(table.kind == slot(0)) if kind else query
+
+    def read(tx: Transaction) -> tuple[list[Run], int]:
+        rows = tx.rows(
+            ("runs", bool(kind)),
+            lambda: where(table.select(*RUN.all_columns)).order_by(table.id.desc())
+            .limit(slot(len(values))).offset(slot(len(values) + 1)),
+            (*values, limit, (page - 1) * limit),
+        )  # fmt: skip
+        total = tx.value(("runs", "total", bool(kind)), lambda: where(table.select(peewee.fn.COUNT(table.id))), values)
+        return [Run(*row[1:]) for row in rows], int(total or 0)
+
+    return ctx.service.store.read(read)
+
+
+def scans(ctx: Context) -> list[Scan]:
+    """All that runs from time to time, by name. Raises AdminOnly."""
+    _require_admin(ctx)
+    off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
+    running = ctx.service.store.shared.get(SCHEDULER)
+    last = dict(running.scanned) if isinstance(running, Scheduler) else {}
+
+    def scan(name: str) -> Scan:
+        found = last.get(name)
+        asked = [found.next_at] if found is not None and found.next_at > ctx.now else []
+        at = min([*asked, (found.at if found is not None else ctx.now) + SCAN_SECONDS])
+        return Scan(name, name not in off, found, 0 if name in off else at)
+
+    return [scan(name) for name in scheduler_scans()]
+
+
+def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
+    """Switch one on or off, also for later starts; it is noted in the activity log. Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+    if name not in scheduler_scans():
+        raise NotFound(f"nothing that runs from time to time is called '{name[:60]}'{nearest(name, scheduler_scans())}")
+
+    def write(tx: Transaction) -> None:
+        if is_on:
+            tx.delete(OFF, name=name)
+        else:
+            tx.put(OFF, {"name": name})
+        told = f"{ctx.actor.name} switched '{name}' {'on' if is_on else 'off'} in the scheduler"
+        RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": told})
+
+    ctx.service.store.write(write)
+
+
+def look_now(ctx: Context) -> None:
+    """Let all that runs from time to time run at once. Raises AdminOnly, Unavailable where no server runs."""
+    _require_admin(ctx)
+    if ctx.service.wake_scheduler is None:
+        raise Unavailable("no server runs on this database, so nothing can look")
+    ctx.service.wake_scheduler()
+
+
 def begin(ctx: Context, kind: str) -> None:
     """Let the one job of a kind be done now, once however often it is asked for. Raises AdminOnly."""
     _require_admin(ctx)
@@ -93,8 +197,7 @@ def begin(ctx: Context, kind: str) -> None:
         row = tx.get(JOB, id)
         if row is not None and not row[JOB.position["claimed_by"]]:  # one that failed before may have a while to wait
             tx.update(JOB, id, {"due_at": ctx.now})
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
 
@@ -114,8 +217,7 @@ def run_now(ctx: Context, id: int) -> str:
     def write(tx: Transaction) -> str:
         job = _idle(ctx, tx, id)
         tx.update(JOB, id, {**FREE, "attempts": 0, "failed_at": 0, "due_at": ctx.now})
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
         return job.kind
 
     return ctx.service.store.write(write)

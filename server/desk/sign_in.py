@@ -126,6 +126,12 @@ def require_password(ctx: Context, worker_id: int, password: str, peer: Peer) ->
     store.write(lambda tx: lockout.forgive(tx, *keys, ctx.now))
 
 
+def begin(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
+    """The id of a new session of a worker who was just made, and chose the password, by whoever sent this."""
+    _log(ctx, tx, "worker.logged_in", worker_id, peer)
+    return sessions.create(tx, worker_id, ctx.now, lifetime(ctx.service, False), peer.device, peer.client)
+
+
 def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
     """End a session."""
     worker_id = session.actor.worker_id

@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+import peewee
+
 from server.access import consents, families, tokens
+from server.access.actor import WORKER
 from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
+from server.desk.app_tokens import APP
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, NotFound
+from server.errors import AdminOnly, Invalid, NotFound
+from server.records.shared.noting import note
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -17,7 +22,8 @@ MAX_LISTED = 500  # tokens, the newest
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One token. prefix: how its text begins. kind: access or refresh. last_used_at: some minutes late, 0 for never."""
+    """One token. prefix, ending: how its text begins and ends. kind: access or refresh. created_by: who made it, "" for
+    a login. last_used_at: some minutes late, 0 for never; last_used_from: the address. revoked_at: 0 for never."""
 
     id: int
     kind: str
@@ -31,18 +37,51 @@ class Listed:
     created_at: int
     expires_at: int
     last_used_at: int
+    last_used_from: str
+    ending: str
+    created_by: str
+    revoked_at: int
 
 
-def all(ctx: Context) -> list[Listed]:
-    """Every token that is good now, the newest first. Raises AdminOnly."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may see the tokens of others")
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, 0))
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which tokens: of one app or worker, 0 for any; those that are over instead of those that are good now."""
+
+    app_id: int = 0
+    worker_id: int = 0
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The good tokens of one worker through one app that have the same scopes. last_used_at: 0 for never."""
+
+    app_id: int
+    worker_id: int
+    worker: str
+    scopes: tuple[str, ...]
+    tokens: int
+    last_used_at: int
+
+
+EVERY = Wanted()
+
+
+def all(ctx: Context, wanted: Wanted = EVERY) -> list[Listed]:
+    """The tokens of everybody, those that are good now unless others are wanted, the newest first. Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted))
 
 
 def own(ctx: Context) -> list[Listed]:
     """Those of the worker who asks."""
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, ctx.actor.worker_id))
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, Wanted(worker_id=ctx.actor.worker_id)))
+
+
+def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
+    """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id))
 
 
 def own_apps(ctx: Context) -> list[Consent]:
@@ -56,54 +95,131 @@ def own_apps(ctx: Context) -> list[Consent]:
         by_app.setdefault(each.app_id, []).append(each)
     for id, listed in by_app.items():
         scopes = tuple(sorted({scope for each in listed for scope in each.scopes}))
-        made = Consent(id, listed[0].app, "", scopes, max(each.created_at for each in listed), len(listed))
+        made = Consent(
+            id, listed[0].app, "", scopes, max(each.created_at for each in listed), len(listed),
+            max(each.last_used_at for each in listed),
+        )  # fmt: skip
         found.setdefault(id, made)
     return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
 
 
-def revoke(ctx: Context, id: int) -> None:
-    """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. Raises
-    NotFound."""
+def revoke(ctx: Context, id: int, is_noted: bool = True) -> None:
+    """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. is_noted:
+    whether the activity log tells of it. Raises NotFound."""
 
     def write(tx: Transaction) -> None:
         row = tx.get(TOKEN, id)
         if row is None or not (ctx.actor.is_admin or row[TOKEN.position["worker_id"]] == ctx.actor.worker_id):
             raise NotFound(f"there is no token {id}")
-        families.revoke(tx, tokens.of_row(row), ctx.now)
+        token = tokens.of_row(row)
+        families.revoke(tx, token, ctx.now)
+        if is_noted:
+            _note(ctx, tx, token.app_id, token.worker_id, "ended a token")
 
     ctx.service.store.write(write)
 
 
-def revoke_app(ctx: Context, app_id: int) -> None:
-    """Let an app act for the worker who asks no longer; it must ask for consent again."""
-    ctx.service.store.write(lambda tx: consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now))
-
-
-def _listed(ctx: Context, tx: Transaction, worker_id: int) -> list[Listed]:
-    """worker_id: 0 for everybody's."""
+def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
+    """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly, Invalid for neither.
+    """
+    _require_admin(ctx)
+    if not app_id and not worker_id:
+        raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
     table: Any = TOKEN.sql
 
     def build() -> Any:
-        query = table.select(*TOKEN.all_columns).where(table.revoked_at == 0, table.expires_at > slot(0))
-        if worker_id:
-            query = query.where(table.worker_id == slot(1))
+        query = table.update({table.revoked_at: slot(0)}).where(table.revoked_at == 0, table.expires_at > slot(0))
+        return _of(query, bool(app_id), bool(worker_id))
+
+    values = (ctx.now, *(id for id in (app_id, worker_id) if id))
+
+    def write(tx: Transaction) -> int:
+        count = tx.run(("end tokens", bool(app_id), bool(worker_id)), build, values)
+        if count:
+            _note(ctx, tx, app_id, worker_id, f"ended {count} tokens" if count > 1 else "ended a token")
+        return count
+
+    return ctx.service.store.write(write)
+
+
+def revoke_app(ctx: Context, app_id: int) -> None:
+    """Let an app act for the worker who asks no longer; it must ask for consent again."""
+
+    def write(tx: Transaction) -> None:
+        if consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now):
+            _note(ctx, tx, app_id, 0, "took back what was allowed")
+
+    ctx.service.store.write(write)
+
+
+def _note(ctx: Context, tx: Transaction, app_id: int, worker_id: int, done: str) -> None:
+    """Tell in the activity log what was done to tokens: on the app, or on the worker when it is about no single app."""
+    writing = RecordWriter(ctx, tx)
+    of = f" of the app {writing.label('oauth_app', app_id)}" if app_id else ""
+    of += f" for {writing.label('worker', worker_id)}" if worker_id else ""
+    note(writing, *((APP, app_id) if app_id else (WORKER, worker_id)), f"{done}{of}")
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may see the tokens of others")
+
+
+def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
+    """A query for the tokens of an app, of a worker, of both or of all; their ids are its values from the second on."""
+    table: Any = TOKEN.sql
+    columns = [each for each, is_wanted in ((table.app_id, is_of_app), (table.worker_id, is_of_worker)) if is_wanted]
+    for place, column in enumerate(columns, 1):
+        query = query.where(column == slot(place))
+    return query
+
+
+def _listed(ctx: Context, tx: Transaction, wanted: Wanted) -> list[Listed]:
+    table: Any = TOKEN.sql
+
+    def build() -> Any:
+        is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
+        # What was exchanged for a new pair has ended as it should; nobody ended it.
+        is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
+        query = table.select(*TOKEN.all_columns).where(is_over if wanted.is_over else is_good)
+        query = _of(query, bool(wanted.app_id), bool(wanted.worker_id))
         return query.order_by(table.id.desc()).limit(MAX_LISTED)
 
     rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(
-        ("tokens", "listed", bool(worker_id)), build, (ctx.now, worker_id) if worker_id else (ctx.now,)
+        ("tokens", "listed", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)), build,
+        (ctx.now, *(id for id in (wanted.app_id, wanted.worker_id) if id)),
     )]  # fmt: skip
     reading = RecordWriter(ctx, tx)
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
-    workers = _names(reading, "worker", {each["worker_id"] for each in rows})
+    workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
     return [
         Listed(
             each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
             each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
-            each["created_at"], each["expires_at"], each["last_used_at"],
+            each["created_at"], each["expires_at"], each["last_used_at"], each["last_used_from"], each["ending"],
+            workers.get(each["created_by"], ""), each["revoked_at"],
         )
         for each in rows
         if each["app_id"] in apps and each["worker_id"] in workers
     ]  # fmt: skip
+
+
+def _in_use(ctx: Context, tx: Transaction, app_id: int) -> list[Use]:
+    table: Any = TOKEN.sql
+
+    def build() -> Any:
+        query = table.select(
+            table.app_id, table.worker_id, table.scopes, peewee.fn.COUNT(table.id), peewee.fn.MAX(table.last_used_at)
+        ).where(table.revoked_at == 0, table.expires_at > slot(0))
+        return _of(query, bool(app_id), False).group_by(table.app_id, table.worker_id, table.scopes)
+
+    rows = tx.rows(("tokens", "in use", bool(app_id)), build, (ctx.now, app_id) if app_id else (ctx.now,))
+    workers = _names(RecordWriter(ctx, tx), "worker", {row[1] for row in rows})
+    found = [
+        Use(app, worker, workers[worker], tuple(scopes.split()), count, used)
+        for app, worker, scopes, count, used in rows if worker in workers
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
 
 
 def _names(reading: RecordWriter, uri: str, ids: set[int]) -> dict[int, str]:

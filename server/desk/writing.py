@@ -15,7 +15,7 @@ from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
 from server.records.base import Change, Record, RecordType
-from server.records.shared import custom
+from server.records.shared import checks, custom
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE
 from server.search.compile import Scope
 from server.search.conditions import ALWAYS
@@ -51,7 +51,7 @@ class RecordWriter:
         if reserved_id:
             change.new["id"] = reserved_id
         record_type.privileged(change, self)
-        record_type.prepare(change, self)
+        self._prepare(change)
         self._require_finished(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "create", record_type, self._after(change))
@@ -64,7 +64,7 @@ class RecordWriter:
         self.rules.require(self.tx, "update", record_type, record)
         change, customs = self._read(record_type, record, fields)
         record_type.privileged(change, self)
-        record_type.prepare(change, self)
+        self._prepare(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "update", record_type, self._after(change))
         self._write(change, customs)
@@ -94,17 +94,19 @@ class RecordWriter:
         row = self.tx.first(record_type.table, **equals)
         return record_type.record(row) if row else None
 
-    def create(self, uri: str, values: dict[str, Any]) -> int:
+    def create(self, uri: str, values: dict[str, Any], reserved_id: int = 0) -> int:
         record_type = self.registry.type(uri)
         change = self._stored_change(record_type, None, values)
-        record_type.prepare(change, self)
+        if reserved_id:
+            change.new["id"] = reserved_id
+        self._prepare(change)
         self._require_finished(change)
         return self._write(change, [])
 
     def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
         change = self._stored_change(record_type, self._existing(record_type, id), values)
-        record_type.prepare(change, self)
+        self._prepare(change)
         self._write(change, [])
 
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
@@ -166,6 +168,11 @@ class RecordWriter:
         return Intake(self.now, self.ctx.tz, self.lookup, {} if values is None else values)
 
     # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, change: Change) -> None:
+        """Texts that a layer above understands are refused here for every type that has such."""
+        checks.require(change)
+        change.type.prepare(change, self)
 
     def _existing(self, record_type: RecordType, id: int) -> Record:
         row = self.tx.get(record_type.table, id)
@@ -295,9 +302,8 @@ class RecordWriter:
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
             sessions.end_all(tx, change.id)
-        wake = self.ctx.service.wake_scheduler
-        if wake is not None and _wakes(change):
-            tx.after_commit(wake)
+        if _wakes(change):
+            self.ctx.service.wake_after(tx)
         self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None:
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))

@@ -3,5 +3,6 @@
     due.py      which mailbox is looked at when           checking.py      one look at one mailbox
     taken.py    which mails were taken, in the transaction that takes them
     telling.py  what went wrong, on the record and to administrators      dead_letters.py  mails that nobody can take
+    letters.py  those mails as administrators see them
 
 A mail is removed from its server only when it is stored here, on disk."""

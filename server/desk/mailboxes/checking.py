@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 
 from server import clock, log
+from server.access.own import own_context
 from server.context import Context, Service
 from server.desk import connected_accounts, mailroom
 from server.desk.mailboxes import dead_letters, telling
 from server.desk.mailboxes.taken import Taken, is_stored
-from server.desk.outbox.deliver import service_context
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
@@ -29,7 +29,7 @@ _log = log.get("mailbox")
 def check(service: Service, mailbox_id: int, now: int) -> int:
     """Take what waits in a mailbox; answers how many mails. A failure is noted on the record and not raised, unless the
     database takes no writes. Nothing happens to a mailbox that is gone or not enabled."""
-    ctx = service_context(service, now)
+    ctx = own_context(service, now)
     box = service.store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
     if box is None or not box["is_enabled"]:
         return 0
@@ -43,7 +43,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
         telling.failed(ctx, mailbox_id, "an internal error; the log tells more")
     else:
-        telling.succeeded(ctx, mailbox_id, has_more)
+        telling.succeeded(ctx, mailbox_id, has_more, look.mails)
     telling.kept_apart(ctx, mailbox_id, look.letters)
     if look.mails:
         _log.info("mailbox.read", mailbox=mailbox_id, mails=look.mails, kept_apart=len(look.letters))
@@ -62,7 +62,7 @@ class _Look:
 
     def take_all(self) -> bool:
         """Take the first MAX_MAILS; tells whether there are more."""
-        login = _login(self._ctx, self._box)
+        login = login_of(self._ctx, self._box)
         with inboxes.connect(login) as inbox:
             taken = Taken(self._ctx.service, self._box, login, inbox)
             # One more than are taken, to know whether there are more.
@@ -126,7 +126,7 @@ class _Look:
                     raise
 
     def _keep_apart(self, inbox: Inbox, uid: str, raw: bytes, why: str) -> None:
-        path = dead_letters.keep(self._ctx.service.settings, f"mailbox-{self._box['id']}-{inbox.scope}-{uid}", raw)
+        path = dead_letters.keep(self._ctx.service.settings, f"mailbox-{self._box['id']}-{inbox.scope}-{uid}", raw, why)
         _log.warning("mailbox.mail.kept_apart", mailbox=self._box["id"], uid=uid, path=path, error=why)
         self.letters.append((path, why))
 
@@ -137,7 +137,8 @@ class _Look:
         return min(own, most) if own else most
 
 
-def _login(ctx: Context, box: Record) -> Login:
+def login_of(ctx: Context, box: Record) -> Login:
+    """How to get to a mailbox. Raises InboxFailed where its connected account gives no token."""
     account = box["connected_account_id"]
     return Login(
         protocol=box["protocol"],

@@ -1,20 +1,37 @@
 """Mails that nobody can take, as files in the data folder: to be looked at, and imported once the cause is gone."""
 
+import hashlib
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from server.errors import Full, Unavailable
+from server.errors import Full, NotFound, Unavailable
 from server.settings import Settings
 
 FOLDER = "failed-mail"  # in the data folder
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+WHY = ".why"  # ending of the file beside a mail that tells why it could not be taken
+KEY_CHARACTERS = 24
+MAX_WHY_CHARACTERS = 2000  # of such a file that are read
 MAX_NAME_CHARACTERS = 120  # of a file, before its ending
 
 
-def keep(settings: Settings, name: str, raw: bytes) -> str:
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A mail that was kept. key: what it is known by in addresses. at: when it was kept, Unix seconds. why: it could
+    not be taken, "" where that is not known."""
+
+    key: str
+    name: str
+    at: int
+    bytes: int
+    why: str
+
+
+def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
     """Write a mail to a file, which is on disk when this returns; answers its path within the data folder. The same
-    name is the same file. Raises Full when it cannot be written."""
+    name is the same file. why: it could not be taken. Raises Full when it cannot be written."""
     path = Path(FOLDER) / f"{_UNSAFE.sub('_', name)[:MAX_NAME_CHARACTERS]}.eml"
     whole = Path(settings.data) / path
     part = whole.with_suffix(".part")
@@ -24,6 +41,7 @@ def keep(settings: Settings, name: str, raw: bytes) -> str:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
+        whole.with_suffix(WHY).write_text(why, "utf-8")
         part.replace(whole)
         _sync(whole.parent)
     except OSError as error:
@@ -33,14 +51,58 @@ def keep(settings: Settings, name: str, raw: bytes) -> str:
     return path.as_posix()
 
 
-def names(settings: Settings) -> list[str]:
-    """The files of mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
+def listed(settings: Settings) -> list[Letter]:
+    """The mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
-        found = [(each.stat().st_mtime, each.name) for each in folder.glob("*.eml")]
+        found = [_letter(each) for each in folder.glob("*.eml")]
     except OSError as error:
         raise Unavailable(f"{folder} cannot be read ({error.strerror}); check it") from error
-    return [name for _, name in sorted(found, reverse=True)]
+    return sorted(found, key=lambda each: (-each.at, each.name))
+
+
+def exist(settings: Settings) -> bool:
+    """Whether any mail was kept."""
+    return next((Path(settings.data) / FOLDER).glob("*.eml"), None) is not None
+
+
+def find(settings: Settings, key: str) -> Letter:
+    """The mail with a key. Raises NotFound."""
+    for each in listed(settings):
+        if each.key == key:
+            return each
+    raise NotFound("this mail is not kept any more: it was taken, or discarded")
+
+
+def path_of(settings: Settings, letter: Letter) -> Path:
+    """The file of a mail."""
+    return Path(settings.data) / FOLDER / letter.name
+
+
+def note(settings: Settings, letter: Letter, why: str) -> None:
+    """It could not be taken again, for this reason. Raises Full when that cannot be written."""
+    path = path_of(settings, letter).with_suffix(WHY)
+    try:
+        path.write_text(why, "utf-8")
+    except OSError as error:
+        raise Full(f"{path} cannot be written ({error.strerror}); check the disk") from error
+
+
+def remove(settings: Settings, letter: Letter) -> None:
+    """Forget a mail for good. Raises Unavailable when its file cannot be removed."""
+    path = path_of(settings, letter)
+    try:
+        path.unlink(missing_ok=True)
+        path.with_suffix(WHY).unlink(missing_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be removed ({error.strerror}); check it") from error
+
+
+def _letter(path: Path) -> Letter:
+    seen, why = path.stat(), path.with_suffix(WHY)
+    told = why.read_text("utf-8", "replace")[:MAX_WHY_CHARACTERS] if why.exists() else ""
+    key = hashlib.sha256(path.name.encode()).hexdigest()[:KEY_CHARACTERS]
+    return Letter(key, path.name, int(seen.st_mtime), seen.st_size, told)
 
 
 def _sync(folder: Path) -> None:

@@ -21,11 +21,11 @@ MAX_WAIT_SECONDS = 1800  # seconds between two checks of a mailbox that fails ag
 @periodic("mailboxes to look at")
 def find_due(service: Service, now: int) -> int | None:
     """Add a job for every mailbox that is due; answers when the next one will be."""
-    dates = service.store.read(lambda tx: _dates(tx, now, service.settings.mailbox_poll_seconds))
-    due = [id for at, id in dates if at <= now]
+    found = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
+    due = [id for at, id in found if at <= now]
     if due:
         service.store.write(lambda tx: add(tx, due, now))
-    return next((at for at, _ in dates if at > now), None)
+    return next((at for at, _ in found if at > now), None)
 
 
 def add(tx: Transaction, ids: list[int], now: int) -> None:
@@ -40,7 +40,7 @@ def _check(service: Service, payload: dict[str, Any], now: int) -> None:
     check(service, int(payload["mailbox_id"]), now)
 
 
-def _dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
+def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
     """(when it is due, id) of every mailbox that is enabled, the first one first."""
     mailbox, state = peewee.Table("mailbox"), MAILBOX_STATE.sql
     rows = tx.rows(

@@ -6,7 +6,7 @@ import peewee
 
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.records.mailboxes.taken import MAILBOX_STATE
+from server.records.mailboxes.taken import MAILBOX_LOOK, MAILBOX_STATE
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -15,11 +15,12 @@ TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by i
 MAX_ERROR_CHARACTERS = 500
 
 
-def succeeded(ctx: Context, id: int, has_more: bool) -> None:
-    """The mailbox was read; has_more: not to its end."""
+def succeeded(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
+    """The mailbox was read; has_more: not to its end. mails: how many were found."""
 
     def write(tx: Transaction) -> None:
         _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": ""}, has_more)
+        _note_look(tx, id, failing_since=0, **({"arrived_at": ctx.now} if mails else {}))
 
     ctx.service.store.write(write)
 
@@ -34,9 +35,11 @@ def failed(ctx: Context, id: int, error: str) -> None:
             return
         fails, text = box["num_fails"] + 1, error[:MAX_ERROR_CHARACTERS]
         _note(writing, id, {"num_fails": fails, "last_error": text}, has_more=False)
+        if fails == 1:
+            _note_look(tx, id, failing_since=ctx.now)
         if fails in TOLD_AT:
             told = {"target": box["name"], "count": str(fails), "error": text}
-            writing.log("mailbox.check.error", MAILBOX, id, told, also_notify=_administrators(tx))
+            writing.log("mailbox.check.error", MAILBOX, id, told, also_notify=administrators(tx))
 
     ctx.service.store.write(write)
 
@@ -51,7 +54,7 @@ def kept_apart(ctx: Context, id: int, letters: list[tuple[str, str]]) -> None:
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
-        writing.log("custom.other", MAILBOX, id, {"message": text}, also_notify=_administrators(tx))
+        writing.log("custom.other", MAILBOX, id, {"message": text}, also_notify=administrators(tx))
 
     ctx.service.store.write(write)
 
@@ -65,7 +68,15 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
     )  # fmt: skip
 
 
-def _administrators(tx: Transaction) -> tuple[int, ...]:
+def _note_look(tx: Transaction, id: int, **changes: int) -> None:
+    row = tx.first(MAILBOX_LOOK, mailbox_id=id)
+    known = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
+    if row is None or known != known | changes:
+        tx.put(MAILBOX_LOOK, known | changes | {"mailbox_id": id})
+
+
+def administrators(tx: Transaction) -> tuple[int, ...]:
+    """The ids of the workers who are told of what goes wrong with the service."""
     worker = peewee.Table("worker")
     rows = tx.rows(
         ("ids of administrators",),

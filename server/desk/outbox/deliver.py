@@ -4,11 +4,12 @@ The draft must be claimed by the caller. A mail that left is gone from the queue
 send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from server import clock, log, times
-from server.access.actor import Actor, system
+from server import log, times
+from server.access.actor import Actor
+from server.access.own import own_context
 from server.context import Context, Service
 from server.desk import events
 from server.desk.metrics import record
@@ -21,7 +22,7 @@ from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail.addresses import Address, parse_list
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
-from server.mail.transports import Delivery, TransportFailed, transport
+from server.mail.transports import SMTP, Delivery, TransportFailed, transport
 from server.markup import markdown_to_text
 from server.records.base import Record
 from server.settings import VERSION
@@ -29,7 +30,6 @@ from server.store import blobs
 from server.store.transaction import Transaction
 
 APP, DRAFT, TRANSPORT = "svc.contexts.app", "svc.contexts.mail.draft", "svc.contexts.mail.transport"
-SMTP = "core.mail.transport.smtp"
 MAX_RECIPIENTS = 500
 MAX_ERROR_CHARACTERS = 500
 _log = log.get("mail")
@@ -125,14 +125,9 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
     return False
 
 
-def service_context(service: Service, now: int | None = None) -> Context:
-    """The context of work in the service's own name."""
-    return Context(service, system(), clock.now() if now is None else now, times.zone("UTC"))
-
-
 def sending_context(service: Service, draft_id: int, now: int) -> Context:
     """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
-    return replace(service_context(service, now), depth=service.store.read(lambda tx: events.depth_of(tx, draft_id)))
+    return own_context(service, now, depth=service.store.read(lambda tx: events.depth_of(tx, draft_id)))
 
 
 def park(writing: RecordWriter, draft_id: int, email: str) -> None:

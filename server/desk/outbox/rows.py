@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from server.desk.writing import RecordWriter
-from server.jobs.queue import PROCESS, new_claim
+from server.jobs.queue import new_claim, run_name
 from server.records.base import Record
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -112,7 +112,7 @@ def release_lost(tx: Transaction) -> int:
     return tx.run(
         ("outgoing", "release"),
         lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
-            table.claimed_by != "", ~table.claimed_by.startswith(PROCESS)
+            table.claimed_by != "", ~table.claimed_by.startswith(run_name())
         ),
     )
 

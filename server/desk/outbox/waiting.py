@@ -113,8 +113,7 @@ def send_again(ctx: Context, id: int) -> None:
         writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
         rows.change(tx, id, {**rows.FREE, "is_parked": 0, "last_error": ""})
         JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
 

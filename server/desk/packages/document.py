@@ -10,6 +10,7 @@ from server.errors import Conflict, HelpdeskError, Invalid, Required, TimedOut, 
 MAX_PACKAGE_BYTES = 10 * 1024 * 1024  # of the JSON text
 MAX_DEPTH = 64  # maps and lists inside each other
 MAX_ENTRIES = 5000  # of all sections together, those inside others among them
+MAX_REVISION_CHARS = 80  # that are shown; nothing reads it
 MAX_PROMPTS = 200  # prompts, and as many configured placeholders
 
 LISTED = (
@@ -26,10 +27,11 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True)
 class Document:
-    """name: for people. requires, prompts, placeholders: as written. sections: {name: list or map}, those that hold
-    something."""
+    """name, revision: for people. requires, prompts, placeholders: as written. sections: {name: list or map}, those
+    that hold something."""
 
     name: str
+    revision: str
     requires: Tree
     prompts: list[Tree]
     placeholders: list[Tree]
@@ -47,6 +49,7 @@ def read(value: Any) -> Document:
     options = _map(configure, "options", "package: configure")
     return Document(
         _text(package.get("name"), "package: name"),
+        str(package.get("revision") or "")[:MAX_REVISION_CHARS],
         _map(package, "requires", "package"),
         _maps(configure, "prompts"),
         _maps(configure, "placeholders"),

@@ -12,7 +12,7 @@ from server.access.actor import system
 from server.context import Context
 from server.desk import custom_fields, records, service_settings
 from server.desk.packages import document as documents
-from server.desk.packages import placeholders, prompts, requirements
+from server.desk.packages import library, placeholders, prompts, requirements
 from server.desk.packages.document import Document, Tree, at, bad
 from server.desk.packages.sections import CUSTOM_TYPE, Addition, Part, Plan, plan
 from server.desk.packages.substitution import Substitution, Values, uids_in
@@ -154,6 +154,7 @@ class _Transaction:
             self._settings()
             for part in planned.parts:
                 self._show(part)
+        library.remember(self.importing.ctx, self.tx, self.importing.document, self.imported.records)
         return self.imported
 
     @contextmanager

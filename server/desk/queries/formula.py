@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from server.desk.queries.measures import plain
+from server.digits import is_whole
 from server.errors import BadDataQuery, nearest
 
 MAX_FORMULA_CHARS = 255
@@ -154,7 +155,7 @@ class _Parser:
 
     def _decimals(self) -> int:
         digits = self.tokens[self.at][0] if self.at < len(self.tokens) else ""
-        if not digits.isdigit() or len(digits) > 2 or int(digits) > MAX_DECIMALS:
+        if not is_whole(digits, 2) or int(digits) > MAX_DECIMALS:
             raise self._bad(f"a filter takes the number of decimals, 0 to {MAX_DECIMALS}")
         self.at += 1
         if not self._take(")"):

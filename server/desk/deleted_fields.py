@@ -1,0 +1,139 @@
+"""Custom fields that were deleted: for a week they come back with their values. Source: ours."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from server.context import Context, Service
+from server.desk import custom_fields
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, Invalid, NotFound
+from server.jobs.scheduler import periodic
+from server.records.parts import Record
+from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.store.statements import slot
+from server.store.tables import Table
+from server.store.transaction import Transaction
+
+KEPT_SECONDS = 7 * 86400  # that a deleted field is kept with its values
+BATCH = 5000  # values that are removed in one transaction
+URI = custom_fields.URI
+
+
+@dataclass(frozen=True)
+class DeletedField:
+    """record: the field as it was. values: on how many records it stands. gone_at: when it is removed for good."""
+
+    id: int
+    record: Record
+    values: int
+    deleted_at: int
+
+    @property
+    def gone_at(self) -> int:
+        return self.deleted_at + KEPT_SECONDS
+
+
+def listed(ctx: Context) -> list[DeletedField]:
+    """The fields that can come back, the last one first. Raises AdminOnly."""
+    _require_admin(ctx)
+    rows = ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD))
+    uses = custom_fields.uses(ctx, (row[0] for row in rows))
+    found = [DeletedField(row[0], json.loads(row[1]), uses.get(row[0], 0), row[2]) for row in rows]
+    return sorted(found, key=lambda each: (-each.deleted_at, -each.id))
+
+
+def restore(ctx: Context, id: int) -> Record:
+    """Bring a field back with its values, those of records that are still there.
+
+    Raises AdminOnly, NotFound, Conflict when its name for programs is taken, Invalid when its record type is gone."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> Record:
+        record, writing = _deleted(tx, id), RecordWriter(ctx, tx)
+        field_type = writing.registry.type(URI)
+        if tx.first(field_type.table, uri=record["uri"]) is not None:
+            raise Conflict(f"another field has the name '{record['uri']}' now; rename that one first")
+        target = writing.registry.find(record["context"])
+        if target is None:
+            raise Invalid("its record type is gone, so the field cannot come back")
+        if record["custom_fieldset_id"] and writing.record("custom_fieldset", record["custom_fieldset_id"]) is None:
+            record["custom_fieldset_id"] = 0  # the fieldset is gone: it stands on every record now
+        _drop_orphans(tx, id, target.table)
+        tx.delete(DELETED_FIELD, field_id=id)
+        writing.create(URI, {name: value for name, value in record.items() if name != "id"}, id)
+        return record
+
+    return ctx.service.store.write(write)
+
+
+def remove(ctx: Context, id: int) -> Record:
+    """Remove a deleted field for good. Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+    record = ctx.service.store.read(lambda tx: _deleted(tx, id))
+    _remove(ctx.service, id)
+    return record
+
+
+@periodic("deleted custom fields")
+def forget_old(service: Service, now: int) -> int | None:
+    """Remove the fields that were deleted a week ago; answers when the next one is due."""
+    place = DELETED_FIELD.position["deleted_at"]
+    rows = service.store.read(lambda tx: tx.find(DELETED_FIELD))
+    for row in rows:
+        if row[place] + KEPT_SECONDS <= now:
+            _remove(service, row[0])
+    return min((row[place] + KEPT_SECONDS for row in rows if row[place] + KEPT_SECONDS > now), default=None)
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may bring deleted fields back")
+
+
+def _deleted(tx: Transaction, id: int) -> Record:
+    row = tx.first(DELETED_FIELD, field_id=id)
+    if row is None:
+        raise NotFound(f"there is no deleted field {id}, or it was removed for good")
+    record: Record = json.loads(row[DELETED_FIELD.position["record"]])
+    return record
+
+
+def _remove(service: Service, id: int) -> None:
+    """In pieces, so that others can write in between; the field itself goes with the last of its values."""
+    while not service.store.write(lambda tx: _remove_some(tx, id)):
+        pass
+
+
+def _remove_some(tx: Transaction, id: int) -> bool:
+    if tx.first(DELETED_FIELD, field_id=id) is None:
+        return True  # it came back, or somebody else removes it
+    table: Any = CUSTOM_VALUE.sql
+    some = tx.rows(
+        ("some values of a field",),
+        lambda: table.select(table.record_id).where(table.field_id == slot(0)).order_by(table.record_id).limit(BATCH),
+        (id,),
+    )
+    if some:
+        tx.run(
+            ("values of a field removed",),
+            lambda: table.delete().where(table.field_id == slot(0), table.record_id <= slot(1)),
+            (id, some[-1][0]),
+        )
+    if len(some) == BATCH:
+        return False
+    tx.delete(DELETED_FIELD, field_id=id)
+    return True
+
+
+def _drop_orphans(tx: Transaction, id: int, target: Table) -> None:
+    """Values of records that were deleted while the field was."""
+    table: Any = CUSTOM_VALUE.sql
+    records = target.sql
+    tx.run(
+        ("values without a record", target.name),
+        lambda: table.delete().where(
+            table.field_id == slot(0), table.record_id.not_in(records.select(records.id))
+        ),
+        (id,),
+    )
