@@ -48,6 +48,18 @@ class Handler:
     line: int
 
 
+@dataclass(frozen=True)
+class Considered:
+    """An entry of a binding, and what becomes of it. key: as it is written. uri: the automation that it names.
+    handler: None for one that cannot answer; reason: why, in words."""
+
+    key: str
+    line: int
+    uri: str = ""
+    handler: Handler | None = None
+    reason: str = ""
+
+
 def problems(text: str) -> list[tuple[int, str]]:
     """What is wrong with a binding as it is saved: [(line from 1, message)]."""
     try:
@@ -66,6 +78,13 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
     """The enabled automations of a binding, in their order. One that is not there, or has another trigger, is left out.
 
     Raises KataSyntax for a binding that cannot be read or evaluated."""
+    for each in considered(text, trigger, values, host):
+        if each.handler is not None:
+            yield each.handler
+
+
+def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Considered]:
+    """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
     document = parse(text)
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
@@ -83,15 +102,22 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
             line = document.lines.get(plain(key), 0) + 1
             raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
     for name, (key, tree) in entries.items():
+        line = document.lines.get(key, 0) + 1
         if not _is_enabled(tree, evaluator, key):
+            yield Considered(key, line, reason="disabled")
             continue
         own = evaluator.map({part: value for part, value in tree.items() if plain(part) in ("uri", "inputs")}, key)
         uri = own.get("uri") if isinstance(own, dict) else None
         found = host.automation(automation_name(str(uri))) if uri else None
-        if found is None or found.trigger != trigger:
+        if found is None:
+            yield Considered(key, line, str(uri or ""), reason="there is no such automation")
+            continue
+        if found.trigger != trigger:
+            yield Considered(key, line, str(uri), reason=f"the automation is started by {found.trigger}")
             continue
         inputs = own.get("inputs") if isinstance(own, dict) else None
-        yield Handler(name, found, inputs if isinstance(inputs, dict) else {}, document.lines.get(key, 0) + 1)
+        handler = Handler(name, found, inputs if isinstance(inputs, dict) else {}, line)
+        yield Considered(key, line, str(uri), handler)
 
 
 def _is_enabled(tree: Tree, evaluator: Generic, path: str) -> bool:

@@ -4,8 +4,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from server.digits import MAX_ID_DIGITS, is_whole
 from server.errors import BudgetSpent
-from server.fields.structure import MAX_ID_DIGITS
 
 MAX_KEY_CHARS = 512  # of a key that may belong to a record
 MAX_VALUES = 1_000_000  # of a dictionary that is kept or handed on: each counts as often as it stands somewhere
@@ -65,7 +65,7 @@ class Dictionary(dict[str, Any]):
 
 
 def _is_id(value: Any) -> bool:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MAX_ID_DIGITS:
+    if isinstance(value, str) and is_whole(value):
         return True
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**MAX_ID_DIGITS
 

@@ -13,7 +13,7 @@ from server.automation.command import COMMANDS, Call, Command, CommandFailed, ch
 from server.automation.dictionary import Dictionary, lazy, plain, require_bounded
 from server.automation.host import Automation, Entry, Host
 from server.automation.program import Block, Node, Program, compiled
-from server.errors import BudgetSpent, HelpdeskError, KataSyntax, ScriptError, TemplateFailed
+from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
 from server.kata import Given, Parameters
 from server.kata.annotations import as_bool, parts_of
 from server.kata.parser import Tree, annotations
@@ -34,7 +34,7 @@ LOG = log.get("automation")
 @dataclass
 class Step:
     """One command of a trace. ms: its time, without that of commands inside it. changed: the keys that it set.
-    verdict: the rule of the policy that let it run, "" where none is asked."""
+    verdict: the rule of the policy that let it run, or did not; "" where none is asked, or none fits."""
 
     path: str
     ms: float = 0.0
@@ -53,11 +53,12 @@ class Result:
     log: list[Entry] = field(default_factory=list)
     message: str = ""
     trace: list[Step] = field(default_factory=list)
+    at_step: dict[str, Any] | None = None  # the dictionary after the command that was asked for, if it was reached
 
     @property
     def variables(self) -> dict[str, Any]:
         """The dictionary without what the engine keeps in it."""
-        return {key: plain(value) for key, value in self.values.items() if not key.startswith("__")}
+        return shown(self.values)
 
 
 @dataclass
@@ -91,10 +92,12 @@ class Run:
         host: Host,
         *,
         traced: int = 0,
+        state_at: int = 0,
         calls: int = 0,
         latest: float | None = None,
     ) -> None:
-        """calls: the runs that this one is inside of. latest: when those must be over, on the monotonic clock."""
+        """state_at: the command of the trace, from 1, whose dictionary is kept; 0 for none. calls: the runs that this
+        one is inside of. latest: when those must be over, on the monotonic clock."""
         self.automation = automation
         self.host = host
         self.calls = calls
@@ -109,6 +112,8 @@ class Run:
         self._frames: list[_Frame] = []
         self._trace: list[Step] | None = [] if traced else None
         self._traced = min(traced, MAX_TRACED)
+        self._state_at = state_at
+        self._at_step: dict[str, Any] | None = None
         self._nodes = 0
         self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self._ends_at = 0.0
@@ -154,26 +159,29 @@ class Run:
             self.values["__return"] = returned
         if state == "await":
             self.values["__state"] = {"frames": [_kept(frame) for frame in self._frames]}
-        return Result(state, returned, self.values, self.log, "", self._trace or [])
+        return self._result(state, returned=returned)
 
-    def _left_behind(self) -> dict[str, Any]:
-        """The dictionary of a run that did not end well; none that is too large to be kept."""
+    def _left_behind(self) -> None:
+        """Empty the dictionary of a run that did not end well when it is too large to be kept."""
         try:
             require_bounded(self.values)
         except BudgetSpent:
             self.values.clear()
-        return self.values
 
     def _timed_out(self) -> Result:
-        values = self._left_behind()
-        values["__exit"], values["__error"] = "error", LIMIT_REACHED
+        self._left_behind()
+        self.values["__exit"], self.values["__error"] = "error", LIMIT_REACHED
         self.note(3, LIMIT_REACHED, LIMIT_REACHED)
-        return Result("error", None, values, self.log, LIMIT_REACHED, self._trace or [])
+        return self._result("error", LIMIT_REACHED)
 
     def _failed(self, message: str) -> Result:
         if not self.simulates:
             self.note(3, "", message)
-        return Result("failure", None, self._left_behind(), self.log, message, self._trace or [])
+        self._left_behind()
+        return self._result("failure", message)
+
+    def _result(self, state: str, message: str = "", returned: Any = None) -> Result:
+        return Result(state, returned, self.values, self.log, message, self._trace or [], self._at_step)
 
     def _take_inputs(self, program: Program) -> None:
         given = self.values.get("inputs")
@@ -230,11 +238,15 @@ class Run:
         step, began = Step(node.path), time.perf_counter()
         before = dict(self.values)
         self._trace.append(step)
+        place = len(self._trace)
         try:
             self._do(node)
         finally:
             step.ms = round((time.perf_counter() - began) * 1000, 3)
             step.changed = [key for key, value in self.values.items() if before.get(key, _run_marker) is not value]
+            if place == self._state_at:
+                require_bounded(self.values)
+                self._at_step = shown(self.values)
 
     def _do(self, node: Node) -> None:
         if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
@@ -302,7 +314,15 @@ class Run:
         }  # fmt: skip
         if command.tells is not None:
             variables |= command.tells(taken)
-        rule = self._policy.require(command.name, node.path, variables, self.budget, self.around)
+        try:
+            rule = self._policy.require(command.name, node.path, variables, self.budget, self.around)
+        except PolicyDenied as error:
+            self._told(str(error.details.get("rule") or ""))
+            raise
+        self._told(rule)
+
+    def _told(self, rule: str) -> None:
+        """Note the rule of the policy in the trace."""
         if self._trace:
             self._trace[-1].verdict = rule
 
@@ -318,15 +338,15 @@ class Run:
 
     # -- what commands and their inputs need ------------------------------------------------------------------------
 
-    def note(self, level: int, node: str, message: str) -> None:
-        """Put an entry into the log."""
+    def note(self, level: int, node: str, message: str, is_own: bool = True) -> None:
+        """Put an entry into the log. is_own: False for one of an automation that this one called."""
         if len(self.log) > MAX_ENTRIES:
             return
         if len(self.log) == MAX_ENTRIES:
             level, message = 4, f"this run has more than {MAX_ENTRIES:,} entries; the rest is left out"
         if len(message) > MAX_MESSAGE:
             message = message[: MAX_MESSAGE - 1] + "…"
-        self.log.append(Entry(level, node, message))
+        self.log.append(Entry(level, node, message, is_own))
 
     def read_date(self, text: str) -> int | None:
         """Unix seconds of a time in words, in the zone of the run."""
@@ -353,7 +373,7 @@ class Run:
         inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
         found = inner.result()
         for entry in inner.log:
-            self.note(entry.level, entry.node, entry.message)
+            self.note(entry.level, entry.node, entry.message, is_own=False)
         self.at_end += inner.at_end
         return found
 
@@ -569,9 +589,26 @@ _REMEMBERED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def run(automation: Automation, values: dict[str, Any], host: Host, *, traced: int = 0) -> Result:
-    """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does."""
-    running = Run(automation, values, host, traced=traced)
+def shown(values: dict[str, Any]) -> dict[str, Any]:
+    """The dictionary of a run without what the engine keeps in it."""
+    return {key: plain(value) for key, value in values.items() if not key.startswith("__")}
+
+
+def run(
+    automation: Automation,
+    values: dict[str, Any],
+    host: Host,
+    *,
+    traced: int = 0,
+    state_at: int = 0,
+    seconds: float | None = None,
+) -> Result:
+    """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does.
+
+    state_at: the command whose dictionary is kept, from 1; it must be traced. seconds: that the run may take at most,
+    besides the limit of its policy."""
+    latest = None if seconds is None else time.monotonic() + seconds
+    running = Run(automation, values, host, traced=traced, state_at=state_at, latest=latest)
     found = running.result()
     for finish in running.at_end:
         try:

@@ -6,8 +6,8 @@ Source: Events and background behavior; ours."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from server import log, times
-from server.access.actor import system
+from server import log
+from server.access.own import own_context
 from server.automation import bindings
 from server.automation.host import Entry
 from server.automation.reading import holds_bytes
@@ -26,7 +26,7 @@ LOG = log.get("automation")
 def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
     """Every automation that is bound runs, whatever becomes of those before it."""
     zone = payload.get("zone") or "UTC"
-    ctx = Context(service, system(zone), now, times.zone(zone), depth=payload["depth"])
+    ctx = own_context(service, now, zone, depth=payload["depth"])
     for _ in run(ctx, payload["event"], payload["values"]):
         pass
 

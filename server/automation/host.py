@@ -15,22 +15,25 @@ TEMPLATE_FUNCTION = "svc.trigger.scripting.function"
 
 @dataclass(frozen=True)
 class Automation:
-    """An automation as it is run. name, id: "" and 0 for one that is not kept."""
+    """An automation as it is run. name, id, version: "" and 0 for one that is not kept."""
 
     script: str
     policy: str = ""
     name: str = ""
     trigger: str = FUNCTION
     id: int = 0
+    version: int = 0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the automation log. level: 1 alert, 3 error, 4 warning, 7 debug."""
+    """One line of the automation log. level: 1 alert, 3 error, 4 warning, 7 debug. is_own: False for what another
+    automation wrote that this one called."""
 
     level: int
     node: str
     message: str
+    is_own: bool = True
 
 
 class Host(Protocol):

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from server.automation.dictionary import lazy
-from server.errors import Invalid, Required, nearest
-from server.kata import Generic, Given, Tree
+from server.digits import is_whole
+from server.errors import HelpdeskError, Invalid, Required, nearest
+from server.kata import Generic, Given, Tree, parse
 from server.kata.annotations import as_bool, as_int
+from server.kata.parser import plain
 from server.mail import addresses
 from server.template.values import is_numeric, keyed, pairs, printed, read_number
 
@@ -32,6 +34,10 @@ class Declared:
     name: str
     options: dict[str, Any]
 
+    @property
+    def is_required(self) -> bool:
+        return as_bool(self.options.get("required", False))
+
 
 def declared(tree: Tree, given: Given) -> list[Declared]:
     """The declarations under `inputs:`. Raises Invalid for a kind that there is not, KataSyntax."""
@@ -45,6 +51,15 @@ def declared(tree: Tree, given: Given) -> list[Declared]:
     return found
 
 
+def of_script(script: str) -> list[Declared]:
+    """What a script asks for, as a form shows it: templates in it stay as they are. [] of one that cannot be read."""
+    try:
+        tree = next((value for key, value in parse(script).tree.items() if plain(key) == "inputs"), {})
+        return declared(tree, Given()) if isinstance(tree, dict) else []
+    except HelpdeskError:
+        return []
+
+
 def checked(tree: Tree, values: Any, run: "Run", given: Given) -> dict[str, Any]:
     """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
     sent = {str(key): value for key, value in pairs(values)}
@@ -56,7 +71,7 @@ def checked(tree: Tree, values: Any, run: "Run", given: Given) -> dict[str, Any]
     found = {}
     for name, each in known.items():
         value = _with_default(each, sent.get(name, _MISSING))
-        if as_bool(each.options.get("required", False)) and value in (_MISSING, None, "", [], {}):
+        if each.is_required and value in (_MISSING, None, "", [], {}):
             raise Required(f"inputs: '{name}' is required", field=name)
         converted = _read(each, None if value is _MISSING else value, run)
         if value is not _MISSING or converted is not None:
@@ -229,7 +244,7 @@ def _record(each: Declared, value: Any, run: "Run") -> Any:
     if id.startswith("svc:"):
         _, named, id = [*id.split(":", 2), "", ""][:3]
         uri = uri or named
-    if not (id.isascii() and id.isdigit()):
+    if not is_whole(id):
         raise _bad(each, f"takes the id of a record, not '{printed(value)[:50]}'")
     ctx = run.host.ctx
     found = ctx.service.registry.find(uri) if ctx is not None else None

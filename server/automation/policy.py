@@ -52,7 +52,7 @@ class Policy:
         allowed, rule = self.verdict(command, variables, budget, around)
         if not allowed:
             why = f"its rule '{rule}' says no" if rule else "no rule allows it"
-            raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command)
+            raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command, rule=rule)
         return rule
 
     def lets_call(self, caller: str) -> bool:

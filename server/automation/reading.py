@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required
-from server.fields.structure import MAX_ID_DIGITS
 from server.kata.annotations import as_bool
 from server.template.values import is_numeric, printed, read_number
 

@@ -14,6 +14,7 @@ from server.desk import automation_log, metrics, records
 from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
+from server.records.shared.noted import noted
 from server.store.transaction import Transaction
 
 MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed
@@ -49,11 +50,13 @@ class ServiceHost:
             self._functions = functions_for(lambda: self)
         return self._functions
 
-    def log(self, tx: Transaction, name: str, entries: list[Entry]) -> None:
-        """Write entries into the automation log, as a part of a write. name: the automation's, "" for none."""
-        writing = RecordWriter(self.ctx, tx)
+    def log(self, tx: Transaction, name: str, entries: list[Entry], version: int = 0) -> None:
+        """Write the entries of one run into the automation log, as a part of a write. name: the automation's, "" for
+        none. version: of the automation, 0 for one that is not kept."""
+        writing, run_id = RecordWriter(self.ctx, tx), 0
         for entry in entries:
-            automation_log.note(writing, entry.level, entry.message, name, entry.node)
+            of = version if entry.is_own else 0
+            run_id = automation_log.note(writing, entry.level, entry.message, name, entry.node, of, run_id)
 
 
 def as_service(ctx: Context) -> Context:
@@ -67,8 +70,14 @@ def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
     row = tx.first(record_type.table, name=name)
     if row is None:
         return None
-    record = record_type.record(row)
-    return Automation(record["script"], record["policy_kata"], record["name"], record["extension_id"], record["id"])
+    return of_record(record_type.record(row))
+
+
+def of_record(record: Mapping[str, Any]) -> Automation:
+    """The automation that a record holds."""
+    return Automation(
+        record["script"], record["policy_kata"], record["name"], record["extension_id"], record["id"], record["version"]
+    )
 
 
 def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> None:
@@ -76,6 +85,8 @@ def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> No
     of = {"automation_id": automation.id, "trigger": automation.trigger}
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
     metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
+    if automation.id:
+        noted(ctx.service.store).ran(automation.id, ctx.now, found.state)
 
 
 Kept = Callable[[Transaction, Result], None]
@@ -88,6 +99,8 @@ def perform(
     *,
     dry: bool = False,
     traced: int = 0,
+    state_at: int = 0,
+    seconds: float | None = None,
     then: Callable[[Result], None] | None = None,
     kept: Kept | None = None,
     host: ServiceHost | None = None,
@@ -95,11 +108,12 @@ def perform(
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
 
     dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
+    state_at: the command whose dictionary is kept, from 1. seconds: that it may take at most, besides its own limit.
     then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
     with the log. Both may add to the log. host: of the operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)
     began = time.perf_counter()
-    found = run(automation, dict(values), host, traced=traced)
+    found = run(automation, dict(values), host, traced=traced, state_at=state_at, seconds=seconds)
     if not host.dry:
         _count(ctx, automation, found, (time.perf_counter() - began) * 1000)
     if then is not None:
@@ -110,9 +124,9 @@ def perform(
         def write(tx: Transaction) -> None:
             found.log[:] = before  # a write may run twice
             kept(tx, found)
-            host.log(tx, automation.name, found.log)
+            host.log(tx, automation.name, found.log, automation.version)
 
         host.ctx.service.store.write(write)
     elif found.log and not host.dry:
-        host.ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log))
+        host.ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log, automation.version))
     return found

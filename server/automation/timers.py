@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server import times
-from server.access.actor import system
+from server.access.own import own_context
 from server.automation import bindings, continuations
 from server.automation.engine import Result
 from server.automation.host import Automation, Entry
@@ -46,10 +46,10 @@ def find_due(service: Service, now: int) -> int | None:
 def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
     """Run what is bound to a timer, or go on with what it waits for, and set when it runs next."""
     timer_id, at = int(payload["timer_id"]), int(payload["at"])
-    timer = service.store.write(lambda tx: _begin(_context(service, now, "UTC"), tx, timer_id, at))
+    timer = service.store.write(lambda tx: _begin(own_context(service, now, depth=1), tx, timer_id, at))
     if timer is None:
         return
-    ctx = _context(service, now, timer["recurring_timezone"] or "UTC")
+    ctx = own_context(service, now, timer["recurring_timezone"] or "UTC", depth=1)
     host = ServiceHost(ctx)
     if timer["started_for"] == at:
         name = timer["name"]
@@ -60,10 +60,6 @@ def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
         service.store.write(lambda tx: _ended(ctx, tx, timer, automation, None))
         return
     perform(ctx, automation, values, kept=lambda tx, found: _ended(ctx, tx, timer, automation, found), host=host)
-
-
-def _context(service: Service, now: int, zone: str) -> Context:
-    return Context(service, system(zone), now, times.zone(zone), depth=1)
 
 
 def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from server.digits import is_whole
 from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
-from server.fields.structure import MAX_ID_DIGITS
 from server.template.values import printed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Call:
     def id(self, name: str) -> int:
         """A rendered parameter as the id of a record. Raises Invalid."""
         text = self.text(name).strip()
-        if not (text.isascii() and text.isdigit()) or len(text) > MAX_ID_DIGITS:
+        if not is_whole(text):
             raise Invalid(f"{name}: '{text[:50]}' is no id", field=name)
         return int(text)
 
@@ -48,7 +48,7 @@ class Call:
         value = self.params.get(name)
         listed = value if isinstance(value, list) else [value] if value is not None else []
         texts = [text.strip() for each in listed for text in self.run.render(printed(each)).split(",") if text.strip()]
-        if not all(text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS for text in texts):
+        if not all(is_whole(text) for text in texts):
             raise Invalid(f"{name}: takes ids", field=name)
         return [int(text) for text in texts]
 

@@ -15,8 +15,8 @@ from server.records.calendars.stored import occurrences
 from server.records.shared.behavior_tree import LIST_PREFIX
 from server.store.transaction import Transaction
 from server.template import patterns
-from server.template.shared.wildcards import fits
 from server.template.values import items, printed, truthy, whole
+from server.wildcards import fits
 
 if TYPE_CHECKING:
     from server.automation.behaviors.run import Run

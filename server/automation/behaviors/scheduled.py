@@ -5,10 +5,9 @@ import json
 from typing import Any
 
 from server import log, times
-from server.access.actor import system
+from server.access.own import own_context
 from server.automation.behaviors import service, variables
 from server.context import Context, Service
-from server.desk.outbox.deliver import service_context
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.jobs.queue import JOB, JobQueue, job
 from server.store.statements import slot
@@ -33,8 +32,7 @@ def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> No
             raise Invalid(f"at most {MAX_WAITING} runs of a behavior may wait")
         payload = {"behavior_id": behavior_id, "values": values, "zone": ctx.actor.timezone}
         JobQueue.add(tx, KIND, at, payload, key, is_slow=True)
-        if ctx.service.wake_scheduler is not None:
-            tx.after_commit(ctx.service.wake_scheduler)
+        ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
 
@@ -75,7 +73,7 @@ def _range(behavior_id: int) -> tuple[str, str]:
 def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
     """Run a behavior whose time has come; what it was before it was disabled or deleted does not matter."""
     zone = payload["zone"] or "UTC"
-    ctx = service_context(service_, now).as_actor(system(zone), times.zone(zone))
+    ctx = own_context(service_, now, zone)
     name = str(payload["behavior_id"])
     try:
         behavior, bot = service.enabled(ctx, name)

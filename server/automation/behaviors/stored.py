@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
-from server.fields.structure import MAX_ID_DIGITS
+from server.digits import is_whole
 from server.records.shared.behavior_tree import Node, Variable, tree, variables
 from server.store.transaction import Transaction
 from server.template.values import items
@@ -46,8 +46,8 @@ def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
     """The behavior of an id, or of a uri; None when there is none. Raises Invalid for a tree that cannot be run."""
     record_type = ctx.service.registry.type("behavior")
     name = name.strip()
-    if name.isascii() and name.isdigit():
-        row = tx.get(record_type.table, int(name)) if len(name) <= MAX_ID_DIGITS else None
+    if is_whole(name):
+        row = tx.get(record_type.table, int(name))
     else:
         row = tx.first(record_type.table, uri=name) if name else None
     if row is None:

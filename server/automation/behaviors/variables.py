@@ -10,8 +10,8 @@ from server import times
 from server.automation.behaviors.stored import Behavior
 from server.context import Context
 from server.desk.dictionary import Dictionaries
+from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required, nearest
-from server.fields.structure import MAX_ID_DIGITS
 from server.records.base import RecordType
 from server.records.shared.behavior_tree import LIST_PREFIX, Variable
 from server.template.values import is_numeric, items, printed, whole

@@ -1,19 +1,17 @@
 """The commands that are no part of the flow, one family a file. A file registers by being imported."""
 
 import functools
-import importlib
-import pkgutil
 
 from server.automation.command import COMMANDS
+from server.template.shared.discovery import load_all
 
 
 def load() -> frozenset[str]:
     """Let every command declare itself; their names."""
-    _import_all()
+    _load()
     return frozenset(COMMANDS)
 
 
 @functools.cache
-def _import_all() -> None:
-    for info in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{info.name}")
+def _load() -> None:
+    load_all(__name__, __path__)

@@ -4,6 +4,7 @@ from typing import Any
 
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import Dictionary
+from server.digits import is_whole
 from server.template.values import keyed, pairs
 
 MAX_PATH_CHARS = 2048
@@ -81,7 +82,7 @@ def _at(values: Any, path: list[str]) -> Any:
     for part in path:
         if isinstance(values, dict):
             values = values.get(part)
-        elif isinstance(values, list) and part.isdigit() and int(part) < len(values):
+        elif isinstance(values, list) and is_whole(part) and int(part) < len(values):
             values = values[int(part)]
         else:
             return None
@@ -129,7 +130,7 @@ def _remove(values: dict[str, Any], path: list[str]) -> bool:
     if isinstance(holder, dict) and last in holder:
         del holder[last]
         return True
-    if isinstance(holder, list) and last.isdigit() and int(last) < len(holder):
+    if isinstance(holder, list) and is_whole(last) and int(last) < len(holder):
         _put(values, above, keyed((key, each) for key, each in enumerate(holder) if key != int(last)))
         return True
     return False

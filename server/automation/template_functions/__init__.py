@@ -3,12 +3,11 @@
 A family registers by being imported; all are found here."""
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from server.errors import HelpdeskError, ScriptError, TemplateFailed
+from server.template.shared.discovery import load_all
 
 if TYPE_CHECKING:
     from server.automation.service import ServiceHost
@@ -55,8 +54,7 @@ def names() -> list[str]:
 
 @functools.cache
 def _load() -> None:
-    for info in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{info.name}")
+    load_all(__name__, __path__)
 
 
 class _Functions(dict[str, Function]):

@@ -35,7 +35,7 @@ def svc_automation(host: "ServiceHost") -> Callable[..., Any]:
         finally:
             depth -= 1
         if result.log and not host.dry:
-            host.ctx.service.store.write(lambda tx: host.log(tx, found.name, result.log))
+            host.ctx.service.store.write(lambda tx: host.log(tx, found.name, result.log, found.version))
         if result.state in ("failure", "error"):
             return {"exit_state": "error", "error": result.message}
         return {"exit_state": result.state, "return": result.returned}

@@ -1,20 +1,21 @@
 """What webhooks received and answered, as rows: to look at, and to run again. Source: ours.
 
-Headers and parameters whose names tell of a secret are kept, since a delivery that is run again needs them, but are
-never shown."""
+Headers and parameters whose names tell of a secret are not written; see withheld.py."""
 
 import json
-import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode
 
 import peewee
 
 from server.automation.engine import Result
+from server.automation.webhooks.tokens import note_use
+from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query
 from server.context import Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
+from server.records.webhook_listener import KEPT_DAYS
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -22,14 +23,14 @@ from server.store.transaction import Transaction
 if TYPE_CHECKING:
     from server.automation.webhooks.responding import Received
 
-KEPT_DAYS, DAY_SECONDS, HOUR_SECONDS = 14, 86400, 3600
+DAY_SECONDS, HOUR_SECONDS = 86400, 3600
+KEPT_FAILURES = 5  # the last of each webhook, however old they are
+FAILED = 400  # a status from here on is a failure
 MAX_KEPT = 10_000  # deliveries of all webhooks; the oldest go first
 MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of their requests and answers together; the oldest go first
 MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one that is longer cannot be run again
 MAX_STEPS = 200  # of a trace as it is kept
 BATCH = 50  # removed in one transaction
-HIDDEN = "(hidden)"
-_SECRET = re.compile(r"auth|token|secret|passw|cookie|api.?key|signature|session|credential", re.IGNORECASE)
 
 DELIVERY = Table(
     "webhook_delivery",
@@ -38,20 +39,23 @@ DELIVERY = Table(
         Column("path", "TEXT"), Column("query", "TEXT"), Column("headers", "TEXT"), Column("body", "BLOB"),
         Column("size"), Column("client", "TEXT"), Column("replay_of"), Column("automation", "TEXT"),
         Column("state", "TEXT"), Column("message", "TEXT"), Column("status"), Column("answer_headers", "TEXT"),
-        Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"),
+        Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"), Column("ms"),
     ],
-    [Index(("listener_id",), "the deliveries of a webhook"), Index(("at",), "those that are old"),
-     Index(("size", "answer_size"), "how much is kept, without a look at the bodies")],
+    [Index(("listener_id", "at", "status", "size", "answer_size"), "those of a webhook, and which of them to keep, "
+           "without a look at the bodies"),
+     Index(("at", "listener_id"), "calls by the hour")],
 )  # fmt: skip
 
 
 @dataclass
 class Delivery:
-    """A delivery that is about to be kept."""
+    """A delivery that is about to be kept. former_token_id: the old address that the request came to, 0 for none. ms:
+    what the automation took."""
 
     listener_id: int
     at: int
     received: "Received"
+    former_token_id: int = 0
     automation: str = ""
     state: str = ""
     message: str = ""
@@ -59,10 +63,11 @@ class Delivery:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     trace: list[dict[str, Any]] = field(default_factory=list)
+    ms: int = 0
 
     @classmethod
-    def of(cls, listener_id: int, received: "Received", now: int) -> "Delivery":
-        return cls(listener_id, now, received)
+    def of(cls, listener_id: int, received: "Received", now: int, former_token_id: int = 0) -> "Delivery":
+        return cls(listener_id, now, received, former_token_id)
 
     def answer(self, name: str, found: Result, status: int, headers: dict[str, str], body: bytes) -> None:
         """Note how a run went and what was answered."""
@@ -72,15 +77,19 @@ class Delivery:
 
 
 def keep(tx: Transaction, each: Delivery) -> int:
-    """Write a delivery; its id."""
+    """Write a delivery, without the secrets of its request; its id."""
     received = each.received
+    if each.former_token_id:
+        note_use(tx, each.former_token_id, each.at)
+    answer_headers = {name: hidden(name, value) for name, value in each.headers.items()}
     return tx.insert(DELIVERY, {
         "listener_id": each.listener_id, "at": each.at, "method": received.method, "path": received.path,
-        "query": received.query, "headers": json.dumps(received.headers), "body": received.body[:MAX_BODY_BYTES],
+        "query": hidden_query(received.query), "headers": json.dumps(hidden_headers(received.headers)),
+        "body": received.body[:MAX_BODY_BYTES],
         "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
         "automation": each.automation, "state": each.state, "message": each.message, "status": each.status,
-        "answer_headers": json.dumps(each.headers), "answer": each.body[:MAX_BODY_BYTES],
-        "answer_size": len(each.body), "trace": json.dumps(each.trace),
+        "answer_headers": json.dumps(answer_headers), "answer": each.body[:MAX_BODY_BYTES],
+        "answer_size": len(each.body), "trace": json.dumps(each.trace), "ms": each.ms,
     })  # fmt: skip
 
 
@@ -88,18 +97,19 @@ def row_of(tx: Transaction, id: int) -> dict[str, Any]:
     """The stored values of a delivery. Raises NotFound."""
     row = tx.get(DELIVERY, id)
     if row is None:
-        raise NotFound(f"there is no delivery {id}; deliveries are kept for {KEPT_DAYS} days")
+        raise NotFound(f"there is no delivery {id}; it may be one that is kept no longer")
     return dict(zip(DELIVERY.names, row, strict=True))
 
 
 def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
     """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
     table: Any = DELIVERY.sql
-    names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message", "status")
+    names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
+             "ms", "status")  # fmt: skip
     rows = tx.rows(
         ("deliveries", "page"),
         lambda: table.select(*(getattr(table, name) for name in names)).where(table.listener_id == slot(0))
-        .order_by(table.id.desc()).limit(slot(1)).offset(slot(2)),
+        .order_by(table.at.desc(), table.id.desc()).limit(slot(1)).offset(slot(2)),
         (listener_id, limit, limit * page),
     )  # fmt: skip
     total = tx.value(
@@ -107,6 +117,15 @@ def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[li
         lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)), (listener_id,),
     )  # fmt: skip
     return [dict(zip(names, row, strict=True)) for row in rows], int(total or 0)
+
+
+def last_id(tx: Transaction, listener_id: int) -> int:
+    """The id of a listener's last delivery, 0 for none."""
+    table: Any = DELIVERY.sql
+    return int(tx.value(
+        ("deliveries", "last"),
+        lambda: table.select(peewee.fn.MAX(table.id)).where(table.listener_id == slot(0)), (listener_id,),
+    ) or 0)  # fmt: skip
 
 
 def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
@@ -142,15 +161,16 @@ def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
 
 def shown(values: dict[str, Any]) -> dict[str, Any]:
     """A delivery for people: secrets hidden, bodies as text."""
-    headers = [[name, _hidden(name, value)] for name, value in json.loads(values["headers"])]
-    query = [(name, _hidden(name, value)) for name, value in parse_qsl(values["query"], keep_blank_values=True)]
-    answer_headers = {name: _hidden(name, value) for name, value in json.loads(values["answer_headers"]).items()}
+    # Hidden once more: files of older versions hold them as they came.
+    headers = hidden_headers([(name, value) for name, value in json.loads(values["headers"])])
+    answer_headers = {name: hidden(name, value) for name, value in json.loads(values["answer_headers"]).items()}
     return {
         "id": values["id"], "webhook_id": values["listener_id"], "at": values["at"], "client_ip": values["client"],
         "replay_of": values["replay_of"], "automation": values["automation"], "state": values["state"],
-        "message": values["message"],
+        "message": values["message"], "ms": values["ms"],
         "request": {
-            "method": values["method"], "path": values["path"], "query": urlencode(query), "headers": headers,
+            "method": values["method"], "path": values["path"], "query": hidden_query(values["query"]),
+            "headers": [list(each) for each in headers],
             "body": _text(values["body"]), "size": values["size"],
         },
         "response": {
@@ -161,19 +181,15 @@ def shown(values: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hidden(name: str, value: str) -> str:
-    return HIDDEN if value and _SECRET.search(name) else value
-
-
 def _text(body: bytes | None) -> str:
     return (body or b"").decode("utf-8", "replace")
 
 
 @periodic("old webhook deliveries")
 def forget_old(service: Service, now: int) -> None:
-    """Remove deliveries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT or MAX_KEPT_BYTES. Source: ours.
-    """
-    ids = service.store.read(lambda tx: _old_ids(tx, now - KEPT_DAYS * DAY_SECONDS))
+    """Remove deliveries that their webhook keeps no longer, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES.
+    Source: ours."""
+    ids = service.store.read(lambda tx: _old_ids(service, tx, now))
     for begin in range(0, len(ids), BATCH):
         batch = [(id,) for id in ids[begin : begin + BATCH]]
         service.store.write(lambda tx, batch=batch: tx.run_many(  # type: ignore[misc]
@@ -181,13 +197,24 @@ def forget_old(service: Service, now: int) -> None:
         ))  # fmt: skip
 
 
-def _old_ids(tx: Transaction, before: int) -> list[int]:
+def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
+    """What is older than its webhook keeps, unless it is one of the last, or one of the last failures."""
     table: Any = DELIVERY.sql
-    old = tx.rows(("deliveries", "old"), lambda: table.select(table.id).where(table.at < slot(0)), (before,))
-    sizes = tx.rows(("deliveries", "sizes"), lambda: table.select(table.id, table.size, table.answer_size))
-    found, kept = {id for (id,) in old}, 0
-    for place, (id, *both) in enumerate(sorted(sizes, reverse=True)):
+    columns = (table.id, table.listener_id, table.at, table.status, table.size, table.answer_size)
+    rows = tx.rows(("deliveries", "sizes"), lambda: table.select(*columns))
+    listeners = service.registry.type("webhook_listener").table
+    at = listeners.position
+    rules = {row[0]: (row[at["kept_days"]], row[at["kept_last"]]) for row in tx.find(listeners)} if rows else {}
+    found, kept = set(), 0
+    seen: Counter[int] = Counter()
+    failures: Counter[int] = Counter()
+    for place, (id, listener_id, came_at, status, *both) in enumerate(sorted(rows, reverse=True)):
+        days, last = rules.get(listener_id, (KEPT_DAYS, 0))
+        seen[listener_id] += 1
+        failures[listener_id] += status >= FAILED
+        is_failure = status >= FAILED and failures[listener_id] <= KEPT_FAILURES
         kept += sum(min(size, MAX_BODY_BYTES) for size in both)
-        if place >= MAX_KEPT or kept > MAX_KEPT_BYTES:
+        is_old = came_at < now - days * DAY_SECONDS and seen[listener_id] > last
+        if ((is_old or place >= MAX_KEPT) and not is_failure) or kept > MAX_KEPT_BYTES:
             found.add(id)
     return sorted(found)

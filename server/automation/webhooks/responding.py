@@ -4,17 +4,20 @@ Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py.
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.automation import bindings
+from server.automation.bindings import Considered
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform
 from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep
 from server.automation.webhooks.tokens import listener_of
+from server.automation.webhooks.withheld import withheld
 from server.context import Context
 from server.desk import contents, metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
@@ -59,6 +62,16 @@ class Received:
         return replace(self, path=path)
 
 
+@dataclass(frozen=True)
+class Simulated:
+    """What a webhook would answer. automation: the name of the one that did, "" for none. result: of its run."""
+
+    response: "Response"
+    automation: str = ""
+    result: Result | None = None
+    message: str = ""
+
+
 @dataclass
 class Response:
     """What the caller gets."""
@@ -72,19 +85,48 @@ class Response:
 def respond(ctx: Context, token: str, received: Received) -> Response:
     """The answer to a request under a token. 404 for an unknown one and where no automation is bound, 500 when the
     automation failed; both without a body. Source: Webhook; the deliveries are ours."""
-    listener = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
-    if listener is None:
+    found = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
+    if found is None:
         return Response(404)
-    return deliver(ctx, listener, received)[0]
+    listener, former_id = found
+    return deliver(ctx, listener, received, former_id)[0]
 
 
-def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Response, int]:
-    """Let a listener's automation answer; the answer, and the id of the delivery that was kept."""
+def deliver(ctx: Context, listener: Record, received: Received, former_id: int = 0) -> tuple[Response, int]:
+    """Let a listener's automation answer; the answer, and the id of the delivery that was kept. former_id: of the old
+    address that the request came to."""
+    response, id = _deliver(ctx, listener, received, former_id)
+    withheld(ctx.service.store).remember(id, received.headers, received.query)
+    return response, id
+
+
+def considered(ctx: Context, listener: Record, received: Received) -> list[Considered]:
+    """The entries of a listener's binding, with what becomes of each when this request comes: the first that has a
+    handler answers. Raises KataSyntax."""
+    host = ServiceHost(ctx, dry=True)
+    return list(bindings.considered(listener["automations_kata"], TRIGGER, _values(listener, received), host))
+
+
+def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
+    """What the listener's automation would answer: nothing is written and nothing sent, and no delivery is kept."""
+    values, host = _values(listener, received), ServiceHost(ctx, dry=True)
+    try:
+        handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
+    except HelpdeskError as error:
+        return Simulated(Response(500), message=f"the binding fails: {error.message}")
+    if handler is None:
+        return Simulated(Response(404), message="no automation answers to this request")
+    values["inputs"] = handler.inputs
+    found = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
+    return Simulated(_response(host.ctx, found), handler.automation.name, found, found.message)
+
+
+def _deliver(ctx: Context, listener: Record, received: Received, former_id: int) -> tuple[Response, int]:
     metrics.record(
         ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
     )
     values, host = _values(listener, received), ServiceHost(ctx)
-    delivery = Delivery.of(listener["id"], received, ctx.now)
+    delivery = Delivery.of(listener["id"], received, ctx.now, former_id)
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
@@ -92,8 +134,10 @@ def deliver(ctx: Context, listener: Record, received: Received) -> tuple[Respons
     if handler is None:
         return _refused(ctx, host, delivery, 404, "")
     made: dict[str, Any] = {}
+    began = time.perf_counter()
 
     def answer(found: Result) -> None:
+        delivery.ms = round((time.perf_counter() - began) * 1000)
         response = made["response"] = _response(host.ctx, found)
         delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
 

@@ -1,5 +1,6 @@
 """The secret addresses of webhooks: which listener a token is for, new tokens. Source: Webhook; rotation is ours."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import peewee
@@ -9,6 +10,7 @@ from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.records.base import Record
+from server.records.shared.noting import note
 from server.records.shared.secrets import random_text
 from server.records.webhook_listener import GUID_CHARS
 from server.store.statements import slot
@@ -21,22 +23,35 @@ DEFAULT_OVERLAP_SECONDS = 86400
 
 FORMER_TOKEN = Table(
     "webhook_former_token",
-    [Column("token", "TEXT"), Column("listener_id", references="webhook_listener(id)"), Column("until")],
+    [Column("token", "TEXT"), Column("listener_id", references="webhook_listener(id)"), Column("until"),
+     Column("last_used_at")],
     [Index(("token",), "the webhook that a request with an old token is for", unique=True),
+     Index(("listener_id",), "the old addresses of a webhook"),
      Index(("until",), "those that are over")],
 )  # fmt: skip
 
 
-def listener_of(ctx: Context, tx: Transaction, token: str) -> Record | None:
-    """The listener of a token, also of one that was replaced not long ago; None for an unknown one."""
+@dataclass(frozen=True, slots=True)
+class Former:
+    """An old address that still works. until: when it ends; last_used_at: 0 for never since it is an old one."""
+
+    id: int
+    token: str
+    until: int
+    last_used_at: int
+
+
+def listener_of(ctx: Context, tx: Transaction, token: str) -> tuple[Record, int] | None:
+    """The listener of a token, and the id of the token when it is one that was replaced not long ago, else 0; None for
+    an unknown one."""
     record_type = ctx.service.registry.type(URI)
-    row = tx.first(record_type.table, guid=token)
+    row, former_id = tx.first(record_type.table, guid=token), 0
     if row is None:
         former = tx.first(FORMER_TOKEN, token=token)
         if former is None or former[FORMER_TOKEN.position["until"]] <= ctx.now:
             return None
-        row = tx.get(record_type.table, former[FORMER_TOKEN.position["listener_id"]])
-    return record_type.record(row) if row is not None else None
+        row, former_id = tx.get(record_type.table, former[FORMER_TOKEN.position["listener_id"]]), former[0]
+    return (record_type.record(row), former_id) if row is not None else None
 
 
 def require(ctx: Context, tx: Transaction, id: int) -> Record:
@@ -64,6 +79,35 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
         return {"id": id, "guid": token, "url": url(ctx.service, token), "old_until": until if overlap_seconds else 0}
 
     return ctx.service.store.write(write)
+
+
+def former(tx: Transaction, id: int, now: int) -> list[Former]:
+    """The old addresses of a listener that still work, the one that ends last first."""
+    at = FORMER_TOKEN.position
+    found = [
+        Former(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
+        for row in tx.find(FORMER_TOKEN, listener_id=id) if row[at["until"]] > now
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: -each.until)
+
+
+def note_use(tx: Transaction, former_id: int, now: int) -> None:
+    """Somebody has called an old address."""
+    tx.update(FORMER_TOKEN, former_id, {"last_used_at": now})
+
+
+def end_former(ctx: Context, id: int, former_id: int) -> None:
+    """Let an old address of a listener work no more. Raises NotFound, Forbidden."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.require("update", URI, id)
+        if not tx.delete(FORMER_TOKEN, id=former_id, listener_id=id):
+            raise NotFound("this old address has ended already")
+        context = ctx.service.registry.type(URI).context
+        note(writing, context, id, f"ended an old address of the webhook {writing.label(URI, id)}")
+
+    ctx.service.store.write(write)
 
 
 def url(service: Service, token: str) -> str:

@@ -1,12 +1,11 @@
 """The actions of behaviors, one family a file. A file registers by being imported. Source: Bot behaviors, actions."""
 
 import functools
-import importlib
-import pkgutil
+
+from server.template.shared.discovery import load_all
 
 
 @functools.cache
 def load() -> None:
     """Let every action declare itself."""
-    for info in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{info.name}")
+    load_all(__name__, __path__)

@@ -1,0 +1,162 @@
+"""Examples of automations: values that one is tried with, kept under a name together with what came of it.
+
+After a change they tell whether the automation still does the same. They are only ever simulated. Source: ours."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.automation import service
+from server.automation.dictionary import plain
+from server.automation.engine import Result
+from server.automation.host import Automation
+from server.context import Context
+from server.errors import AdminOnly, Conflict, Invalid, NotFound, Required, TooLarge
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+MAX_EXAMPLES = 20  # of one automation
+MAX_NAME_CHARS = 100  # characters of the name of one
+MAX_VALUES_CHARS = 256 * 1024  # characters of its values as JSON
+MAX_OUTCOME_CHARS = 20_000  # characters of an outcome that are kept; of the rest only a digest
+CHECK_SECONDS = 10.0  # that all examples of an automation may take together when they are checked
+
+EXAMPLE = Table(
+    "automation_example",
+    [
+        Column("automation_id", references="automation(id)"), Column("name", "TEXT", nocase=True),
+        Column("given", "TEXT"), Column("outcome", "TEXT"), Column("kept_at"),
+    ],
+    [Index(("automation_id", "name"), "the examples of an automation, by name", unique=True)],
+)  # given: the dictionary as JSON. outcome: as `outcome` below makes it
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """given: the dictionary that the run begins with. outcome: what came of it when it was kept."""
+
+    id: int
+    name: str
+    given: dict[str, Any]
+    outcome: str
+    kept_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An example that was run again. outcome: what came of it now, "" when there was no time left to run it."""
+
+    example: Example
+    outcome: str
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.outcome) and self.outcome != self.example.outcome
+
+
+def outcome(found: Result) -> str:
+    """How a run ended, as a text that is compared with others.
+
+    >>> print(outcome(Result("return", {"a": 1})))
+    state: return
+    {
+     "a": 1
+    }
+    """
+    told = f": {found.message}" if found.message else ""
+    returned = json.dumps(plain(found.returned), ensure_ascii=False, indent=1, default=str)
+    text = f"state: {found.state}{told}\n{returned}"
+    if len(text) <= MAX_OUTCOME_CHARS:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return f"{text[:MAX_OUTCOME_CHARS]}\n… (cut; of the whole: SHA-256 {digest})"
+
+
+def listed(ctx: Context, automation_id: int) -> list[Example]:
+    """The examples of an automation, by name. Raises AdminOnly."""
+    _require_admin(ctx)
+    rows = ctx.service.store.read(lambda tx: tx.find(EXAMPLE, automation_id=automation_id))
+    return sorted(map(_example, rows), key=lambda each: each.name.lower())
+
+
+def find(ctx: Context, automation_id: int, id: int) -> Example:
+    """One of an automation. Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+    row = ctx.service.store.read(lambda tx: tx.first(EXAMPLE, id=id, automation_id=automation_id))
+    if row is None:
+        raise NotFound(f"automation {automation_id} has no example {id}; it may have been removed")
+    return _example(row)
+
+
+def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], found: Result) -> int:
+    """Keep values and what a simulated run made of them; its id. One of the same name is replaced.
+
+    Raises AdminOnly, NotFound, Required for no name, Invalid for one too long, TooLarge for values beyond
+    MAX_VALUES_CHARS, Conflict above MAX_EXAMPLES."""
+    _require_admin(ctx)
+    if not name:
+        raise Required("Give the example a name.", field="example_name")
+    if len(name) > MAX_NAME_CHARS:
+        raise Invalid(f"The name has {len(name)} characters, at most {MAX_NAME_CHARS}.", field="example_name")
+    text = json.dumps(given)
+    if len(text) > MAX_VALUES_CHARS:
+        raise TooLarge(
+            f"an example keeps at most {MAX_VALUES_CHARS:,} characters of values; these are {len(text):,}",
+            limit=MAX_VALUES_CHARS,
+        )
+    row = {"given": text, "outcome": outcome(found), "kept_at": ctx.now}
+    table = ctx.service.registry.type("automation").table
+
+    def write(tx: Transaction) -> int:
+        if tx.get(table, automation_id) is None:
+            raise NotFound(f"there is no automation {automation_id}")
+        present = tx.first(EXAMPLE, automation_id=automation_id, name=name)
+        if present is not None:
+            tx.update(EXAMPLE, present[0], row)
+            return int(present[0])
+        if len(tx.find(EXAMPLE, automation_id=automation_id)) >= MAX_EXAMPLES:
+            raise Conflict(f"an automation has at most {MAX_EXAMPLES} examples; remove one first", field="example_name")
+        return tx.insert(EXAMPLE, {"automation_id": automation_id, "name": name, **row})
+
+    return ctx.service.store.write(write)
+
+
+def remove(ctx: Context, automation_id: int, id: int) -> Example:
+    """Forget an example; what it was. Raises AdminOnly, NotFound."""
+    found = find(ctx, automation_id, id)
+    ctx.service.store.write(lambda tx: tx.delete(EXAMPLE, id=id))
+    return found
+
+
+def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Checked]:
+    """Run examples again, as simulations, for CHECK_SECONDS in all."""
+    found = []
+    ends_at = time.monotonic() + CHECK_SECONDS
+    for each in of:
+        left = ends_at - time.monotonic()
+        result = simulate(ctx, automation, each.given, seconds=left) if left > 0 else None
+        is_over = result is None or (result.state == "error" and time.monotonic() >= ends_at)
+        found.append(Checked(each, "" if is_over or result is None else outcome(result)))
+    return found
+
+
+def simulate(
+    ctx: Context, automation: Automation, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
+    seconds: float | None = None,
+) -> Result:  # fmt: skip
+    """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""
+    values = {**given, "__simulate": True}
+    return service.perform(ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds)
+
+
+def _example(row: tuple[Any, ...]) -> Example:
+    values = dict(zip(EXAMPLE.names, row, strict=True))
+    return Example(values["id"], values["name"], json.loads(values["given"]), values["outcome"], values["kept_at"])
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may work with the examples of automations")

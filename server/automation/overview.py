@@ -1,0 +1,88 @@
+"""How automations are doing: when each ran last and how that ended, and how many of its runs failed. Source: ours."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk.metrics.builtin import AUTOMATION_INVOCATIONS
+from server.digits import is_whole
+from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE
+from server.records.shared.noted import noted
+from server.store.statements import in_list, slot
+from server.store.transaction import Transaction
+
+FAILED = ("error", "failure")  # the states of runs that did not end well
+
+
+@dataclass
+class Overview:
+    """last_run_at: Unix seconds, 0 for never. last_run_state: how it ended. runs, failed: of the last day, by whole
+    hours."""
+
+    last_run_at: int = 0
+    last_run_state: str = ""
+    runs: int = 0
+    failed: int = 0
+
+    def add(self, state: str, count: int) -> None:
+        """Take runs in that ended so."""
+        self.runs += count
+        self.failed += count if state in FAILED else 0
+
+
+def of(ctx: Context, ids: Collection[int]) -> dict[int, Overview]:
+    """{id: overview} of these automations. Three statements for any number of them; what is only noted in memory so far
+    is counted, too."""
+    notes, since = noted(ctx.service.store), ctx.now - DAY
+    found = {id: Overview() for id in ids}
+    # Memory first: what is written in the meantime is then counted twice, for this one look, rather than not at all.
+    for start, dimensions, totals in notes.of_metric(AUTOMATION_INVOCATIONS):
+        if start >= since:
+            _count(found, dict(dimensions), totals.count)
+    recent = dict(notes.runs)
+
+    def read(tx: Transaction) -> None:
+        for id, at, state in _last_runs(tx, ids):
+            found[id].last_run_at, found[id].last_run_state = at, state
+        for text, count in _runs(tx, since):
+            _count(found, json.loads(text), count)
+
+    ctx.service.store.read(read)
+    for id, (at, state) in recent.items():
+        if id in found:
+            found[id].last_run_at, found[id].last_run_state = at, state
+    return found
+
+
+def _count(found: Mapping[int, Overview], dimensions: Mapping[str, str], count: int) -> None:
+    id = dimensions.get("automation_id", "")
+    if is_whole(id) and int(id) in found:
+        found[int(id)].add(dimensions.get("exit_state", ""), count)
+
+
+def _last_runs(tx: Transaction, ids: Collection[int]) -> list[tuple[Any, ...]]:
+    table: Any = peewee.Table("automation", ("id", "last_run_at", "last_run_state"))
+    return tx.rows(
+        ("last runs of automations",),
+        lambda: table.select(table.id, table.last_run_at, table.last_run_state).where(in_list(table.id, slot(0))),
+        (json.dumps(list(ids)),),
+    )
+
+
+def _runs(tx: Transaction, since: int) -> list[tuple[Any, ...]]:
+    """[(dimensions as JSON, runs)] from an instant on."""
+    table: Any = METRIC_SAMPLE.sql
+    metric: Any = peewee.Table("metric", ("id", "name"))
+    metric_id = tx.value(
+        ("id of a metric",), lambda: metric.select(metric.id).where(metric.name == slot(0)), (AUTOMATION_INVOCATIONS,)
+    )
+    return tx.rows(
+        ("runs of automations",),
+        lambda: table.select(table.dimensions, peewee.fn.SUM(table.count))
+        .where(table.metric_id == slot(0), table.seconds == HOUR, table.bin >= slot(1)).group_by(table.dimensions),
+        (metric_id, since),
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""Where automations are named: webhooks, events, timers, resources, behaviors, toolbars, widgets, other automations.
+
+By their texts: a name that a template makes up while it runs is not found. Source: ours."""
+
+import functools
+import operator
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.errors import AdminOnly
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+# The records whose texts name automations: type, column of the text.
+HOLDERS = (
+    ("webhook_listener", "automations_kata"), ("automation_event", "automations_kata"),
+    ("automation_timer", "automations_kata"), ("resource", "automation_kata"), ("behavior", "nodes"),
+    ("automation", "script"), ("toolbar", "toolbar_kata"), ("workspace_widget", "params"),
+)  # fmt: skip
+MAX_USES = 500  # that are listed of one automation
+# Of texts in small letters. Each begins with letters of its own, which are looked for much faster than alternatives.
+_NAMED = tuple(
+    re.compile(pattern, re.MULTILINE | re.ASCII)
+    for pattern in (
+        r"svc:automation:([\w.-]+)",
+        r"svc_automation\(\s*(?:uri\s*=\s*)?[\"']([\w.-]+)[\"']",
+        r"uri(?:@\w+)?:[ \t]*([\w.-]+)[ \t]*(?:$|\\[rn])",
+        r"automation\.invoke\b.{0,500}?\bname:[ \t]*\"?([\w.-]+)",
+    )
+)
+_WORD = re.compile(r"\w", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A record that names an automation. uri: its type. label: what people call it."""
+
+    uri: str
+    id: int
+    label: str
+
+
+def names(text: str) -> set[str]:
+    """The automations that a text names, in small letters.
+
+    >>> sorted(names("automation/a:\\n  uri: svc:automation:Shop.Echo\\n  function:\\n    uri: other"))
+    ['other', 'shop.echo']
+    """
+    small = text.lower()
+    return {
+        match[1] for pattern in _NAMED for match in pattern.finditer(small)
+        if not _WORD.match(small, match.start() - 1 if match.start() else len(small))
+    }  # fmt: skip
+
+
+def of(ctx: Context, name: str) -> list[Use]:
+    """The records that name an automation, at most MAX_USES, by type. One statement for each type. Raises AdminOnly."""
+    _require_admin(ctx)
+    wanted = name.lower()
+
+    def read(tx: Transaction) -> list[Use]:
+        return [use for use, named in _holders(ctx, tx, wanted) if wanted in named][:MAX_USES]
+
+    return ctx.service.store.read(read)
+
+
+def counts(ctx: Context) -> Counter[str]:
+    """How many records name each automation, by its name in small letters. Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: Counter(
+        name for _, named in _holders(ctx, tx, "automation", "uri") for name in named
+    ))  # fmt: skip
+
+
+def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, set[str]]]:
+    """The records whose texts hold one of the parts, whatever the case, each with the automations that they name."""
+    for uri, column in HOLDERS:
+        record_type = ctx.service.registry.type(uri)
+        table, label = record_type.table.sql, record_type.label_column
+        text: Any = getattr(table, column)
+
+        def build(table: Any = table, label: str = label, text: Any = text) -> Any:
+            small = peewee.fn.LOWER(text)
+            holds = functools.reduce(operator.or_, (peewee.fn.INSTR(small, slot(at)) > 0 for at in range(len(parts))))
+            return table.select(table.id, getattr(table, label), text).where(holds).order_by(table.id)
+
+        for id, name, found in tx.rows(("names automations", uri, len(parts)), build, parts):
+            own = {name.lower()} if uri == "automation" else set()
+            yield Use(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look up what uses an automation")

@@ -1,0 +1,68 @@
+"""What tells of a secret in a request: never written into the file, and kept in memory so that a delivery can be run
+again as it was while this process goes on. Source: ours."""
+
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlencode
+
+from server.store.database import Store
+
+HIDDEN = "(hidden)"
+MAX_REMEMBERED = 500  # requests whose secrets are kept in memory, the last
+MAX_SECRET_CHARS = 32_768  # of the headers and the query of one request; the secrets of a longer one are not kept
+Headers = list[tuple[str, str]]
+_SECRET = re.compile(r"auth|token|secret|passw|cookie|api.?key|signature|session|credential", re.IGNORECASE)
+
+
+def hidden(name: str, value: str) -> str:
+    """A value as it may be kept and shown.
+
+    >>> hidden("Authorization", "Bearer x"), hidden("Accept", "text/html")
+    ('(hidden)', 'text/html')
+    """
+    return HIDDEN if value and _SECRET.search(name) else value
+
+
+def hidden_headers(headers: Headers) -> Headers:
+    """Headers without their secrets."""
+    return [(name, hidden(name, value)) for name, value in headers]
+
+
+def hidden_query(query: str) -> str:
+    """A query string without its secrets; byte by byte the same when there are none."""
+    pairs = parse_qsl(query, keep_blank_values=True)
+    kept = [(name, hidden(name, value)) for name, value in pairs]
+    return query if kept == pairs else urlencode(kept)
+
+
+@dataclass
+class Withheld:
+    """Headers and query of the last requests that had secrets, by delivery."""
+
+    requests: OrderedDict[int, tuple[Headers, str]] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def remember(self, delivery_id: int, headers: Headers, query: str) -> None:
+        """Keep what the file must not hold; nothing of a request without secrets."""
+        if hidden_headers(headers) == headers and hidden_query(query) == query:
+            return
+        if sum(len(name) + len(value) for name, value in headers) + len(query) > MAX_SECRET_CHARS:
+            return
+        with self.lock:
+            self.requests[delivery_id] = (headers, query)
+            while len(self.requests) > MAX_REMEMBERED:
+                self.requests.popitem(last=False)
+
+    def of(self, delivery_id: int) -> tuple[Headers, str] | None:
+        """Headers and query of a delivery as they came; None when they had no secrets or are forgotten."""
+        with self.lock:
+            return self.requests.get(delivery_id)
+
+
+def withheld(store: Store) -> Withheld:
+    """Those of the service with this store."""
+    found = store.shared.setdefault("webhook secrets", Withheld())
+    assert isinstance(found, Withheld)
+    return found

@@ -1,0 +1,40 @@
+"""The words of scripts and policies, as data for editors that complete them. Source: ours."""
+
+from typing import Any
+
+from server.automation import commands, inputs
+from server.automation.checker import POLICY_PARTS, POLICY_SETTINGS
+from server.automation.command import COMMANDS
+from server.automation.program import BRANCHES, CONTROL, FLOW, PARTS
+from server.kata.annotations import KNOWN
+
+_BRANCH_NOTES = {
+    "inputs": "What the command is given.", "output": "The key that its answer is kept under.",
+    "on_simulate": "What is done in its place when the run is simulated.",
+    "on_success": "What follows when it went well.", "on_error": "What follows when it failed.",
+}  # fmt: skip
+
+
+def words() -> dict[str, Any]:
+    """commands: {name: {note, inputs: {name: note}, keys: those below it}}; flow: {name: {note, keys}}; branches: {key:
+    note} of commands; blocks: the keys that hold commands; annotations; inputs: their kinds, options, types of texts;
+    policy: its parts, settings, and the commands that it may name."""
+    known = sorted(commands.load() - CONTROL)
+    return {
+        "commands": {
+            name: {
+                "note": COMMANDS[name].note, "keys": list(COMMANDS[name].own_keys),
+                "inputs": {each.name: each.note for each in COMMANDS[name].inputs},
+            }
+            for name in known
+        },
+        "flow": {name: {"note": note, "keys": list(PARTS.get(name, ()))} for name, note in FLOW.items()},
+        "branches": _BRANCH_NOTES, "blocks": [*BRANCHES, "then", "do"], "annotations": sorted(KNOWN),
+        "inputs": {
+            "kinds": list(inputs.KINDS), "options": list(inputs.OPTIONS), "texts": sorted(filter(None, inputs.TEXTS)),
+        },
+        "policy": {
+            "parts": list(POLICY_PARTS), "settings": list(POLICY_SETTINGS),
+            "commands": ["all", *(name for name in known if COMMANDS[name].governed)],
+        },
+    }  # fmt: skip
