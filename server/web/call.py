@@ -9,6 +9,7 @@ from server.errors import NotFound
 from server.web.params import Params
 
 MAX_ID = 2**63 - 1
+SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one all the same, it runs nothing
 
 
 @dataclass(frozen=True)

@@ -69,5 +69,17 @@ def body(error: HelpdeskError) -> dict[str, Any]:
     return payload
 
 
+def catalogue() -> list[tuple[int, str, str]]:
+    """Every kind of error: HTTP status, `__error`, and when it is answered, by status."""
+    found = [(status, code, _first(kind.__doc__ or "")) for kind, (status, code) in TABLE.items()]
+    bug = (500, "ERROR_SERVER", "Something went wrong inside. Nothing was changed, and the message has the request id.")
+    return sorted([*found, bug])
+
+
 def _quoted(text: str) -> str:
     return "".join(char if " " <= char <= "~" and char not in '"\\' else "'" for char in text)
+
+
+def _first(text: str) -> str:
+    """What a description says of an error to those who get it; what follows is for those who raise it."""
+    return " ".join(text.split()).partition(" `details[")[0]

@@ -1,14 +1,17 @@
 """Mail handed over by a mail server, by LMTP or SMTP: each one is stored, on disk, before it is said to be taken.
 
-Off unless a setting names an address or a socket to listen on. It has an event loop of its own, in a thread of its own:
-a large mail is many lines, and none of them may hold up a request. There is one outcome for all recipients of a mail,
-and by LMTP each of them is told. Not for mail servers of strangers: it knows neither greylisting nor logins."""
+Off unless a setting names an address or a socket to listen on; it can be switched while the service runs. It has an
+event loop of its own, in a thread of its own: a large mail is many lines, and none of them may hold up a request. There
+is one outcome for all recipients of a mail, and by LMTP each of them is told. Not for mail servers of strangers: it
+knows neither greylisting nor logins."""
 
 import asyncio
 import logging
 import re
 import socket
+import ssl
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,9 +24,10 @@ from aiosmtpd.smtp import SMTP
 from tornado import netutil
 
 from server import clock, log
+from server.access.own import own_context
 from server.context import Service
 from server.desk import mailroom
-from server.desk.outbox.deliver import service_context
+from server.desk.mail_listening import State
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
 from server.settings import MiB, Settings
 
@@ -50,19 +54,112 @@ _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
 
 
 class MailListener:
-    """urls: where it listens; none when it is off."""
+    """desk.mail_listening.Listener. There is one; what it listens with is made anew when it is switched."""
 
     def __init__(self, service: Service) -> None:
-        """Opens what it listens on. Raises Unavailable where that is not possible."""
-        settings = service.settings
+        """Opens what it listens on. Raises Unavailable where that is not possible, unless it was switched on in the
+        console: who switched it must be able to get there."""
         self._service = service
+        self._lock = threading.Lock()
+        self._run: _Run | None = None
+        self._state = State()
+        self._is_started = False
+        try:
+            self._open(service.settings)
+        except Unavailable as error:
+            if any(service.settings.is_given(name) for name in ("lmtp_host", "lmtp_socket", "lmtp_certificate")):
+                raise
+            self._failed(error)
+
+    @property
+    def urls(self) -> list[str]:
+        """Where it listens; none when it is off."""
+        return list(self._state.urls)
+
+    def state(self) -> State:
+        return self._state
+
+    def start(self) -> None:
+        """Take mail from now on."""
+        with self._lock:
+            self._is_started = True
+            if self._run is not None:
+                self._run.start()
+
+    def renew(self, settings: Settings) -> None:
+        """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was."""
+        with self._lock:
+            if not self._is_started:
+                return
+            before = self._run
+            self._end(settings.stop_seconds)
+            try:
+                self._open(settings)
+            except Unavailable as error:
+                if before is not None:
+                    self._reopen(before.settings)
+                elif settings is self._service.settings:
+                    self._failed(error)
+                raise
+
+    def stop(self, seconds: float) -> None:
+        """Take no more connections, and let mails that are being stored come to their end, at most so long."""
+        with self._lock:
+            self._is_started = False
+            self._end(seconds)
+
+    def noted(self, answer: str) -> None:
+        """What was said about a mail."""
+        now, state = clock.now(), self._state
+        if answer.startswith("2"):
+            self._state = replace(state, taken=state.taken + 1, taken_at=now)
+        else:
+            self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=answer)
+
+    def _open(self, settings: Settings) -> None:
+        self._run = _Run(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
+        urls = tuple(self._run.urls) if self._run is not None else ()
+        has_tls = self._run is not None and self._run.tls is not None
+        self._state = replace(self._state, urls=urls, offers_tls=has_tls, error="", failing_since=0)
+        if self._run is not None and self._is_started:
+            self._run.start()
+
+    def _reopen(self, settings: Settings) -> None:
+        """Go on as before."""
+        try:
+            self._open(settings)
+        except Unavailable as error:
+            self._failed(error)
+
+    def _end(self, seconds: float) -> None:
+        if self._run is not None:
+            self._run.stop(seconds)
+            self._run = None
+            self._state = replace(self._state, urls=())
+
+    def _failed(self, error: Unavailable) -> None:
+        _log.error("lmtp.closed", reason=error.message)
+        since = self._state.failing_since or clock.now()
+        self._state = replace(self._state, urls=(), error=error.message, failing_since=since)
+
+
+class _Run:
+    """What listens, until it is stopped. urls: where. tls: what STARTTLS is offered with, None where it is not."""
+
+    def __init__(self, service: Service, settings: Settings, noted: Callable[[str], None]) -> None:
+        """Opens what it listens on; noted: called with what is said about each mail. Raises Unavailable where that is
+        not possible."""
+        self._service = service
+        self.settings = settings
+        self._noted = noted
         self._limit = settings.lmtp_connections
         self._open = 0
         self._busy = 0  # mails that are being stored
         self._idle = asyncio.Event()
-        self._pool = ThreadPoolExecutor(self._limit, thread_name_prefix="lmtp")
         self._domains = frozenset(domain.lower().lstrip("@") for domain in settings.lmtp_domains)
+        self.tls = _tls(settings)
         self._sockets = _sockets(settings)
+        self._pool = ThreadPoolExecutor(self._limit, thread_name_prefix="lmtp")
         self._loop = asyncio.new_event_loop()
         self._servers: list[asyncio.Server] = []
         self._sessions: set[asyncio.BaseTransport] = set()
@@ -71,9 +168,8 @@ class MailListener:
 
     def start(self) -> None:
         """Take mail from now on."""
-        if self._sockets:
-            self._thread.start()
-            asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     def stop(self, seconds: float) -> None:
         """Take no more connections, and let mails that are being stored come to their end, at most so long."""
@@ -84,8 +180,8 @@ class MailListener:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for each in self._sockets:
             each.close()
-        if self._service.settings.lmtp_socket:
-            Path(self._service.settings.lmtp_socket).unlink(missing_ok=True)
+        if self.settings.lmtp_socket:
+            Path(self.settings.lmtp_socket).unlink(missing_ok=True)
         self._loop.close()
 
     async def _serve(self) -> None:
@@ -111,11 +207,11 @@ class MailListener:
         if self._open >= self._limit:
             _log.warning("lmtp.busy", connections=self._open)
             return _Busy()
-        settings = self._service.settings
-        kind = _Lmtp if settings.lmtp_protocol == "lmtp" else _Smtp
+        kind = _Lmtp if self.settings.lmtp_protocol == "lmtp" else _Smtp
         return kind(
-            self, data_size_limit=settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
-            hostname=_host_name(self._service), ident="Helpdesk", loop=self._loop,
+            self, data_size_limit=self.settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
+            hostname=_host_name(self._service), ident="Helpdesk", loop=self._loop, tls_context=self.tls,
+            require_starttls=self.settings.lmtp_requires_tls,
         )  # fmt: skip
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
@@ -143,7 +239,9 @@ class MailListener:
         self._idle.clear()
         try:
             raw = _traced(envelope, session.host_name or "", _host_name(self._service))
-            return await self._loop.run_in_executor(self._pool, self._take, raw)
+            answer = await self._loop.run_in_executor(self._pool, self._take, raw)
+            self._noted(answer)
+            return answer
         finally:
             self._busy -= 1
             if not self._busy:
@@ -156,7 +254,7 @@ class MailListener:
     def _take(self, raw: bytes) -> str:
         """Store a mail; answers what is said about it. On a thread of the pool."""
         try:
-            received = mailroom.receive(replace(service_context(self._service), now=clock.now()), raw)
+            received = mailroom.receive(own_context(self._service), raw)
         except HelpdeskError as error:
             code = next(code for kind, code in _ANSWERS if isinstance(error, kind))
             if error.details.get("is_temporary"):
@@ -174,15 +272,19 @@ class _Counted(SMTP):
     """A connection that its listener knows of."""
 
     line_length_limit = MAX_LINE_BYTES
+    _counted: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.listener: MailListener = self.event_handler
-        self._counted = transport
-        self.listener.opened(transport)
+        self.listener: _Run = self.event_handler
+        if self._counted is None:  # with STARTTLS it is called once more, for what is encrypted
+            self._counted = transport
+            self.listener.opened(transport)
         super().connection_made(transport)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.listener.closed(self._counted)
+        if self._counted is not None:
+            self.listener.closed(self._counted)
+            self._counted = None
         super().connection_lost(error)
 
 
@@ -262,6 +364,23 @@ def _sockets(settings: Settings) -> list[socket.socket]:
             "choose another with lmtp_host, lmtp_port or lmtp_socket"
         ) from error
     return found
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    if not settings.lmtp_certificate:
+        if settings.lmtp_requires_tls:
+            raise Unavailable("lmtp_requires_tls needs a certificate; set lmtp_certificate and lmtp_key to its files")
+        return None
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        made.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None)
+    except OSError as error:  # ssl.SSLError is one, too
+        raise Unavailable(
+            f"the certificate in {settings.lmtp_certificate} cannot be used ({error.strerror or error}); correct "
+            "lmtp_certificate and lmtp_key"
+        ) from error
+    return made
 
 
 def _unix_socket(path: str) -> socket.socket:

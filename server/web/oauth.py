@@ -20,7 +20,7 @@ from server.web import errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
 from server.web.rate import PerMinute
-from server.web.server import Request, Site, content_type
+from server.web.server import Request, Site, content_type, unless_read
 
 AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
@@ -33,7 +33,6 @@ MAX_FORM_BYTES = 64 * 1024  # of a request to one of these endpoints
 MAX_REQUESTS_PER_MINUTE = 600  # of one address, to all of these endpoints together
 MAX_CLIENT_REQUESTS_PER_MINUTE = 300  # of one client at one address
 METADATA_SECONDS = 3600  # that clients may keep metadata
-READ = "GET, HEAD, OPTIONS"
 
 
 def _described(
@@ -105,14 +104,22 @@ class OAuthSite(Site):
         self.service = service
         self.by_address = PerMinute(MAX_REQUESTS_PER_MINUTE, "from one address")
         self.by_client = PerMinute(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client")
-        self.metadata = metadata(service)
+        self._metadata = (service.base_url, metadata(service))
+
+    @property
+    def metadata(self) -> dict[str, dict[str, Any]]:
+        """What is told about us by the address that we have now."""
+        of, found = self._metadata
+        if of != self.service.base_url:
+            self._metadata = (self.service.base_url, found := metadata(self.service))
+        return found
 
     def limit(self, method: str, path: str) -> int:
         return MAX_FORM_BYTES
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         if request.path in self.metadata:
-            return self._read(request)
+            return unless_read(request) or self._read(request)
         call = CALLS.get(request.path)
         if call is None:
             raise NotFound(f"there is nothing at {request.path[:200]}")
@@ -124,10 +131,6 @@ class OAuthSite(Site):
             return _failed(error)
 
     def _read(self, request: Request) -> Answer:
-        if request.method == "OPTIONS":
-            return Answer(status=204, headers={"Allow": READ})
-        if request.method not in ("GET", "HEAD"):
-            raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but {READ}", allow=READ)
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}"}
         return Answer(headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=JSON)
 

@@ -70,7 +70,7 @@ class RestSite(Site):
         now = clock.now()
         grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
         self._count(grant, request)
-        noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id)
+        noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
         below = _below(request.path)
         endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
         if not endpoints:
@@ -180,5 +180,6 @@ def _require_scope(grant: Grant, method: str, below: str) -> None:
             return
     would = next((scope.id for scope in grant.app_scopes if scope.allows(method, below)), "")
     names = " ".join(scope.id for scope in grant.scopes) or "(none)"
-    raise ScopeDenied(f"the token's scopes ({names}) do not cover {method} {below}", scope=would)
+    missing = f"; the scope '{would}' does" if would else ""
+    raise ScopeDenied(f"the token's scopes ({names}) do not cover {method} {below}{missing}", scope=would)
 

@@ -31,7 +31,16 @@ from tornado.iostream import StreamClosedError
 
 from server import clock, log
 from server.context import Service
-from server.errors import HelpdeskError, Invalid, Malformed, NotFound, TooLarge, Unavailable, UnsupportedMedia
+from server.errors import (
+    HelpdeskError,
+    Invalid,
+    Malformed,
+    NotFound,
+    NotOffered,
+    TooLarge,
+    Unavailable,
+    UnsupportedMedia,
+)
 from server.store.database import OutOfSteps
 from server.store.transaction import Transaction
 from server.store.writer import Pending
@@ -43,8 +52,11 @@ LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
 MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
+MAX_BODIES_BYTES = 512 * 1024 * 1024  # of all requests under way, in memory; further large ones are told to come back
+SMALL_BODY_BYTES = 256 * 1024  # that any request may send whatever the others hold
 DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
 BUSY_RETRY_SECONDS = 1
+READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
 NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
 FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
 SECURITY_HEADERS = {
@@ -129,15 +141,24 @@ class Front(HTTPServerConnectionDelegate):
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.in_flight = 0
+        self.body_bytes = 0  # that requests under way hold
         self.steps = settings.inline_steps
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
-        self.hosts = _known_hosts(service)
+        self._hosts = (service.base_url, _known_hosts(service))
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.returns = Returns()
         self.meter = meter or Meter()
         self._show_gauges()
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names that we have now."""
+        of, found = self._hosts
+        if of != self.service.base_url:
+            self._hosts = (self.service.base_url, found := _known_hosts(self.service))
+        return found
 
     def _show_gauges(self) -> None:
         self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
@@ -198,6 +219,7 @@ class Exchange(HTTPMessageDelegate):
         self.site: Site | None = None
         self.pieces: list[bytes] = []
         self.received = 0
+        self.held = 0  # bytes of the body in memory
         self.limit = 0
         self.refusal: HelpdeskError | None = None
         self.is_closed = False
@@ -226,11 +248,22 @@ class Exchange(HTTPMessageDelegate):
         self.received += len(chunk)
         if self.received > self.limit:
             self.refusal = self.refusal or self._too_large()
-            self.pieces.clear()
+            self._let_go()
             if self.received > self.limit * DISCARD_FACTOR:
                 self._send(self._failure(self.refusal), close=True)
         elif self.refusal is None:
             self.pieces.append(chunk)
+            self.held += len(chunk)
+            self.front.body_bytes += len(chunk)
+            if self.held > SMALL_BODY_BYTES and self.front.body_bytes > max(MAX_BODIES_BYTES, self.held):
+                self.refusal = Unavailable("too many large requests at once; try again", retry_after=BUSY_RETRY_SECONDS)
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the body: it is answered, or not wanted."""
+        self.pieces.clear()
+        self.front.body_bytes -= self.held
+        self.held = 0
 
     def finish(self) -> None:
         self.request.body = b"".join(self.pieces)
@@ -261,12 +294,14 @@ class Exchange(HTTPMessageDelegate):
 
     def on_connection_close(self) -> None:
         self.is_closed = True
+        if self.pieces:  # the body never ended
+            self._let_go()
 
     def _on_writer(self, work: Callable[[], Answer]) -> None:
         """Straight to the writer, without a worker thread between: two changes of thread instead of four."""
         front, request = self.front, self.request
         if front.is_stopping:
-            raise Unavailable("the service is stopping; try again", retry_after=BUSY_RETRY_SECONDS)
+            raise _stopping()
 
         def write(tx: Transaction) -> Answer:
             answer = work()
@@ -288,7 +323,9 @@ class Exchange(HTTPMessageDelegate):
 
     def _on_thread(self, site: Site) -> None:
         front, pool = self.front, site.pool or self.front.pool
-        if pool.waiting >= pool.max_waiting or front.is_stopping:
+        if front.is_stopping:
+            raise _stopping()
+        if pool.waiting >= pool.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
         pool.waiting += 1
         front.in_flight += 1
@@ -337,6 +374,8 @@ class Exchange(HTTPMessageDelegate):
         status, _ = errors.status_and_code(error)
         headers = errors.headers(error)
         if self.site is not None and not self.site.is_json:
+            if self.request.method == "GET" and "Retry-After" in headers:  # browsers know only this one
+                headers = {**headers, "Refresh": headers["Retry-After"]}
             return Answer(status=status, headers=headers, body=error.message.encode(), content_type="text/plain")
         if self.front.errors_as_200 and status != 401 and self.request.path.startswith("/rest/"):
             status = 200
@@ -411,6 +450,7 @@ class Exchange(HTTPMessageDelegate):
         return headers
 
     def _log(self, status: int, length: int) -> None:
+        self._let_go()
         request = self.request
         seconds = time.perf_counter() - request.started
         self.front.meter.count(request.method, request.route, status, seconds)
@@ -428,6 +468,10 @@ class Exchange(HTTPMessageDelegate):
             )
 
 
+def _stopping() -> Unavailable:
+    return Unavailable("the service is stopping; try again", retry_after=BUSY_RETRY_SECONDS)
+
+
 def content_type(request: Request) -> str:
     """The media type of the body."""
     return media_type(request.headers.get("Content-Type", ""))
@@ -436,6 +480,15 @@ def content_type(request: Request) -> str:
 def media_type(header: str) -> str:
     """The media type of a Content-Type header, lower case, without parameters."""
     return header.partition(";")[0].strip().lower()
+
+
+def unless_read(request: Request) -> Answer | None:
+    """Where nothing can be written: None for a request that reads, else the answer to OPTIONS. Raises NotOffered."""
+    if request.method == "OPTIONS":
+        return Answer(status=204, headers={"Allow": READING})
+    if request.method not in ("GET", "HEAD"):
+        raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but {READING}", allow=READING)
+    return None
 
 
 def unsupported(kind: str) -> UnsupportedMedia:

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from server.context import Service
 from server.desk import health
 from server.desk.health import Health, Pulse
-from server.errors import Forbidden, NotFound, NotOffered
+from server.errors import Forbidden, NotFound
 from server.web import metrics
 from server.web.call import Answer
 from server.web.meter import Meter
-from server.web.server import Pool, Request, Site, is_within, networks
+from server.web.server import Pool, Request, Site, is_within, networks, unless_read
 
 HEALTH, METRICS = "/health", "/metrics"
-ALLOWED = "GET, HEAD, OPTIONS"
 THREADS = 2  # of their own: a service whose other threads are all busy must still be able to say so
 WAITING = 64  # requests that may wait for one of them
 SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
@@ -71,11 +70,7 @@ class WatchingSite(Site):
     def answer(self, request: Request, steps: int | None) -> Answer:
         if request.path != self.path:
             raise NotFound(f"there is nothing at {request.path[:200]}")
-        if request.method == "OPTIONS":
-            return Answer(status=204, headers={"Allow": ALLOWED})
-        if request.method not in ("GET", "HEAD"):
-            raise NotOffered(f"{request.method[:20]} is not offered at {self.path}, but {ALLOWED}", allow=ALLOWED)
-        return self.shown(request)
+        return unless_read(request) or self.shown(request)
 
     def shown(self, request: Request) -> Answer:
         """The answer to a GET."""

@@ -7,11 +7,12 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from server import clock, log, times
-from server.access import actor
+from server import log
+from server.access.own import own_context
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import Received, Response
+from server.automation.webhooks.withheld import withheld
 from server.context import Context, Service
 from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
@@ -48,12 +49,7 @@ class WebhookSite(Site):
             return Answer(status=404)
         headers = list(request.headers.get_all())
         received = received_of(request.method, path, request.query, headers, request.body, request.client)
-        return answered(responding.respond(context(self.service, request.id), token, received))
-
-
-def context(service: Service, request_id: str) -> Context:
-    """The operation of a request that nobody signed in for: the service's own."""
-    return Context(service, actor.system(), clock.now(), times.zone("UTC"), request_id=request_id)
+        return answered(responding.respond(own_context(self.service, request_id=request.id), token, received))
 
 
 def answered(response: Response) -> Answer:
@@ -81,14 +77,16 @@ def received_of(
 def replay(ctx: Context, delivery_id: int) -> int:
     """Let a webhook answer to the request of a delivery once more; answers the new delivery's id.
 
-    Raises NotFound, and Conflict where the request was too large to be kept whole. Source: ours."""
+    Its secrets are those that came as long as this process remembers them, hidden ones from then on. Raises NotFound,
+    and Conflict where the request was too large to be kept whole. Source: ours."""
     store = ctx.service.store
     old = store.read(lambda tx: deliveries.row_of(tx, delivery_id))
     if old["size"] > MAX_BODY_BYTES:
         raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
     listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
-    headers = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
-    received = received_of(old["method"], "", old["query"], headers, old["body"] or b"", old["client"], old["id"])
+    kept = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
+    headers, query = withheld(store).of(delivery_id) or (kept, old["query"])
+    received = received_of(old["method"], "", query, headers, old["body"] or b"", old["client"], old["id"])
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 
 

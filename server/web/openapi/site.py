@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.context import Service
-from server.errors import NotFound, NotOffered
+from server.errors import NotFound
 from server.web.call import Answer
 from server.web.openapi.document import document
 from server.web.routes import ENDPOINTS
-from server.web.server import Request, Site
+from server.web.server import Request, Site, unless_read
 
 PATH = "/openapi.json"
-ALLOWED = "GET, HEAD, OPTIONS"
 DESCRIPTION: dict[str, Any] = {
     "method": "GET",
     "path": PATH,
@@ -26,9 +25,9 @@ DESCRIPTION: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Made:
-    """The document as bytes. revision: of the registry that it was made of."""
+    """The document as bytes. state: revision of the registry, and base URL, that it was made of."""
 
-    revision: int
+    state: tuple[int, str]
     body: bytes
     tag: str
 
@@ -46,15 +45,14 @@ class OpenApiSite(Site):
 
     def inline(self, request: Request) -> bool:
         made = self._made
-        return made is not None and made.revision == self.service.registry.revision
+        return made is not None and made.state == self._state()
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         if request.path != PATH:
             raise NotFound(f"there is nothing at {request.path[:200]}")
-        if request.method == "OPTIONS":
-            return Answer(status=204, headers={"Allow": ALLOWED})
-        if request.method not in ("GET", "HEAD"):
-            raise NotOffered(f"{request.method[:20]} is not offered at {PATH}, but {ALLOWED}", allow=ALLOWED)
+        return unless_read(request) or self._shown(request)
+
+    def _shown(self, request: Request) -> Answer:
         made = self._current()
         headers = {"ETag": made.tag, "Cache-Control": "no-cache"}  # kept by clients, and asked for again each time
         if _has_it(request, made.tag):
@@ -63,12 +61,15 @@ class OpenApiSite(Site):
 
     def _current(self) -> _Made:
         with self._lock:  # two that ask at once need one document
-            revision = self.service.registry.revision
-            if self._made is None or self._made.revision != revision:
+            state = self._state()
+            if self._made is None or self._made.state != state:
                 made = document(self.service.registry, ENDPOINTS, self.service.base_url)
                 body = json.dumps(made, separators=(",", ":")).encode()
-                self._made = _Made(revision, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+                self._made = _Made(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
             return self._made
+
+    def _state(self) -> tuple[int, str]:
+        return self.service.registry.revision, self.service.base_url
 
 
 def _has_it(request: Request, tag: str) -> bool:

@@ -7,13 +7,12 @@ from typing import Any
 
 from server.desk import files
 from server.errors import Required
-from server.web.call import Answer, Call
+from server.web.call import SANDBOX, Answer, Call
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.routes import Parameter, endpoint
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
-SANDBOX = "sandbox; default-src 'none'"
 FILE_HEADERS = {
     "Content-Disposition": "The file's name.",
     "Accept-Ranges": "bytes",

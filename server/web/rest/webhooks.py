@@ -14,12 +14,13 @@ from server.web.webhooks import replay
 LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
     id=shapes.ID, at=shapes.TIME, method=shapes.TEXT, path=shapes.TEXT, size=shapes.COUNT, client=shapes.TEXT,
-    replay_of=shapes.ID, automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, status=shapes.INTEGER,
+    replay_of=shapes.ID, automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT,
+    status=shapes.INTEGER,
 )  # fmt: skip
 WHOLE = shapes.keys(
     id=shapes.ID, webhook_id=shapes.ID, at=shapes.TIME, client_ip=shapes.TEXT, replay_of=shapes.ID,
-    automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, request=shapes.OBJECT, response=shapes.OBJECT,
-    trace=shapes.ANY,
+    automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT, request=shapes.OBJECT,
+    response=shapes.OBJECT, trace=shapes.ANY,
 )  # fmt: skip
 
 

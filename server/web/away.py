@@ -1,0 +1,74 @@
+"""What is answered while the database is exchanged: that the service is away for a moment, and to come back. Nothing of
+the service is there then. Source: ours."""
+
+import email.utils
+from typing import Any
+
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    HTTPServerConnectionDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.iostream import StreamClosedError
+
+from server import clock
+from server.errors import Unavailable
+from server.web import envelope, errors
+
+RETRY_AFTER_SECONDS = 2
+MESSAGE = "the database is being restored; the service is back in a moment"
+PAGE = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Back in a moment</title></head><body><h1>Back in a moment</h1>
+<p role="status">{MESSAGE[0].upper()}{MESSAGE[1:]}. This page loads itself again.</p></body></html>
+"""
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Connection": "close",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Away(HTTPServerConnectionDelegate):
+    """Answers 503 with Retry-After to every request."""
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        return _Request(request_conn)
+
+
+class _Request(HTTPMessageDelegate):
+    """One request. Its body is read and thrown away."""
+
+    def __init__(self, connection: HTTPConnection) -> None:
+        self._connection = connection
+        self._line = RequestStartLine("GET", "/", "HTTP/1.1")
+        self._is_for_people = False
+
+    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
+        self._line = start_line
+        self._is_for_people = "text/html" in headers.get("Accept", "")
+
+    def finish(self) -> None:
+        error = Unavailable(MESSAGE, retry_after=RETRY_AFTER_SECONDS)
+        status, _ = errors.status_and_code(error)
+        headers = HTTPHeaders({**HEADERS, **errors.headers(error), "Date": email.utils.formatdate(clock.now())})
+        if self._is_for_people:
+            body = PAGE.encode()
+            headers["Content-Type"] = "text/html; charset=utf-8"
+            if self._line.method in ("GET", "HEAD"):
+                headers["Refresh"] = str(RETRY_AFTER_SECONDS)
+        else:
+            body = envelope.failure(errors.body(error))
+            headers["Content-Type"] = "application/json; charset=utf-8"
+        headers["Content-Length"] = str(len(body))
+        try:
+            line = ResponseStartLine("HTTP/1.1", status, "Service Unavailable")
+            self._connection.write_headers(line, headers, b"" if self._line.method == "HEAD" else body)
+            self._connection.finish()
+        except StreamClosedError:
+            pass

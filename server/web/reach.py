@@ -1,0 +1,96 @@
+"""What the patterns of a scope let through, told of the endpoints that there are: for people who write scopes.
+
+Whether a request is allowed is decided in records/shared/scopes.py; here a pattern meets paths with arguments in them,
+such as records/{uri}/{id}. Source: ours."""
+
+import re
+from collections.abc import Iterable
+
+from server.errors import nearest
+from server.records.registry import Registry
+from server.records.shared.scopes import Scope
+from server.web.routes import ENDPOINTS, Endpoint
+
+RECORDS = "records/"
+_ARGUMENT = re.compile(r"\{\w+\}")
+# Of an argument: its first character, and those behind it. Ids have digits only.
+_ONE, _MORE, _DIGIT, _DIGITS = "\x00", "\x01", "\x02", "\x03"
+
+
+def meets(pattern: str, path: str) -> bool:
+    """Whether some request to the endpoint with this path fits the pattern.
+
+    >>> meets("records/ticket/*", "records/{uri}/{id}"), meets("records/*/search", "records/{uri}/{id}")
+    (True, False)
+    >>> meets("records/ticket", "records/{uri}/{id}"), meets("workers/*", "records/{uri}/{id}")
+    (False, False)
+    """
+    wanted = re.sub(r"\*+", "*", pattern.lower())
+    there = _ARGUMENT.sub(_ONE + _MORE, path.lower().replace("{id}", _DIGIT + _DIGITS))
+    places = _skipped(there, {0})
+    for char in wanted:
+        if char == "*":
+            places = set(range(min(places), len(there) + 1))
+        else:
+            places = _skipped(there, {place for each in places for place in _behind(there, each, char)})
+        if not places:
+            return False
+    return len(there) in places
+
+
+def doubt(registry: Registry, pattern: str, methods: frozenset[str]) -> str:
+    """What is odd about an endpoint of a scope, "" when nothing is: no request can fit it."""
+    bare = pattern.strip().removeprefix("/")
+    fitting = [each for each in ENDPOINTS if any(meets(bare, path) for path in (each.path, *each.aliases))]
+    if not fitting:
+        bodies = bare.removeprefix("rest/").removesuffix(".json")
+        if bodies != bare and any(meets(bodies, each.path) for each in ENDPOINTS):
+            return f"'{bare[:80]}' fits no endpoint; write '{bodies[:80]}': rest/ and .json are left out"
+        return f"'{bare[:80]}' fits no endpoint{nearest(bare, [each.path for each in ENDPOINTS])}"
+    name = _type_of(bare)
+    if name and registry.find(name) is None and all("{uri}" in each.path for each in fitting):
+        return f"there is no record type '{name[:80]}'{nearest(name, registry.uris())}"
+    if methods and not any(each.method in methods for each in fitting):
+        offered = ", ".join(sorted({each.method for each in fitting}))
+        return f"no endpoint that fits takes {', '.join(sorted(methods))}; offered are {offered}"
+    return ""
+
+
+def calls(scope: Scope) -> tuple[int, list[str]]:
+    """How many endpoints a scope lets through, and the requests: `GET /rest/records/ticket/{id}.json`, sorted."""
+    found: set[str] = set()
+    reached = 0
+    for each in ENDPOINTS:
+        paths = {path for entry in scope.endpoints if each.method in entry.methods
+                 for path in _paths(entry.pattern, each)}  # fmt: skip
+        reached += bool(paths)
+        found |= {f"{each.method} /rest/{path}.json" for path in paths}
+    return reached, sorted(found)
+
+
+def _paths(pattern: str, each: Endpoint) -> Iterable[str]:
+    """The paths of an endpoint that a pattern meets, with the record type that it names."""
+    name = _type_of(pattern)
+    for path in (each.path, *each.aliases):
+        if meets(pattern, path):
+            yield path.replace("{uri}", name) if name else path
+
+
+def _type_of(pattern: str) -> str:
+    """The record type that a pattern names, "" for any."""
+    name = pattern[len(RECORDS) :].partition("/")[0] if pattern.lower().startswith(RECORDS) else ""
+    return "" if "*" in name else name
+
+
+def _behind(there: str, place: int, char: str) -> Iterable[int]:
+    """Where a path goes on once it has taken a character at a place."""
+    at = there[place] if place < len(there) else ""
+    if at == char or (at == _ONE and char != "/") or (at == _DIGIT and char.isdigit()):
+        yield place + 1
+    elif (at == _MORE and char != "/") or (at == _DIGITS and char.isdigit()):
+        yield place
+
+
+def _skipped(there: str, places: set[int]) -> set[int]:
+    """The places, and those behind arguments that may be over."""
+    return places | {place + 1 for place in places if place < len(there) and there[place] in (_MORE, _DIGITS)}
