@@ -41,6 +41,7 @@ setup(
     packages=packages,
     package_dir=package_dir,
     package_data=package_data,
+    exclude_package_data={"server.shipped": ["screenshots/*"]},  # pictures of README.md
     install_requires=[
         "tornado>=6.6,<7",
         "peewee>=4.5,<5",

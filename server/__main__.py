@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 
 from console import site
-from server import app, log
+from server import app, log, passwords
+from server.access.own import own_context
 from server.cli import (
     api,
     automation,
@@ -33,7 +34,7 @@ from server.cli import (
 from server.cli.arguments import command
 from server.cli.describe import description as description  # build/reference.py finds it here
 from server.desk import app_tokens, first_start, records
-from server.errors import HelpdeskError, Invalid
+from server.errors import Conflict, HelpdeskError
 from server.settings import BUILD, VERSION, Settings, help_rows, load
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -41,7 +42,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
-    options = parser().parse_args(arguments)
+    options = parser().parse_args(_with_command(sys.argv[1:] if arguments is None else arguments))
     try:
         return int(options.run(options) or DONE)
     except HelpdeskError as error:
@@ -54,12 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
 
 
+def _with_command(arguments: Sequence[str]) -> Sequence[str]:
+    """Without a command the server is started; flags are its own then."""
+    is_serve = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"))
+    return ["serve", *arguments] if is_serve else arguments
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(
         prog="helpdesk",
         description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",
-        epilog="Settings: flags, then HELPDESK_* variables, then helpdesk.toml in the data folder. "
+        epilog="Without a command the server is started. Settings: flags, then HELPDESK_* variables, then "
+        "helpdesk.toml in the data folder, then what was set in the console. "
         "`helpdesk settings` lists them.",
     )
     made_of = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
@@ -118,6 +126,7 @@ def _token_command(commands: Any) -> None:
 
 
 def _simple_commands(commands: Any) -> None:
+    command(commands, "setup-link", "Print a new set-up link, for a service without administrator.", _setup_link)
     command(commands, "check", "Check the database: integrity, indexes, schema.", _check)
     command(commands, "settings", "List the settings, their defaults and what they mean.", _settings)
 
@@ -141,15 +150,33 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _announce(running: app.Running, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
-    path = first_start.setup_path(first_start.own_context(running.service))
+    path = first_start.setup_path(own_context(running.service))
+    first_start.note_address(own_context(running.service))
     print(f"console      {running.service.base_url}/", flush=True)
     if path is not None:
         link = running.service.base_url + path
-        print(f"set-up link  {link}  (works once, for the first administrator)", flush=True)
-        if settings.open_browser and sys.stdout.isatty():
+        print(f"set-up link  {link}  (works once, within 30 minutes)", flush=True)
+        if settings.open_browser and sys.stdout.isatty() and has_display():
             webbrowser.open(link)
     for url in running.mail.urls:
         print(f"mail         {url}", flush=True)
+    print(f"api          {running.service.base_url}/rest", flush=True)
+    print(f"data         {Path(settings.data).absolute()}  (helpdesk {VERSION})", flush=True)
+
+
+def has_display() -> bool:
+    """Whether a browser has somewhere to open: elsewhere one for terminals would take over this one."""
+    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _setup_link(options: argparse.Namespace) -> None:
+    def work(ctx: Any) -> str:
+        path = first_start.setup_path(ctx)
+        if path is None:
+            raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
+        return (ctx.service.store.read(first_start.served_at) or ctx.service.base_url) + path
+
+    print(_with_service(options, work))
 
 
 def _with_service(options: argparse.Namespace, work: Any) -> Any:
@@ -158,7 +185,7 @@ def _with_service(options: argparse.Namespace, work: Any) -> Any:
     log.configure("warning", settings.log_format)
     service = app.open_service(settings)
     try:
-        return work(first_start.own_context(service))
+        return work(own_context(service))
     finally:
         service.store.close()
 
@@ -181,13 +208,7 @@ def _create_worker(options: argparse.Namespace) -> None:
 def _password(source: str) -> str:
     if source == "-":
         return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
-    try:
-        lines = Path(source).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"the password file {source} cannot be read: {error}") from error
-    if not lines or not lines[0]:
-        raise Invalid(f"the first line of the password file {source} is empty")
-    return lines[0]
+    return passwords.from_file(source)
 
 
 def _create_token(options: argparse.Namespace) -> None:

@@ -23,11 +23,14 @@ from tornado.netutil import bind_sockets
 
 from server import access, automation, clock, desk, jobs, log, outbound
 from server.access import provider
+from server.access.own import own_context
 from server.automation import saving
 from server.context import Service
-from server.desk import builtin_records, first_start, service_settings
+from server.desk import builtin_records, first_start, live_settings, mail_listening, service_settings
 from server.desk.metrics import builtin as builtin_metrics
+from server.desk.restoring import Exchange, Restores
 from server.errors import Damaged, HelpdeskError, Unavailable
+from server.jobs import queue
 from server.jobs.scheduler import Scheduler, periodic
 from server.records import registry as record_types
 from server.records.registry import Registry
@@ -37,6 +40,7 @@ from server.store import backup, lock, schema
 from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
+from server.web.away import Away
 from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
@@ -146,10 +150,11 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
     service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
     try:
-        first_start.prepare(first_start.own_context(service))
-        builtin_records.add_missing(first_start.own_context(service))
-        builtin_metrics.prepare(first_start.own_context(service))
-        first_start.furnish(first_start.own_context(service))
+        live_settings.apply(service)
+        first_start.prepare(own_context(service))
+        builtin_records.add_missing(own_context(service))
+        builtin_metrics.prepare(own_context(service))
+        first_start.furnish(own_context(service))
     except BaseException:
         store.close()
         raise
@@ -192,30 +197,115 @@ def _leave_threads() -> None:
         os._exit(0)
 
 
+class Turns:
+    """What a running service is asked for: to end, or to end, have files exchanged, and start again."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked = asyncio.Event()
+        self._exchange: Exchange | None = None
+        self.is_over = False
+
+    def end(self) -> None:
+        """End for good; on the loop."""
+        self.is_over = True
+        self._asked.set()
+
+    def again(self, exchange: Exchange) -> None:
+        """End, have this done, start again; on any thread."""
+
+        def ask() -> None:
+            self._exchange = exchange
+            self._asked.set()
+
+        self._loop.call_soon_threadsafe(ask)
+
+    async def asked(self) -> None:
+        """Wait for the one or the other."""
+        await self._asked.wait()
+
+    def take(self) -> Exchange | None:
+        """What is to be exchanged before the next start; None when there is none."""
+        exchange, self._exchange = self._exchange, None
+        if self.is_over:
+            return None
+        self._asked.clear()
+        return exchange
+
+
 async def _serve(
     settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
 ) -> None:
     sockets = bind(settings)
-    port = sockets[0].getsockname()[1]
-    settings = settings.replace(port=port)
-    wake = threading.Event()
-    service = open_service(settings, wake)
+    settings = settings.replace(port=sockets[0].getsockname()[1])
+    turns = Turns()
+    restores = Restores(turns.again)
     try:
-        running = _start(service, settings, sites, sockets, wake)
+        wake = threading.Event()
+        service = open_service(settings, wake)
+        _stop_on_signals(turns)
+        _read_settings_on_hangup(again)
+        while True:
+            await _serve_until_asked(service, settings, sites, sockets, wake, turns, restores, ready)
+            exchange = turns.take()
+            if exchange is None:
+                break
+            wake = threading.Event()
+            service = await _opened_again(settings, wake, sockets, exchange)
+    finally:
+        for each in sockets:
+            each.close()
+
+
+async def _serve_until_asked(
+    service: Service, settings: Settings, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event,
+    turns: Turns, restores: Restores, ready: Callable[[Running], None],
+) -> None:  # fmt: skip
+    """Serve with copies of the sockets, so that they stay open when it ends to start again."""
+    try:
+        first_start.make_administrator(own_context(service))
+        running = _start(service, settings, sites, [each.dup() for each in sockets], wake)
         try:
-            stop = asyncio.Event()
-            _stop_on_signals(stop)
-            _read_settings_on_hangup(again)
+            restores.offer(service)
             ready(running)
             watch = asyncio.create_task(_watch_stalls(running.front.meter))
-            await stop.wait()
+            await turns.asked()
             watch.cancel()
         finally:
+            if turns.is_over:
+                for each in sockets:
+                    each.close()
             await _stop(running)
     finally:
         service.store.close()
-        for each in sockets:
-            each.close()
+
+
+async def _opened_again(
+    settings: Settings, wake: threading.Event, sockets: list[socket.socket], exchange: Exchange
+) -> Service:
+    """Exchange the files and open what is there then, while whoever asks is told to come back."""
+    away = HTTPServer(Away(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4)
+    away.add_sockets([each.dup() for each in sockets])
+    try:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, lambda: _exchanged(settings, wake, exchange))
+    finally:
+        away.stop()
+        await away.close_all_connections()
+
+
+def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) -> Service:
+    queue.begin_run()
+    settings = settings.replace(clock_offset_seconds=0)  # this process's clock has it already
+    undo = exchange()
+    try:
+        return open_service(settings, wake)
+    except Exception as error:
+        if undo is None:
+            raise
+        LOG.exception("restore.unusable")
+        undo(error.message if isinstance(error, HelpdeskError) else str(error))
+        return open_service(settings, wake)
 
 
 def _start(
@@ -223,6 +313,7 @@ def _start(
 ) -> Running:
     endpoints()
     mail = MailListener(service)
+    mail_listening.watch(service, mail)
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
     api = {
@@ -245,6 +336,7 @@ def _start(
     http.add_sockets(sockets)
     scheduler.start()
     mail.start()
+    gc.unfreeze()  # a service that starts again in the same process leaves the one before to be collected
     gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
@@ -291,13 +383,13 @@ def bind(settings: Settings) -> list[socket.socket]:
         ) from error
 
 
-def _stop_on_signals(stop: asyncio.Event) -> None:
+def _stop_on_signals(turns: Turns) -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT"):
         try:
-            loop.add_signal_handler(getattr(signal, name), stop.set)
+            loop.add_signal_handler(getattr(signal, name), turns.end)
         except NotImplementedError:  # Windows has no signal handlers on the loop
-            signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(stop.set))
+            signal.signal(getattr(signal, name), lambda *_: loop.call_soon_threadsafe(turns.end))
 
 
 def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:

@@ -50,7 +50,8 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
     automation = Automation(texts.read(options.file), texts.read(options.policy) if options.policy else "")
     values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
     found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=engine.MAX_TRACED)
-    more = {"log": [asdict(each) for each in found.log], "trace": [asdict(each) for each in found.trace]}
+    log = [{"level": each.level, "node": each.node, "message": each.message} for each in found.log]
+    more = {"log": log, "trace": [asdict(each) for each in found.trace]}
     texts.put(texts.as_json(_ending(found) | more, indent=1) + "\n")
     if found.state in ENDED:
         return DONE

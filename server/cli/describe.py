@@ -27,6 +27,7 @@ from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
 CODE = (".py", ".pyc")
+NOT_SHIPPED = (".", "screenshots")  # beginnings of names; the pictures are those of README.md
 
 
 def declare(commands: Any) -> None:
@@ -83,7 +84,7 @@ def shipped_files() -> dict[str, Path]:
     for name, folder in (("console", Path(console.__file__).resolve().parent), ("resources", resources.path())):
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts
-            if path.is_file() and path.suffix not in CODE and not any(part.startswith(".") for part in parts):
+            if path.is_file() and path.suffix not in CODE and not any(part.startswith(NOT_SHIPPED) for part in parts):
                 found["/".join((name, *parts))] = path
     return dict(sorted(found.items()))
 

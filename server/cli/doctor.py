@@ -3,6 +3,7 @@
 import argparse
 import http.client
 import json
+import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from server import app, clock, log
 from server.cli import texts
 from server.cli.arguments import command
-from server.desk import checkup
+from server.desk import checkup, live_settings
 from server.desk.checkup import Finding
 from server.errors import HelpdeskError
 from server.settings import BY_NAME, Settings
@@ -83,9 +84,8 @@ def _folder(folder: Path) -> Iterator[Finding]:
     except HelpdeskError as error:
         yield Finding("data folder", "problem", error.message, "correct its permissions, or its owner")
         return
-    open_ones = [
-        path for path in (folder, *folder.glob(f"{app.DATABASE}*")) if path.stat().st_mode & OPEN_TO_OTHERS
-    ]
+    files = () if os.name == "nt" else (folder, *folder.glob(f"{app.DATABASE}*"))  # where modes say nothing
+    open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
     if open_ones:
         names = ", ".join(str(path) for path in open_ones)
         yield Finding("data folder", "warning", f"other users of this machine may read {names}",
@@ -158,6 +158,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield _not_as_it_should_be(damage, lacking)
             return
         yield Finding("database", "ok", f"sound, {path.stat().st_size // checkup.MIB:,} MiB")
+        live_settings.apply(service)
         yield from checkup.of_service(service, clock.now())
     except HelpdeskError as error:
         yield Finding("database", "problem", error.message, "see whether other commands use it, and try again")

@@ -11,11 +11,11 @@ from types import FrameType
 from typing import Any
 
 from server import app, log
+from server.access.own import own_context
 from server.automation.host import Automation
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
 from server.context import Context, Service
-from server.desk import first_start
 from server.settings import load
 from server.store import lock
 from server.store.database import Store
@@ -46,7 +46,7 @@ class Workspace:
             self._open(self._made.folder)
             self._made.look()
         assert self._service is not None
-        return first_start.own_context(self._service)
+        return own_context(self._service)
 
     def open_existing(self, folder: Path) -> None:
         """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""
