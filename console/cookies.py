@@ -5,7 +5,6 @@ Under https they are named __Host-...: no other host of the domain can set those
 from urllib.parse import quote, unquote
 
 SESSION, VISIT, TOAST = "sid", "visit", "toast"
-MAX_VALUE_CHARS = 4000  # characters of a message as it is written; browsers keep 4096 bytes of a cookie
 
 
 def name_of(kind: str, is_secure: bool) -> str:

@@ -55,6 +55,10 @@ class Form:
             self.status = errors.status_and_code(error)[0]
         return self
 
+    def sent_again(self) -> dict[str, str | list[str]]:
+        """The fields as they would be sent: for an Undo that saves what was there before."""
+        return {**self.values, **{f"{name}[]": list(texts) for name, texts in self.several.items()}}
+
     @property
     def is_wrong(self) -> bool:
         return bool(self.errors)

@@ -1,15 +1,21 @@
 """What pages with lists of records share: searching, choosing, one record. Source: ours."""
 
+import re
 from typing import Any
 
-from console.ui import PAGE_ROWS, Option
+from console.ui import PAGE_ROWS, Choosable, Option
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
-from server.errors import BadQuery, NotFound
+from server.errors import BadQuery, Invalid, NotFound
 from server.store.transaction import Transaction
 
 MAX_CHOICES = 500  # of a list to choose from
+MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
+MAX_NAMED_WORDS = 6  # of a text that records are looked for by
+LABEL = "_label"  # asked for by name: some types show theirs to nobody who does not
+
+_NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # how a chooser tells which one is meant
 
 
 def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:
@@ -22,10 +28,65 @@ def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dic
         return {"results": [], "total": 0, "page": 1}, error.message
 
 
+def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[str, Any]]:
+    """All that a search finds, at most MAX_CHOICES."""
+    results: list[dict[str, Any]] = records.search(
+        visit.ctx, uri, SearchRequest(q, MAX_CHOICES, expand=expand)
+    )["results"]
+    return results
+
+
+def named(visit: Visit, uri: str, text: str, limit: int) -> dict[str, Any]:
+    """The page of records whose names have every word of a text; the first ones for no words."""
+    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
+    # Types that look for whole words find the beginnings of them, the others what stands inside a name.
+    q = " ".join(f'(text:"*{word}*" OR text:"{word}*")' for word in words)
+    try:
+        return records.search(visit.ctx, uri, SearchRequest(q, limit, expand=LABEL))
+    except BadQuery:
+        return {"results": [], "total": 0, "page": 1}
+
+
+def count(visit: Visit, uri: str, q: str) -> int:
+    """How many records a search finds for who asks."""
+    return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
+
+
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
     """Records to choose from, as id and label."""
-    results = records.search(visit.ctx, uri, SearchRequest(q, MAX_CHOICES))["results"]
-    return [(str(each["id"]), str(each["_label"])) for each in results]
+    return options(search(visit, uri, q, LABEL))
+
+
+def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> Choosable:
+    """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed."""
+    found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
+    if found["total"] <= len(found["results"]):
+        return Choosable(uri, options(found["results"]), chosen)
+    present = search(visit, uri, f"id:{chosen}", LABEL) if chosen.isdecimal() and len(chosen) < 19 else []
+    return Choosable(uri, [], f"{present[0][LABEL]} #{chosen}" if present else chosen)
+
+
+def options(found: list[dict[str, Any]]) -> list[Option]:
+    """Records that a search found, as id and label; they must hold their LABEL."""
+    return [(str(each["id"]), str(each[LABEL])) for each in found]
+
+
+def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
+    """The id that a chooser was sent: `Mara Lindqvist #12`, `12`, or a name that one record alone has; 0 for nothing.
+
+    Raises Invalid for a name of none or of several. field: of the form, for the error."""
+    text = text.strip()
+    if not text or text == "0":
+        return 0
+    told = _NUMBERED.search(text)
+    if told:
+        return int(told[1])
+    found = named(visit, uri, text, MAX_LISTED_CHOICES)
+    exact = [each for each in found["results"] if str(each[LABEL]).lower() == text.lower()]
+    if len(exact) == 1:
+        return int(exact[0]["id"])
+    many = "several have that name" if exact else "nothing has exactly that name"
+    raise Invalid(f"{many}; choose from the list, or give the number", field=field)
 
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:

@@ -17,10 +17,26 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Sho
 def problem(visit: Visit, error: HelpdeskError) -> Shown:
     """A page that says what went wrong, with what to do."""
     status, _ = errors.status_and_code(error)
-    shown = render(visit, "problem.html", status, message=error.message, request_id=visit.request.id)
+    shown = _problem(visit, status, error.message, visit.request.id)
     return Shown(shown.html, status, {**shown.headers, **errors.headers(error)})
 
 
 def bug(visit: Visit) -> Shown:
     """The page for what should not have happened."""
-    return render(visit, "problem.html", 500, message=errors.BUG_MESSAGE + visit.request.id, request_id="")
+    return _problem(visit, 500, errors.BUG_MESSAGE + visit.request.id, "")
+
+
+def _problem(visit: Visit, status: int, message: str, request_id: str) -> Shown:
+    """can_retry: whether the same request may go well later; the query that was typed stays."""
+    can_retry = not visit.is_post and status >= 500
+    query = _query(visit) if can_retry else ""
+    return render(
+        visit, "problem.html", status, message=message, request_id=request_id, can_retry=can_retry, query=query
+    )
+
+
+def _query(visit: Visit) -> str:
+    try:
+        return visit.query.text("q", "")
+    except HelpdeskError:
+        return ""  # what cannot be read is what went wrong

@@ -1,7 +1,7 @@
 """Pages as they go out, and the templates that they are made of."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,42 @@ from tornado.template import Loader
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 INVALID = 422
+PIECE_BYTES = 256 * 1024  # of a file, sent at once
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us."""
+    """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us. pieces:
+    opens the bytes of a large file, sent in place of a page; `length` is how many there are."""
 
     html: str = ""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     form_targets: tuple[str, ...] = ()
     content_type: str = "text/html; charset=utf-8"
+    pieces: Callable[[], Iterator[bytes]] | None = None
+    length: int = 0
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The header of an answer that is kept as a file. name: of the file, in letters that need no quoting."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def file(path: Path, content_type: str, length: int) -> Shown:
+    """A file of the disk to be kept under its own name, sent in pieces. length: how many bytes it has."""
+
+    def pieces() -> Iterator[bytes]:
+        with path.open("rb") as opened:
+            while piece := opened.read(PIECE_BYTES):
+                yield piece
+
+    return Shown(headers=attachment(path.name), content_type=content_type, pieces=pieces, length=length)
+
+
+def again(shown: Shown, seconds: int) -> Shown:
+    """The page, which loads itself again after so many seconds, with scripts and without."""
+    return replace(shown, headers={**shown.headers, "Refresh": str(seconds)})
 
 
 @cache

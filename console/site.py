@@ -1,10 +1,11 @@
 """The console as a site: finds the page of a path, who asks for it, whether they may, and whether a form is ours."""
 
+from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlencode
 
-from console import files, routes
-from console.rendering import bug, problem, render
+from console import asking, drafts, files, resume, routes
+from console.rendering import bug, problem
 from console.routes import Page
 from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
@@ -12,19 +13,16 @@ from server import clock, log
 from server.access import sessions
 from server.context import Service
 from server.desk import preferences
-from server.errors import AdminOnly, Forbidden, HelpdeskError, NotFound, NotOffered
+from server.errors import AdminOnly, Forbidden, HelpdeskError, NotFound, NotOffered, Unavailable
 from server.records.shared.noted import noted
 from server.store.transaction import Transaction
-from server.web.call import Answer
-from server.web.params import Params
+from server.web.call import SANDBOX, Answer
 from server.web.server import Pool, Request, Site
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
 SECOND_FACTOR = "/account/second-factor"
 CONFIRM, LOGIN = "/confirm", "/login"
-# Fields that are not handed on when a form is shown to be sent again.
-_SECRET_FIELDS = ("password", "code", "secret", "token")
 LOG = log.get("console")
 
 
@@ -37,7 +35,11 @@ class Console(Site):
         routes.load()
         self.service = service
         self.pool = Pool(THREADS, service.settings.request_queue, "console")
-        self.origin = "/".join(service.base_url.split("/", 3)[:3])
+
+    @property
+    def origin(self) -> str:
+        """What browsers call us, by the address that we have now."""
+        return "/".join(self.service.base_url.split("/", 3)[:3])
 
     def limit(self, method: str, path: str) -> int:
         pages, _ = routes.find(path)
@@ -59,7 +61,7 @@ class Console(Site):
         headers = self._headers(shown) | dict(shown.headers)
         return Answer(
             status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
-            content_type=shown.content_type, cookies=tuple(visit.cookies),
+            content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
         )  # fmt: skip
 
     def _headers(self, shown: Shown) -> dict[str, str]:
@@ -72,6 +74,8 @@ class Console(Site):
             "Cross-Origin-Opener-Policy": "same-origin",
             "X-Frame-Options": "DENY",
         }
+        if "Content-Disposition" in shown.headers:
+            headers["Content-Security-Policy"] = SANDBOX
         if self.origin.startswith("https://"):
             headers["Strict-Transport-Security"] = "max-age=31536000"
         return headers
@@ -101,7 +105,8 @@ class Console(Site):
             visit.session = replace(session, stepped_up_at=0)
         noted(self.service.store).saw(session.actor.worker_id, now)
         if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
-            self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))
+            with suppress(Unavailable):  # the disk may be full: who only reads is not to be stopped by that
+                self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))
 
     # -- which page --------------------------------------------------------------------------------------------------
 
@@ -119,14 +124,19 @@ class Console(Site):
             return each.show(visit)
         if visit.is_post:
             self._require_same_origin(visit)
-        other = self._elsewhere(visit, each)
+        other = (resume.prove(visit, each) if visit.is_post else None) or self._elsewhere(visit, each)
         if other is not None:
             return other
         if visit.is_post and each.checks_form and not visit.has_form_token():
             if visit.path == LOGIN and visit.session is not None:
                 return see(LOGIN)  # signed in by another tab in the meantime
-            return self._again(visit, "This form was older than your session.")
-        return each.show(visit)
+            return resume.again(visit, resume.OLDER)
+        if visit.is_post and asking.is_open(visit):
+            return resume.ask(visit)
+        shown = each.show(visit)
+        if visit.is_post and shown.status == 303:
+            drafts.is_saved(visit)
+        return shown
 
     def _elsewhere(self, visit: Visit, each: Page) -> Shown | None:
         """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
@@ -134,19 +144,17 @@ class Console(Site):
             return None if each.access == "anyone" or _waits(visit) else see(LOGIN)
         if visit.session is None or _waits(visit):
             if visit.is_post and visit.form.tree:
-                return self._again(visit, "You were signed out before this arrived.")
-            return see(f"{LOGIN}?{urlencode({'next': _shown_path(visit)})}")
+                return resume.again(visit, resume.SIGNED_OUT)
+            return see(f"{LOGIN}?{urlencode({'next': visit.shown_path})}")
         if self._must_enrol(visit):
             visit.tell("Your administrator asks for a second factor. Set it up first.")
             return see(SECOND_FACTOR)
         if each.access.endswith("admin") and not visit.actor.is_admin:
             raise AdminOnly("Only administrators may open this page.")
         if each.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
-            path = _shown_path(visit)
             if visit.is_post:
-                visit.tell("Nothing was done yet: confirm that it is you, and do it again.")
-                path = _referring(visit)
-            return see(f"{CONFIRM}?{urlencode({'next': path})}")
+                return resume.again(visit, resume.CONFIRM)
+            return see(f"{CONFIRM}?{urlencode({'next': visit.shown_path})}")
         return None
 
     def _must_enrol(self, visit: Visit) -> bool:
@@ -162,47 +170,9 @@ class Console(Site):
         if not is_ours:
             raise Forbidden("This form was sent from another site; nothing was done.")
 
-    def _again(self, visit: Visit, reason: str) -> Shown:
-        """The fields that were sent, to be sent again: nothing that somebody wrote is lost."""
-        visit.require_secret()
-        headers = visit.request.headers
-        if headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
-            raise Forbidden("The form carries no token of this session; open its page again, and send it from there.")
-        fields = [
-            (name, text) for name, text in _flat(visit.form)
-            if name != FORM_TOKEN and not any(word in name for word in _SECRET_FIELDS)
-        ]  # fmt: skip
-        return render(
-            visit, "again.html", 403, reason=reason, fields=fields, target=_shown_path(visit),
-            is_signed_in=visit.session is not None and not _waits(visit),
-        )  # fmt: skip
-
 
 def _waits(visit: Visit) -> bool:
     return visit.session is not None and visit.session.waits_for_code
-
-
-def _shown_path(visit: Visit) -> str:
-    return f"{visit.path}?{visit.request.query}" if visit.request.query else visit.path
-
-
-def _referring(visit: Visit) -> str:
-    """The page that a form stood on, by its header; the start when it is not told."""
-    parts = visit.request.headers.get("Referer", "").split("/", 3)
-    return f"/{parts[3]}" if len(parts) == 4 and parts[2] == visit.request.headers.get("Host") else "/"
-
-
-def _flat(form: Params) -> list[tuple[str, str]]:
-    """The fields of a form as pairs."""
-    found = []
-    for name in form.names():
-        value = form.tree[name]
-        if isinstance(value, dict):
-            continue
-        found += [(f"{name}[]", each) for each in form.text_list(name)] if isinstance(value, list) else [
-            (name, form.text(name, ""))
-        ]  # fmt: skip
-    return found
 
 
 def sites(service: Service) -> dict[str, Site]:

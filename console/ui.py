@@ -3,28 +3,46 @@
 Every function answers HTML whose values are escaped; templates put it in by `raw`."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from console import asking, diffs, drafts, locales
 from console.forms import Form
+from console.locales import Locale
+from console.places import PLACES, Place, here, open_to, rail
 from console.shown import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
+from server.access.actor import Actor
+from server.desk import form_drafts
 
-# What single keys do; shown by `?`. The last parts of static/console.js hold the same letters.
+# What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
-    ("?", "show these keys"), ("/", "search on this page"), ("g h", "go to the start"), ("g a", "go to automations"),
-    ("g w", "go to webhooks"), ("g l", "go to the log"), ("g c", "go to your account"), ("j", "next row"),
-    ("k", "previous row"), ("o", "open the row"), ("Ctrl Enter", "send the form"), ("F8", "next mistake in an editor"),
-    ("Esc", "close, then leave the field"),
+    ("?", "show these keys", ""), ("/", "search on this page", ""), ("Ctrl K", "jump to anything", ""),
+    *((f"g {each.key}", f"go to {each.label}", each.path) for each in PLACES if each.key),
+    ("j", "next row", ""), ("k", "previous row", ""), ("o", "open the row", ""), ("z", "undo what was just done", ""),
+    ("F6", "to the message, and back", ""), ("Ctrl Enter", "send the form", ""),
+    ("F8", "next mistake in an editor", ""), ("Esc", "close, then leave the field", ""),
 )
 Option = tuple[str, str]  # value, label
 PAGE_ROWS = 25
+DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
+_AFTER_A_PART = re.compile(r"(?<=[._/:-])")
 _SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+@dataclass(frozen=True)
+class Choosable:
+    """Records that a field may take: all of them, or none when there are too many. shown: which one is chosen."""
+
+    uri: str
+    options: Sequence[Option]
+    shown: str
 
 
 @dataclass(frozen=True)
@@ -36,10 +54,35 @@ class Sample:
     fields: Sequence[tuple[str, str]] = ()
 
 
-def token(visit: Visit) -> str:
-    """What every form of ours carries."""
+def keys(worker: Actor) -> list[tuple[str, str, str]]:
+    """The keys that do something for a worker: (keys, what they do, path of the place)."""
+    paths = {each.path for each in open_to(worker)} | {""}
+    return [each for each in KEYS if each[2] in paths]
+
+
+def nav(visit: Visit, worker: Actor) -> list[tuple[str, list[tuple[Place, str]]]]:
+    """The rail: (group, ((place, how it is the one that is shown), ...)): `page`, `true` for a part of it, or ""."""
+    groups = rail(worker)
+    shown = here([each for _, places in groups for each in places], visit.path)
+    state = "page" if shown == visit.path else "true"
+    return [(group, [(each, state if each.path == shown else "") for each in places]) for group, places in groups]
+
+
+def token(visit: Visit, draft: str = "") -> str:
+    """What every form of ours carries. draft: the key under which what is typed into the form is kept until it is
+    saved; `ui.draft` stands above such a form."""
     visit.require_secret()
-    return fragment("parts/hidden.html", name=FORM_TOKEN, value=visit.form_token)
+    return fragment("parts/token.html", name=FORM_TOKEN, value=visit.form_token, draft_field=drafts.FIELD, draft=draft)
+
+
+def draft(visit: Visit, key: str) -> str:
+    """That there is something typed and not saved, with the way to take it up or to drop it. Stands above its form."""
+    found = form_drafts.of(visit.ctx, key) if visit.session is not None else None
+    return fragment(
+        "parts/draft.html", key=key, at=found.updated_at if found and not visit.is_post else 0, when=when, visit=visit,
+        is_taken_up=visit.query.text(drafts.TAKE_UP, "") == key, field=drafts.FIELD, token=token(visit),
+        take_up=_link(visit, **{drafts.TAKE_UP: key}), here=_link(visit, **{drafts.TAKE_UP: ""}),
+    )  # fmt: skip
 
 
 def hidden(name: str, value: str) -> str:
@@ -89,6 +132,21 @@ def choice(
     return _part("choice", form, name, label, hint, attributes, options=options)
 
 
+def chooser(
+    form: Form, name: str, label: str, found: Choosable, hint: str = "", none: str = "", **attributes: Any
+) -> str:
+    """One record of a type. found: from lists.choosable; when there are too many it is a line that takes a name or a
+    number, which scripts turn into a list that the server searches. lists.chosen_id reads what is sent. none: what
+    choosing none is called, "" where one must be chosen."""
+    if found.options:
+        return choice(form, name, label, [*([("", none)] if none else []), *found.options], hint, **attributes)
+    attributes |= {
+        "value": found.shown, "type": "text", "data-chooser": f"/-/choose/{found.uri}", "autocomplete": "off",
+        "placeholder": none or None,
+    }  # fmt: skip
+    return _part("chooser", form, name, label, hint, attributes, uri=found.uri)
+
+
 def ticks(form: Form, name: str, label: str, options: Sequence[tuple[str, str, str]], hint: str = "") -> str:
     """Any number of a list: (value, label, what it means)."""
     return _part("ticks", form, name, label, hint, {}, options=options, chosen=form.several.get(name, []))
@@ -125,16 +183,34 @@ def bars(values: Sequence[int], label: str) -> str:
     ], width=len(heights) * BAR_STEP)  # fmt: skip
 
 
+def breakable(text: str) -> str:
+    """A name of parts, such as shop.orders.new: a narrow place breaks it between them."""
+    return fragment("parts/breakable.html", parts=_AFTER_A_PART.split(text))
+
+
+def diff(lines: Sequence[diffs.Line], label: str) -> str:
+    """Two texts beside each other, from diffs.compared. label: what they are."""
+    return fragment("parts/diff.html", lines=lines, label=label, signs=DIFF_SIGNS)
+
+
 def snippet(text: str, label: str) -> str:
     """A text to be copied, such as a command."""
     return fragment("parts/snippet.html", text=text, label=label)
 
 
 def button(visit: Visit, path: str, label: str, kind: str = "", confirm: str = "", **fields: str) -> str:
-    """A form that is one button. kind: primary, danger, link. confirm: what is asked before, where scripts run."""
-    return fragment(
-        "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields
-    )
+    """A form that is one button. kind: primary, danger, link. confirm: what is asked before."""
+    return _button(visit, path, label, kind, confirm, fields.items())
+
+
+def undo(visit: Visit, path: str, fields: Sequence[tuple[str, str]]) -> str:
+    """The button of a message that takes back what was done."""
+    return _button(visit, path, "Undo", "link", "", fields)
+
+
+def asks(text: str) -> str:
+    """What a form with data-confirm carries, so that it is asked where no scripts run, too; see console/asking.py."""
+    return fragment("parts/asks.html", question=asking.QUESTION, answer=asking.ANSWER, text=text)
 
 
 def when(visit: Visit, at: int) -> str:
@@ -148,10 +224,19 @@ def when(visit: Visit, at: int) -> str:
 
 
 def moment(visit: Visit, at: int) -> str:
-    """An instant in full, in the zone of who is signed in: Mon 23 Nov 2026 09:00 Europe/Zurich."""
-    zone = visit.session.actor.timezone if visit.session is not None else ""
-    local = datetime.fromtimestamp(at, times.zone(zone or "UTC"))
-    return f"{local:%a} {local.day} {local:%b %Y %H:%M} {zone or 'UTC'}"
+    """An instant in full, in the zone of who is signed in and as they write it: Mon 23 Nov 2026 09:00 Europe/Zurich."""
+    zone = (visit.session.actor.timezone if visit.session is not None else "") or "UTC"
+    return f"{_locale(visit).moment(datetime.fromtimestamp(at, times.zone(zone)))} {zone}"
+
+
+def number(visit: Visit, value: float) -> str:
+    """A number as who is signed in writes it."""
+    return _locale(visit).number(value)
+
+
+def counted(visit: Visit, value: int, most: int) -> str:
+    """A number that was counted as far as `most`."""
+    return f"more than {number(visit, most)}" if value > most else number(visit, value)
 
 
 def distance(seconds: int) -> str:
@@ -181,8 +266,10 @@ def bytes_text(number: int) -> str:
 def pager(visit: Visit, total: int, page: int, limit: int = PAGE_ROWS) -> str:
     """The way to the other pages of a list. page: counted from 1."""
     last = max(1, -(-total // limit))
-    return fragment("parts/pager.html", total=total, page=page, last=last, limit=limit, link=lambda number: _link(
-        visit, page=str(number)))
+    first, end = (page - 1) * limit + 1, min(page * limit, total)
+    shown = "{}–{} of {}".format(*(number(visit, each) for each in (first, end, total))) if total else ""
+    return fragment("parts/pager.html", shown=shown, page=page, last=last, link=lambda other: _link(
+        visit, page=str(other)))
 
 
 def empty(text: str, action: str = "", label: str = "", clear: str = "", query: str = "") -> str:
@@ -230,10 +317,24 @@ def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: d
     )  # fmt: skip
 
 
+def _button(
+    visit: Visit, path: str, label: str, kind: str, confirm: str, fields: Iterable[tuple[str, str]]
+) -> str:
+    return fragment(
+        "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields,
+        asks=asks(confirm),
+    )  # fmt: skip
+
+
+def _locale(visit: Visit) -> Locale:
+    return locales.of(visit.session.actor.language if visit.session is not None else "")
+
+
 def _link(visit: Visit, **changes: str) -> str:
-    """The address of this page with other parameters."""
-    present = {name: visit.query.text(name, "") for name in visit.query.names()}
-    return f"{visit.path}?{urlencode({**present, **changes})}"
+    """The address of this page with other parameters; blank ones are left out."""
+    present = {name: visit.query.text(name, "") for name in visit.query.names()} | changes
+    query = urlencode({name: text for name, text in present.items() if text})
+    return f"{visit.path}?{query}" if query else visit.path
 
 
 def _curl(visit: Visit, each: Sample) -> str:

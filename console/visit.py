@@ -13,12 +13,13 @@ from console import cookies
 from server import times
 from server.access import second_factor, sessions
 from server.access.actor import Actor
+from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.desk.first_start import own_context
+from server.desk import first_start, form_drafts, mail_setup
 from server.desk.preferences import Preferences
 from server.desk.sign_in import Peer
-from server.errors import NotFound
+from server.errors import HelpdeskError, NotFound, TooLarge
 from server.store.transaction import Transaction
 from server.web.call import id_of
 from server.web.params import Params, decode_form, decode_multipart, decode_query
@@ -27,6 +28,8 @@ from server.web.server import Request, content_type
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
 TOAST_SECONDS = 60  # that a message waits for its page
+MAX_TOLD_CHARS = 200  # of a message; a longer one is cut
+MAX_UNDO_CHARS = 400  # of what undoes it, in the cookie; more of it is kept on the server
 # A path of ours: not //host, not /\host, no control characters.
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*\Z")
 _TAG_CHARS = 40
@@ -36,7 +39,8 @@ _TAG_CHARS = 40
 class Visit:
     """session: of who is signed in, None for nobody. secret: of the session or visit cookie, "" for none yet.
 
-    cookies: the Set-Cookie headers of the answer."""
+    cookies: the Set-Cookie headers of the answer. was_ours: whether the form carried the token of the session that this
+    request began with."""
 
     service: Service
     request: Request
@@ -46,6 +50,7 @@ class Visit:
     preferences: Preferences = field(default_factory=Preferences)
     secret: str = ""
     cookies: list[str] = field(default_factory=list)
+    was_ours: bool = False
 
     @property
     def is_secure(self) -> bool:
@@ -59,6 +64,18 @@ class Visit:
     @property
     def path(self) -> str:
         return self.request.path
+
+    @property
+    def shown_path(self) -> str:
+        """The path with its query."""
+        return f"{self.path}?{self.request.query}" if self.request.query else self.path
+
+    @property
+    def referring_path(self) -> str:
+        """The page that the request came from, if it is ours and told; else the start."""
+        parts = self.request.headers.get("Referer", "").split("/", 3)
+        is_ours = len(parts) == 4 and parts[2] == self.request.headers.get("Host")
+        return own_path(f"/{parts[3]}") if is_ours else "/"
 
     @property
     def id(self) -> int:
@@ -90,6 +107,22 @@ class Visit:
         return Context(self.service, actor, self.now, times.zone(actor.timezone or "UTC"), self.request.id)
 
     @cached_property
+    def stalls(self) -> list[str]:
+        """What stalls of the mail that comes and goes, in words, for administrators."""
+        if self.session is None or not self.session.actor.is_admin:
+            return []
+        try:
+            return mail_setup.stalls(self.service)
+        except HelpdeskError:  # the page that tells of a database that is gone has a rail, too
+            return []
+
+    @property
+    def is_in_the_clear(self) -> bool:
+        """Whether others may read along, which administrators are told on every page."""
+        is_admin = self.session is not None and self.session.actor.is_admin
+        return is_admin and first_start.is_in_the_clear(self.service.settings)
+
+    @cached_property
     def query(self) -> Params:
         """What stands behind the question mark."""
         return Params(decode_query(self.request.query) if self.request.query else {})
@@ -111,7 +144,8 @@ class Visit:
     def has_form_token(self) -> bool:
         """Whether the form that was sent carries the token of this session or visit."""
         given = self.form.text(FORM_TOKEN, "")
-        return bool(self.secret) and hmac.compare_digest(given.encode(), self.form_token.encode())
+        is_right = bool(self.secret) and hmac.compare_digest(given.encode(), self.form_token.encode())
+        return self.was_ours or is_right
 
     def require_secret(self) -> None:
         """Give somebody who is not signed in a cookie, so that a form can be tied to it."""
@@ -133,6 +167,13 @@ class Visit:
         )
         self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
         self.secret = id
+
+    def begin(self, id: str, is_kept: bool | None = None) -> None:
+        """Go on in another session within this request: its form was sent with what gave the session."""
+        self.was_ours = self.has_form_token()
+        self.set_session(id, is_kept)
+        self.session = self.service.store.read(lambda tx: sessions.check(tx, id, self.now))
+        self.__dict__.pop("ctx", None)
 
     def drop_session(self) -> None:
         """Let the browser forget the session."""
@@ -170,16 +211,24 @@ class Visit:
         given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
         return own_path(given)
 
-    def tell(self, text: str, undo: str = "", **fields: str) -> None:
+    def tell(self, text: str, undo: str = "", /, **fields: str | list[str]) -> None:
         """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
-        told = json.dumps([text, undo, fields])
+        kept = ""
+        if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
+            kept = f"undo:{secrets.token_hex(8)}"  # too much for a cookie
+            try:
+                form_drafts.keep(self.ctx, kept, _pairs(fields))
+            except TooLarge:
+                undo = kept = ""
+            fields = {}
+        told = json.dumps([text[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
+        told = told.encode("utf-8", "replace").decode()
         signed = f"{self._tag(told)}{told}"
-        if len(signed) * 3 < cookies.MAX_VALUE_CHARS:
-            self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
+        self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
 
     @cached_property
     def toast(self) -> dict[str, Any] | None:
-        """The message that the page before left, {text, undo, fields}; it is shown once."""
+        """The message that the page before left, {text, undo, fields: pairs}; it is shown once."""
         signed = cookies.read(self.request.headers.get("Cookie", ""), cookies.TOAST, self.is_secure)
         if not signed:
             return None
@@ -187,8 +236,19 @@ class Visit:
         tag, told = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
         if not self.secret or not hmac.compare_digest(tag.encode(), self._tag(told).encode()):
             return None
-        text, undo, fields = json.loads(told)
-        return {"text": text, "undo": undo, "fields": fields}
+        text, undo, fields, kept = json.loads(told)
+        pairs = _pairs(fields)
+        if kept and self.session is not None:
+            draft = form_drafts.of(self.ctx, kept)
+            form_drafts.drop(self.ctx, kept)
+            undo, pairs = (undo, [*draft.fields]) if draft is not None else ("", [])
+        return {"text": text, "undo": undo, "fields": pairs}
+
+
+def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (name, each) for name, value in fields.items() for each in ([value] if isinstance(value, str) else value)
+    ]  # fmt: skip
 
 
 def own_path(given: str) -> str:

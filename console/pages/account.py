@@ -1,4 +1,4 @@
-"""One's own account: name, looks, password, second factor, devices, apps that one let in. Source: ours."""
+"""One's own account: name, looks, password, second factor, devices. Source: ours."""
 
 import re
 
@@ -11,7 +11,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import second_factor, sessions, totp
-from server.desk import password_change, preferences, profile, sign_in, token_lists
+from server.desk import password_change, preferences, profile, sign_in
 from server.desk.preferences import DENSITIES, THEMES, Preferences
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 
@@ -28,12 +28,12 @@ def show(visit: Visit) -> Shown:
 @page("POST", "/account/profile")
 def save_profile(visit: Visit) -> Shown:
     """Change name and time zone."""
-    form = Form.sent(visit.form, profile.FIELDS)
+    form, before = Form.sent(visit.form, profile.FIELDS), profile.of(visit.ctx)
     try:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS})
     except HelpdeskError as error:
         return _account(visit, profile_form=form.refuse(error))
-    visit.tell("Your profile is saved.")
+    visit.tell("Your profile is saved.", visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
 
@@ -91,14 +91,6 @@ def end_sessions(visit: Visit) -> Shown:
     count = visit.service.store.write(lambda tx: sessions.end_all(tx, worker_id, but=own))
     visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
     return see("/account#sessions")
-
-
-@page("POST", "/account/apps/{id}/revoke")
-def revoke_app(visit: Visit) -> Shown:
-    """End all that an app may do in one's name."""
-    token_lists.revoke_app(visit.ctx, visit.id)
-    visit.tell("The app can do nothing in your name any more.")
-    return see("/account#apps")
 
 
 # -- the second factor -------------------------------------------------------------------------------------------------
@@ -159,7 +151,7 @@ def _account(
     listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
-        email=profile.of(visit.ctx)["email"], sessions=listed, apps=token_lists.own_apps(visit.ctx),
+        email=profile.of(visit.ctx)["email"], sessions=listed,
         device=sign_in.shown_device,
         has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
         codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),

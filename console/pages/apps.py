@@ -2,97 +2,167 @@
 
 Source: Authentication, creating an OAuth app."""
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from console import lists
+from console import drafts, lists, overlaps
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import INVALID, Shown, see
+from console.ui import moment
 from console.visit import Visit
+from server.access import app_secrets, callbacks
 from server.desk import records, token_lists
-from server.errors import HelpdeskError
+from server.desk.token_lists import Use
+from server.errors import HelpdeskError, Invalid
 from server.records.shared import scope_check, scopes
 from server.records.shared.scopes import Scope
-from server.web.routes import ENDPOINTS
+from server.records.shared.secrets import digest
+from server.web import reach
+from server.web.routes import ENDPOINTS, Router
 
 URI = "oauth_app"
+BASE = "/admin/apps"
 FIELDS = ("name", "url", "callback_url", "scopes", "is_public", "is_pkce_required")
 TEXT_BYTES = 1024 * 1024
 LABELS = {"name": "Name", "url": "Website", "callback_url": "Callback addresses", "scopes": "Scopes"}
-MAX_SHOWN_ENDPOINTS = 400  # of what a scope can call
+MAX_SHOWN_CALLS = 400  # of what a scope can call
+MAX_NAMED = 5  # workers that a warning names
 
 
-@page("GET", "/admin/apps", "admin")
+@dataclass(frozen=True)
+class Total:
+    """Who uses an app, in numbers. last_used_at: 0 for never."""
+
+    workers: int
+    tokens: int
+    last_used_at: int
+
+    @classmethod
+    def of(cls, uses: list[Use]) -> "Total":
+        return cls(
+            len({each.worker_id for each in uses}), sum(each.tokens for each in uses),
+            max((each.last_used_at for each in uses), default=0),
+        )  # fmt: skip
+
+
+@page("GET", BASE, "admin")
 def show_list(visit: Visit) -> Shown:
     """All apps."""
     found, wrong = lists.found(visit, URI)
-    counts: dict[int, int] = {}
-    for each in token_lists.all(visit.ctx):
-        counts[each.app_id] = counts.get(each.app_id, 0) + (each.kind == "access")
-    return render(visit, "apps.html", found=found, wrong=wrong, counts=counts)
+    uses: dict[int, list[Use]] = {}
+    for each in token_lists.in_use(visit.ctx):
+        uses.setdefault(each.app_id, []).append(each)
+    totals = {each["id"]: Total.of(uses.get(each["id"], [])) for each in found["results"]}
+    return render(visit, "apps.html", found=found, wrong=wrong, totals=totals)
 
 
-@page("GET", "/admin/apps/new", "proven admin")
+@page("GET", f"{BASE}/new", "proven admin")
 def show_new(visit: Visit) -> Shown:
     """The form for a new app."""
-    return _form(visit, Form.of({"scopes": scopes.DEFAULT, "is_pkce_required": "1"}), None)
+    form = Form.of(dict.fromkeys(FIELDS, "") | {"scopes": scopes.DEFAULT, "is_pkce_required": "1"})
+    return _form(visit, drafts.take_up(visit, visit.path, form), None)
 
 
-@page("POST", "/admin/apps/new", "proven admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
 def create(visit: Visit) -> Shown:
     """Make an app; its secret is shown this once."""
     form = _sent(visit)
-    if visit.form.flag("look"):
-        return _form(visit, form, None)
+    held_back = _held_back(visit, form, None)
+    if held_back is not None:
+        return held_back
     try:
         made = records.create(visit.ctx, URI, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), None)
-    return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True)
+    drafts.is_saved(visit)
+    return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
 
 
-@page("GET", "/admin/apps/{id}", "proven admin")
+@page("GET", f"{BASE}/{{id}}", "proven admin")
 def show(visit: Visit) -> Shown:
     """One app to be changed."""
     app = lists.record(visit, URI, visit.id)
-    flags = {name: "1" if app[name] else "" for name in ("is_public", "is_pkce_required")}
-    return _form(visit, Form.of({name: app[name] for name in FIELDS} | flags), app)
+    return _form(visit, drafts.take_up(visit, visit.path, _stored(app)), app)
 
 
-@page("POST", "/admin/apps/{id}", "proven admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> Shown:
     """Change an app."""
     app, form = lists.record(visit, URI, visit.id), _sent(visit)
-    if visit.form.flag("look"):
-        return _form(visit, form, app)
+    held_back = _held_back(visit, form, app)
+    if held_back is not None:
+        return held_back
     try:
         records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), app)
-    visit.tell(f"{form.text('name')} is saved.")
-    return see("/admin/apps")
+    visit.tell(f"{form.text('name')} is saved.", visit.path, **_stored(app).sent_again())
+    return see(BASE)
 
 
-@page("POST", "/admin/apps/{id}/rotate", "proven admin")
+@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
+def show_rotate(visit: Visit) -> Shown:
+    """The question how long the present secret shall work."""
+    return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
+
+
+@page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
 def rotate(visit: Visit) -> Shown:
-    """A new secret, shown this once; the one before it goes on working until the next change."""
+    """A new secret, shown this once; the one before it works for as long as it is given."""
     app = lists.record(visit, URI, visit.id)
-    made = records.update(visit.ctx, URI, visit.id, {"client_secret": ""})
-    return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False)
+    if app["is_public"]:
+        raise Invalid("A public app has no secret to be changed.")
+    form = overlaps.sent(visit)
+    if form.is_wrong:
+        return _rotate(visit, app, form)
+    until = visit.now + int(form.get("overlap"))
+    made = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
+    old = f"works until {moment(visit, until)}" if until > visit.now else "works no more"
+    return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False, old=old)
 
 
-@page("POST", "/admin/apps/{id}/delete", "proven admin")
+@page("POST", f"{BASE}/{{id}}/end-secret", "proven admin")
+def end_secret(visit: Visit) -> Shown:
+    """End the old secret before its time."""
+    records.update(visit.ctx, URI, visit.id, {"overlap_until": visit.now})
+    visit.tell("The old secret works no more.")
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("GET", f"{BASE}/{{id}}/delete", "proven admin")
+def show_delete(visit: Visit) -> Shown:
+    """What ends with an app."""
+    app = lists.record(visit, URI, visit.id)
+    uses = token_lists.in_use(visit.ctx, visit.id)
+    return render(visit, "app_delete.html", app=app, total=Total.of(uses), who=_named(uses))
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> Shown:
     """Remove an app; its tokens end."""
     app = lists.record(visit, URI, visit.id)
     records.delete(visit.ctx, URI, visit.id)
     visit.tell(f"{app['name']} is removed; its tokens work no more.")
-    return see("/admin/apps")
+    return see(BASE)
+
+
+def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> Shown:
+    return render(
+        visit, "app_rotate.html", form.status, app=app, form=form, overlaps=overlaps.OVERLAPS,
+        secrets=_secrets(visit, app),
+    )  # fmt: skip
 
 
 def _sent(visit: Visit) -> Form:
     return Form.sent(visit.form, (*FIELDS, "try_method", "try_path"))
+
+
+def _stored(app: dict[str, Any]) -> Form:
+    flags = {name: "1" if app[name] else "" for name in ("is_public", "is_pkce_required")}
+    return Form.of({name: app[name] for name in FIELDS} | flags)
 
 
 def _fields(form: Form) -> dict[str, Any]:
@@ -101,30 +171,94 @@ def _fields(form: Form) -> dict[str, Any]:
     return {"name": form.text("name"), "url": form.text("url"), **text, **flags}
 
 
-def _form(visit: Visit, form: Form, app: dict[str, Any] | None) -> Shown:
-    mistakes = scope_check.mistakes(form.get("scopes"))
-    reach: list[tuple[Scope, int, list[str]]] = []
+def _held_back(visit: Visit, form: Form, app: dict[str, Any] | None) -> Shown | None:
+    """The form once more, when it is only looked at or somebody should know something first; None to save it."""
+    is_look = visit.form.flag("look")
+    questions = [] if is_look else _questions(visit, form, app)
+    return _form(visit, form, app, questions) if is_look or questions else None
+
+
+def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str]:
+    """What somebody should know before an app is saved like this; [] once they do, or when there is nothing."""
+    found = []
+    for line, reason in callbacks.mistakes(form.get("callback_url")):
+        form.fail("callback_url", f"Line {line} {reason}.")
+        found.append(f"Callback address {line} {reason}. An app that only uses the token generator needs none that "
+                     "works.")  # fmt: skip
+    found += _lost_scopes(visit, form, app) if app is not None else []
+    if found and visit.form.text("sure", "") == _seal(found):
+        form.errors.pop("callback_url", None)
+        return []
+    return found
+
+
+def _seal(questions: list[str]) -> str:
+    """What shows that these very questions were read."""
+    return digest("\n".join(questions))[:16]
+
+
+def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
+    """Scopes that are no longer defined though tokens have them."""
+    try:
+        kept = set(scopes.parse(form.get("scopes")))
+        gone = set(scopes.parse(app["scopes"])) - kept
+    except HelpdeskError:
+        return []  # saving tells what is wrong
+    uses = token_lists.in_use(visit.ctx, app["id"]) if gone else []
+    told = []
+    for name in sorted(gone):
+        having = [each for each in uses if name in each.scopes]
+        count = sum(each.tokens for each in having)
+        if count:
+            told.append(f"The scope {name} is gone, and {_tokens(count)} of {_named(having)} can no longer do what it "
+                        "allowed.")  # fmt: skip
+    return told
+
+
+def _tokens(count: int) -> str:
+    return f"{count} token{'' if count == 1 else 's'}"
+
+
+def _named(uses: list[Use]) -> str:
+    """The workers behind tokens, by name."""
+    names = sorted({each.worker for each in uses})
+    more = f" and {len(names) - MAX_NAMED} others" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
+
+
+def _secrets(visit: Visit, app: dict[str, Any]) -> list[app_secrets.Secret]:
+    return visit.service.store.read(lambda tx: app_secrets.listed(tx, app, visit.now))
+
+
+def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[str] | None = None) -> Shown:
+    text = form.get("scopes")
     tried = ""
     try:
-        defined = scopes.parse(form.get("scopes"))
+        defined = scopes.parse(text)
     except HelpdeskError:
         defined = {}
-    for each in defined.values():
-        paths = [f"{one.method} /rest/{one.path}.json" for one in ENDPOINTS if each.allows(one.method, one.path)]
-        reach.append((each, len(paths), sorted(paths)[:MAX_SHOWN_ENDPOINTS]))
-        if not paths:
-            mistakes = [*mistakes, (1, f"scope '{each.id}' lets no request through that there is")]
     if form.text("try_path"):
         tried = _tried(defined, form)
+    uses = token_lists.in_use(visit.ctx, app["id"]) if app is not None else []
+    reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
-        visit, "app.html", form.status, form=form, app=app, labels=LABELS, mistakes=sorted(mistakes), reach=reach,
-        total=len(ENDPOINTS), tried=tried, methods=[(name, name) for name in scopes.METHODS],
+        visit, "app.html", INVALID if questions else form.status, form=form, app=app, labels=LABELS,
+        mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)), total=len(ENDPOINTS),
+        reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached], tried=tried,
+        methods=[(name, name) for name in scopes.METHODS], questions=questions or [], seal=_seal(questions or []),
+        secrets=_secrets(visit, app) if app is not None else [], uses=uses,
+        origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
     )  # fmt: skip
 
 
 def _tried(defined: dict[str, Scope], form: Form) -> str:
-    """Which scope lets a request through, as the API decides it."""
+    """What the API says to a request, by endpoints and scopes."""
     path = form.text("try_path").partition("?")[0].removeprefix("/rest/").removesuffix(".json").lstrip("/")
     method = form.get("try_method") or "GET"
+    offered, _ = Router(ENDPOINTS).find(path)
+    if not offered:
+        return "refused: 404, there is no such endpoint"
+    if method not in offered:
+        return f"refused: 405, offered are {', '.join(sorted(offered))}"
     fitting = [each.id for each in defined.values() if each.allows(method, path)]
     return f"allowed by {', '.join(fitting)}" if fitting else "refused: 403, no scope covers it"

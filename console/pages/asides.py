@@ -1,19 +1,24 @@
 """Questions that scripts of ours ask while somebody types, and the page that shows every component."""
 
 import json
+from functools import partial
 
+from console import diffs, drafts
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
+from console.shown import Shown, see
 from console.ui import distance, moment
 from console.visit import Visit
 from server import times
+from server.access import callbacks
 from server.automation import bindings, checker
+from server.desk import form_drafts
 from server.errors import Invalid, NotFound
 from server.records.shared import scope_check
+from server.web import reach
 
-TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked while typing
+TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
 JSON = "application/json"
 
 
@@ -30,6 +35,25 @@ def understood(visit: Visit) -> Shown:
     except Invalid as error:
         return answer({"wrong": error.message})
     return answer({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})
+
+
+@page("POST", "/-/draft", form_bytes=TEXT_BYTES)
+def keep_draft(visit: Visit) -> Shown:
+    """Keep what was typed into the form `key`; fields: JSON, [[name, text], ...]. Raises Invalid, TooLarge."""
+    fields = visit.form.json("fields", [], most=TEXT_BYTES)
+    if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
+        raise Invalid("`fields` is a list of pairs of texts", field="fields")
+    form_drafts.keep(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
+    return answer({"kept_at": visit.now})
+
+
+@page("POST", "/-/draft/drop")
+def drop_draft(visit: Visit) -> Shown:
+    """Forget what was typed; console/drafts.py does it for every form that leads on to another page."""
+    if not visit.form.text(drafts.FIELD, ""):
+        raise Invalid("the form names no draft", field=drafts.FIELD)
+    visit.tell("The draft is dropped.")
+    return see(visit.next)
 
 
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
@@ -53,7 +77,13 @@ def check_binding(visit: Visit) -> Shown:
 @page("POST", "/-/check/scopes", "admin", form_bytes=TEXT_BYTES)
 def check_scopes(visit: Visit) -> Shown:
     """What is wrong with the scopes of an app."""
-    return _mistakes(scope_check.mistakes(visit.form.text("text", "")))
+    return _mistakes(scope_check.mistakes(visit.form.text("text", ""), partial(reach.doubt, visit.service.registry)))
+
+
+@page("POST", "/-/check/callbacks", "admin")
+def check_callbacks(visit: Visit) -> Shown:
+    """What is wrong with the callback addresses of an app."""
+    return _mistakes(callbacks.mistakes(visit.form.text("text", "")))
 
 
 @page("GET", "/-/ui", "anyone")
@@ -61,11 +91,19 @@ def components(visit: Visit) -> Shown:
     """Every component in every state. Raises NotFound unless the setting component_page is on."""
     if not visit.service.settings.component_page:
         raise NotFound("There is no such page.")
-    good = Form.of({"name": "Nora", "time": "mon 9am", "text": "Two\nlines", "list": "7", "script": "start:\n  log: x"})
+    good = Form.of({
+        "name": "Nora", "time": "mon 9am", "text": "Two\nlines", "list": "7", "worker": "Nora Berg #1",
+        "script": "start:\n  log: x",
+    })  # fmt: skip
     wrong = Form.of({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
-    for name in ("name", "time", "text", "list", "many", "yes", "script"):
+    for name in ("name", "time", "text", "list", "many", "yes", "script", "worker"):
         wrong.fail(name, "This is not right, and here is what to do about it.")
-    return render(visit, "components.html", good=good, wrong=wrong)
+    differing = diffs.compared("start:\n  log: one\n  return:", "start:\n  log: two\n  log: three\n  return:")
+    return render(visit, "components.html", good=good, wrong=wrong, differing=differing)
+
+
+def _is_pair(each: object) -> bool:
+    return isinstance(each, list) and len(each) == 2 and all(isinstance(one, str) for one in each)
 
 
 def _mistakes(found: list[tuple[int, str]]) -> Shown:

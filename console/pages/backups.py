@@ -1,57 +1,166 @@
-"""Backups: which there are, when the next one is made, making one now. Putting one back is for the command line, since
-no server may run then. Source: ours."""
+"""Backups: which there are and whether they are sound, making one, sending and fetching one, and putting one back.
+
+Source: ours."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from console.forms import Form
 from console.rendering import render
-from console.routes import page
-from console.shown import Shown, see
+from console.routes import SMALL_FORM_BYTES, page
+from console.shown import Shown, again, file, see
 from console.ui import bytes_text
 from console.visit import Visit
-from server.desk import backups, scheduled
-from server.errors import HelpdeskError
+from server.desk import backups, restoring, scheduled
+from server.desk.backups import MAX_UPLOAD_BYTES, Backup, Look
+from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 
 BASE = "/admin/backups"
+RESTORE = f"{BASE}/restore"
 MAX_SHOWN = 200  # of the newest
+WARN_SECONDS = 7 * 86400  # without a backup
+AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
 KEPT = (("backup_keep_last", "the newest {}"), ("backup_keep_days", "the last one of {} days"),
         ("backup_keep_weeks", "the last one of {} weeks"), ("backup_keep_months", "the last one of {} months"))
+STAGES = {
+    "copying": "The backup is copied beside the database. The service goes on meanwhile.",
+    "checking": "All of the copy is read, to see that it is sound. The service goes on meanwhile.",
+    "stopping": "What is under way is finished; then the service is away for a moment.",
+}
+FIELDS, LABELS = ("typed",), {"typed": "Name of the backup", "file": "File"}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A backup as it is shown. size: in words."""
+    """A backup as it is shown. name: of its file. path: of its page. size: in words. look: None when it was not read as
+    it is now. is_read: whether it is to be read just now."""
 
     name: str
+    path: str
     at: int
     size: str
+    look: Look | None
+    is_read: bool
+    is_sent: bool
 
 
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> Shown:
     """All backups, the newest first."""
-    settings, wrong = visit.service.settings, ""
-    found: list[Listed] = []
-    try:
-        found = [
-            Listed(each.path.name, each.at, bytes_text(each.bytes)) for each in backups.listed(settings)[:MAX_SHOWN]
-        ]
-    except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
-        wrong = error.message if isinstance(error, HelpdeskError) else f"The folder has changed: {error.strerror}."
-    return render(
-        visit, "backups.html", found=found, wrong=wrong, folder=settings.backup_folder, kept=_kept(settings),
-        hours=settings.backup_hours, next_at=_next(visit), job=scheduled.only(visit.ctx, backups.KIND),
-        is_same_disk=_is_same_disk(settings), data=str(Path(settings.data).absolute()), shown=MAX_SHOWN,
-    )  # fmt: skip
+    return _all(visit, Form())
 
 
 @page("POST", BASE, "proven admin")
 def make(visit: Visit) -> Shown:
     """Make one now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
-    visit.tell("A backup is being made. Load this page again to see it.")
+    visit.tell("A backup is being made.")
     return see(BASE)
+
+
+@page("POST", f"{BASE}/send", "proven admin", form_bytes=MAX_UPLOAD_BYTES + SMALL_FORM_BYTES)
+def send(visit: Visit) -> Shown:
+    """Put a backup of one's own into the folder."""
+    form = Form({"file": ""})
+    try:
+        upload = visit.form.upload("file")
+        if upload is None or not upload.content:
+            raise Invalid("choose a backup first", field="file")
+        made = backups.keep_sent(visit.ctx, upload.content)
+    except HelpdeskError as error:
+        where = error if error.details.get("field") else Invalid(error.message, field="file")
+        return _all(visit, form.refuse(where))
+    visit.tell(f"It is sound, and kept as {made.path.name}.")
+    return see(_path(made))
+
+
+@page("GET", RESTORE, "admin")
+def show_restore(visit: Visit) -> Shown:
+    """How far the last restore is."""
+    last = restoring.last(visit.ctx)
+    shown = render(visit, "restore.html", last=last, stages=STAGES)
+    return again(shown, AGAIN_SECONDS) if last is not None and last.is_under_way else shown
+
+
+@page("GET", f"{BASE}/{{name}}", "admin")
+def show_one(visit: Visit) -> Shown:
+    """One backup: what it holds, and what can be done with it."""
+    return _one(visit, Form.of({"typed": ""}))
+
+
+@page("POST", f"{BASE}/{{name}}/verify", "admin")
+def verify(visit: Visit) -> Shown:
+    """Let the scheduler read all of it."""
+    name = visit.arguments["name"]
+    backups.verify(visit.ctx, name)
+    return see(f"{BASE}/{name}")
+
+
+@page("GET", f"{BASE}/{{name}}/download", "proven admin")
+def download(visit: Visit) -> Shown:
+    """The file."""
+    found = backups.named(visit.ctx, visit.arguments["name"])
+    return file(found.path, "application/octet-stream", found.bytes)
+
+
+@page("POST", f"{BASE}/{{name}}/remove", "proven admin")
+def remove(visit: Visit) -> Shown:
+    """Remove it for good."""
+    backups.remove(visit.ctx, visit.arguments["name"])
+    visit.tell(f"{visit.arguments['name']}.db is removed.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{name}}/restore", "proven admin")
+def restore(visit: Visit) -> Shown:
+    """Put it in the place of the database, once its name was typed."""
+    form = Form.sent(visit.form, FIELDS)
+    try:
+        restoring.start(visit.ctx, visit.arguments["name"], form.get("typed"))
+    except HelpdeskError as error:
+        return _one(visit, form.refuse(error))
+    return see(RESTORE)
+
+
+def _all(visit: Visit, form: Form) -> Shown:
+    ctx, settings, wrong = visit.ctx, visit.service.settings, ""
+    found: list[Backup] = []
+    looks: dict[str, Look] = {}
+    try:
+        found, looks = backups.everything(settings), backups.looks(ctx)
+        rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
+    except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
+        wrong = error.message if isinstance(error, HelpdeskError) else f"The folder has changed: {error.strerror}."
+        rows = []
+    job, last = scheduled.only(ctx, backups.KIND), restoring.last(ctx)
+    is_made = job is not None and job.state in ("due", "running") and not job.error
+    own = next((each for each in found if not each.is_sent), None)
+    shown = render(
+        visit, "backups.html", form.status, form=form, labels=LABELS, rows=rows, wrong=wrong,
+        folder=settings.backup_folder, kept=_kept(settings), hours=settings.backup_hours, next_at=_next(visit), job=job,
+        progress=backups.progress(ctx), failure=backups.failure(ctx), is_same_disk=_is_same_disk(settings), last=last,
+        is_late=own is None or own.at < visit.now - WARN_SECONDS, data=str(Path(settings.data).absolute()),
+        shown=MAX_SHOWN, most=bytes_text(MAX_UPLOAD_BYTES),
+    )  # fmt: skip
+    return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
+
+
+def _one(visit: Visit, form: Form) -> Shown:
+    found = backups.named(visit.ctx, visit.arguments["name"])
+    each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
+    last = restoring.last(visit.ctx)
+    shown = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last)
+    return again(shown, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else shown
+
+
+def _listed(each: Backup, looks: dict[str, Look], read: set[str]) -> Listed:
+    name = each.path.name
+    return Listed(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
+
+
+def _path(each: Backup) -> str:
+    return f"{BASE}/{each.path.stem}"
 
 
 def _next(visit: Visit) -> int:

@@ -14,16 +14,19 @@ from urllib.parse import quote, urlencode
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
+from console import postman
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
-from console.ui import Sample, as_json, bytes_text
+from console.shown import Shown, attachment
+from console.ui import Option, Sample, as_json, bytes_text
 from console.visit import Visit
 from server.desk import own_tokens
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.records.registry import Registry
-from server.web import envelope, errors
+from server.settings import VERSION
+from server.web import envelope
+from server.web import errors as web_errors
 from server.web.call import Answer
 from server.web.openapi.document import document
 from server.web.openapi.parameters import FORM
@@ -33,6 +36,7 @@ from server.web.routes import ENDPOINTS
 from server.web.server import Request
 
 BASE = "/api"
+AS = "as"  # the field that says with which scope a request is sent
 FORM_BYTES = 4 * 1024 * 1024  # of a request that is tried
 MAX_SHOWN_CHARS = 200_000  # of an answer's body
 MAX_FOUND = 200  # operations that a search shows
@@ -89,7 +93,7 @@ class Reply:
 @page("GET", BASE)
 def show(visit: Visit) -> Shown:
     """All operations by what they are about, those of one tag, or those that a search finds."""
-    found = operations(visit.service.registry, visit.service.registry.revision, visit.service.base_url)
+    found = _all(visit)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
     tags: dict[str, int] = {}
     for each in found:
@@ -104,6 +108,20 @@ def show(visit: Visit) -> Shown:
         others=sorted(((name, _words(name), count) for name, count in tags.items() if name not in types), key=_label),
         methods=METHODS, document=DOCUMENT, label=types.get(tag, _words(tag)), all=len(found),
     )  # fmt: skip
+
+
+@page("GET", f"{BASE}/errors")
+def show_errors(visit: Visit) -> Shown:
+    """Every kind of error that the API answers."""
+    return render(visit, "api_errors.html", found=web_errors.catalogue())
+
+
+@page("GET", f"{BASE}/collection")
+def show_collection(visit: Visit) -> Shown:
+    """All operations as a file for request builders."""
+    made = postman.collection(_all(visit), visit.service.base_url, VERSION)
+    return Shown(json.dumps(made, ensure_ascii=False), headers=attachment("helpdesk.postman_collection.json"),
+                 content_type="application/json; charset=utf-8")  # fmt: skip
 
 
 @page("GET", f"{BASE}/{{name}}")
@@ -128,9 +146,13 @@ def try_write(visit: Visit) -> Shown:
     return _tried(visit, _operation(visit))
 
 
+def _all(visit: Visit) -> tuple[Operation, ...]:
+    registry = visit.service.registry
+    return operations(registry, registry.revision, visit.service.base_url)
+
+
 def _operation(visit: Visit) -> Operation:
-    service, name = visit.service, visit.arguments["name"]
-    found = operations(service.registry, service.registry.revision, service.base_url)
+    found, name = _all(visit), visit.arguments["name"]
     for each in found:
         if each.name == name:
             return each
@@ -138,27 +160,37 @@ def _operation(visit: Visit) -> Operation:
 
 
 def _tried(visit: Visit, each: Operation) -> Shown:
-    form = Form.sent(visit.form, [one.key for one in each.inputs])
+    form = Form.sent(visit.form, [AS, *(one.key for one in each.inputs)])
     for one in each.inputs:
         if one.is_required and not form.text(one.key):
             form.fail(one.key, "This is required.")
     if form.is_wrong:
         return _shown(visit, each, form, None)
     try:
-        return _shown(visit, each, form, _send(visit, _sample(each, form), _headers(each, form)))
+        return _shown(visit, each, form, _send(visit, _sample(each, form), _headers(each, form), form.text(AS)))
     except HelpdeskError as error:  # what was typed cannot be sent, or there is no token to send it by
         return _shown(visit, each, form.refuse(error), None)
 
 
 def _shown(visit: Visit, each: Operation, form: Form, reply: Reply | None) -> Shown:
-    is_filled = any(form.values.values()) and not form.is_wrong
+    is_filled = any(form.get(one.key) for one in each.inputs) and not form.is_wrong
     return render(
         visit, "operation.html", form.status, each=each, form=form, reply=reply, methods=METHODS, flags=FLAGS,
         hint=PAIRS_HINT, labels={one.key: one.name for one in each.inputs}, is_filled=is_filled,
         sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
         may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
-        rest=[one for one in each.inputs if not one.is_required],
+        rest=[one for one in each.inputs if not one.is_required], scopes=_scopes(visit), as_field=AS,
     )  # fmt: skip
+
+
+def _scopes(visit: Visit) -> list[Option]:
+    """The scopes of all apps, as APP:SCOPE, for those who may see apps."""
+    if not visit.actor.is_admin:
+        return []
+    return [
+        (f"{app_id}:{scope}", f"{name}: {scope}")
+        for app_id, name, scopes in own_tokens.scopes_of_apps(visit.ctx) for scope in scopes
+    ]  # fmt: skip
 
 
 # -- a request ---------------------------------------------------------------------------------------------------------
@@ -203,12 +235,16 @@ def _headers(each: Operation, form: Form) -> dict[str, str]:
     return found
 
 
-def _send(visit: Visit, sample: Sample, headers: dict[str, str]) -> Reply:
-    """The answer of the API of this process. Raises NotFound when there is no app to make a token of."""
+def _send(visit: Visit, sample: Sample, headers: dict[str, str], scope: str) -> Reply:
+    """The answer of the API of this process. scope: APP:SCOPE, or "" for all that the worker may do. Raises NotFound
+    when there is no app to make a token of, Invalid for a scope that is not offered."""
+    if scope and scope not in dict(_scopes(visit)):
+        raise Invalid("Choose one of the scopes that are offered.", field=AS)
+    app_id, _, scope_id = scope.partition(":")
     site, is_read = RestSite(visit.service), sample.method == "GET"
     encoded = urlencode(sample.fields)
     target = f"{sample.path}?{encoded}" if is_read and encoded else sample.path
-    with own_tokens.for_one_request(visit.ctx) as token:
+    with own_tokens.for_one_request(visit.ctx, int(app_id or 0), scope_id) as token:
         sent = HTTPHeaders({**headers, "Authorization": f"Bearer {token}"})
         peer = visit.request.client
         request = Request(RequestStartLine(sample.method, target, "HTTP/1.1"), sent, peer, peer)
@@ -219,7 +255,7 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str]) -> Reply:
         try:
             answer = site.answer(request, None)
         except HelpdeskError as error:
-            answer = Answer(errors.body(error), errors.status_and_code(error)[0], errors.headers(error))
+            answer = Answer(web_errors.body(error), web_errors.status_and_code(error)[0], web_errors.headers(error))
         ms = round((time.perf_counter() - began) * 1000, 1)
     reason = HTTPStatus(answer.status).phrase
     return Reply(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))

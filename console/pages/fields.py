@@ -3,15 +3,15 @@ field; the rest is ours."""
 
 from typing import Any
 
-from console import lists
+from console import drafts, lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.ui import quoted
 from console.visit import Visit
-from server.desk import custom_fields, records
-from server.desk.records import SearchRequest
+from server.desk import custom_fields, deleted_fields, records
+from server.desk.custom_fields import MAX_COUNTED
 from server.errors import HelpdeskError, Invalid
 from server.records.base import RecordType
 from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
@@ -50,7 +50,7 @@ EVERYBODY = "svc.contexts.app:0"
 def show_list(visit: Visit) -> Shown:
     """The fields of one type, or which types have some."""
     listed = custom_fields.all_fields(visit.ctx)
-    sets = _fieldsets(visit)
+    sets = lists.search(visit, SET_URI, "sort:name")
     name = visit.query.text("type", "")
     if not name:
         counts = [
@@ -58,7 +58,7 @@ def show_list(visit: Visit) -> Shown:
             for each in _types(visit)
         ]
         some = [each for each in counts if any(each[1:])]
-        return render(visit, "fields.html", types=_type_choices(visit), counts=some)
+        return render(visit, "fields.html", types=_type_choices(visit), counts=some, **_deleted(visit))
     record_type = _type(visit, name)
     fields = listed.get(record_type.context, ())
     own = [each for each in sets if each["context"] == record_type.context]
@@ -67,7 +67,7 @@ def show_list(visit: Visit) -> Shown:
     sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
     return render(
         visit, "fields_of.html", record_type=record_type, sections=sections, types=_type_choices(visit), kinds=KINDS,
-        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)), most=MAX_COUNTED,
         attached=custom_fields.attached(visit.ctx, (each["id"] for each in own)),
     )  # fmt: skip
 
@@ -83,7 +83,9 @@ def show_new(visit: Visit) -> Shown:
     if kind not in KINDS:
         return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
     values = {"custom_fieldset_id": fieldset, "decimal_at": "2", "value_min": "0", "value_max": "100"}
-    return _form(visit, Form.of(values), record_type, kind, None)
+    form = Form.of(dict.fromkeys((*LINES, *PARAMS.get(kind, ())), "") | values)
+    key = f"{visit.path}?type={record_type.uri}&kind={kind}"
+    return _form(visit, drafts.take_up(visit, key, form), record_type, kind, None)
 
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
@@ -111,7 +113,8 @@ def create(visit: Visit) -> Shown:
 def show(visit: Visit) -> Shown:
     """One field to be changed."""
     field = lists.record(visit, URI, visit.id)
-    return _form(visit, _stored(visit, field), _type(visit, field["context"]), field["type"], field)
+    form = drafts.take_up(visit, visit.path, _stored(visit, field))
+    return _form(visit, form, _type(visit, field["context"]), field["type"], field)
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
@@ -126,7 +129,7 @@ def save(visit: Visit) -> Shown:
         records.update(visit.ctx, URI, visit.id, fields | {"params": _params(form, kind, field["params"])})
     except HelpdeskError as error:
         return _form(visit, _refuse(form, error, kind), record_type, kind, field)
-    visit.tell(f"The field {form.text('name')} is saved.")
+    visit.tell(f"The field {form.text('name')} is saved.", visit.path, **_stored(visit, field).sent_again())
     return see(_list_path(record_type))
 
 
@@ -134,8 +137,10 @@ def save(visit: Visit) -> Shown:
 def move(visit: Visit) -> Shown:
     """Move a field up or down."""
     field = lists.record(visit, URI, visit.id)
+    to = "up" if visit.form.text("to", "") == "up" else "down"
     try:
-        custom_fields.move(visit.ctx, visit.id, -1 if visit.form.text("to", "") == "up" else 1)
+        custom_fields.move(visit.ctx, visit.id, -1 if to == "up" else 1)
+        visit.tell(f"The field {field['name']} is moved {to}.", visit.path, to="down" if to == "up" else "up")
     except HelpdeskError as error:
         visit.tell(sentence(error.message))
     return see(f"{_list_path(_type(visit, field['context']))}#field-{visit.id}")
@@ -160,7 +165,9 @@ def show_delete(visit: Visit) -> Shown:
     field = lists.record(visit, URI, visit.id)
     count = custom_fields.uses(visit.ctx, [visit.id]).get(visit.id, 0)
     back = _list_path(_type(visit, field["context"]))
-    return render(visit, "field_delete.html", field=field, count=count, back=back, kind=KINDS[field["type"]])
+    return render(
+        visit, "field_delete.html", field=field, count=count, back=back, kind=KINDS[field["type"]], most=MAX_COUNTED
+    )
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
@@ -168,8 +175,24 @@ def delete(visit: Visit) -> Shown:
     """Remove a field with its values."""
     field = lists.record(visit, URI, visit.id)
     records.delete(visit.ctx, URI, visit.id)
-    visit.tell(f"The field {field['name']} is deleted.")
+    visit.tell(f"The field {field['name']} is deleted.", f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
+
+
+@page("POST", f"{BASE}/deleted/{{id}}/restore", "admin")
+def restore(visit: Visit) -> Shown:
+    """Bring a deleted field back with its values."""
+    field = deleted_fields.restore(visit.ctx, visit.id)
+    visit.tell(f"The field {field['name']} is back.")
+    return see(_list_path(_type(visit, field["context"])))
+
+
+@page("POST", f"{BASE}/deleted/{{id}}/remove", "admin")
+def remove(visit: Visit) -> Shown:
+    """Remove a deleted field for good."""
+    field = deleted_fields.remove(visit.ctx, visit.id)
+    visit.tell(f"The field {field['name']} is gone for good.")
+    return see(BASE)
 
 
 # -- fieldsets ---------------------------------------------------------------------------------------------------------
@@ -197,8 +220,7 @@ def create_set(visit: Visit) -> Shown:
 def show_set(visit: Visit) -> Shown:
     """One fieldset to be changed."""
     found = lists.record(visit, SET_URI, visit.id)
-    form = Form.of({"name": found["name"], "owner": f"{found['owner__context']}:{found['owner_id']}"})
-    return _set_form(visit, form, _type(visit, found["context"]), found)
+    return _set_form(visit, _stored_set(found), _type(visit, found["context"]), found)
 
 
 @page("POST", f"{SETS}/{{id}}", "admin")
@@ -210,7 +232,7 @@ def save_set(visit: Visit) -> Shown:
         records.update(visit.ctx, SET_URI, visit.id, _set_fields(form))
     except HelpdeskError as error:
         return _set_form(visit, _refuse_owner(form, error), record_type, found)
-    visit.tell(f"The fieldset {form.text('name')} is saved.")
+    visit.tell(f"The fieldset {form.text('name')} is saved.", visit.path, **_stored_set(found).sent_again())
     return see(f"{_list_path(record_type)}#set-{visit.id}")
 
 
@@ -223,7 +245,7 @@ def show_delete_set(visit: Visit) -> Shown:
     ]
     return render(
         visit, "fieldset_delete.html", fieldset=found, fields=fields, back=_list_path(_type(visit, found["context"])),
-        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)), most=MAX_COUNTED,
         count=custom_fields.attached(visit.ctx, [visit.id]).get(visit.id, 0),
     )  # fmt: skip
 
@@ -238,6 +260,14 @@ def delete_set(visit: Visit) -> Shown:
 
 
 # -- what they share ---------------------------------------------------------------------------------------------------
+
+
+def _deleted(visit: Visit) -> dict[str, Any]:
+    """The fields that can come back, with the names of their types."""
+    found = deleted_fields.listed(visit.ctx)
+    types = {each.record["context"]: visit.service.registry.find(each.record["context"]) for each in found}
+    names = {context: each.label_names[1] if each else context for context, each in types.items()}
+    return {"deleted": found, "names": names, "kinds": KINDS, "most": MAX_COUNTED}
 
 
 def _types(visit: Visit) -> list[RecordType]:
@@ -260,13 +290,6 @@ def _type(visit: Visit, name: str) -> RecordType:
 
 def _list_path(record_type: RecordType) -> str:
     return f"{BASE}?type={quoted(record_type.uri)}"
-
-
-def _fieldsets(visit: Visit, q: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = records.search(
-        visit.ctx, SET_URI, SearchRequest(f"{q} sort:name", lists.MAX_CHOICES)
-    )["results"]
-    return found
 
 
 def _last_place(visit: Visit, record_type: RecordType) -> int:
@@ -314,8 +337,8 @@ def _form(
     renaming: Form | None = None,
 ) -> Shown:  # fmt: skip
     registry = visit.service.registry
-    own = _fieldsets(visit, f"context:{record_type.uri}")
-    sets = [(str(each["id"]), f"{each['_label']} (fieldset)") for each in own]
+    own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
+    sets = [(id, f"{label} (fieldset)") for id, label in own]
     shown = renaming or Form.of({"option": "", "new_name": ""})
     options = [(each, each) for each in form.get("options").splitlines()] if field else []
     return render(
@@ -324,7 +347,7 @@ def _form(
         sets=[("0", f"every {record_type.label_names[0].lower()}"), *sets], options=options,
         targets=sorted(((each.uri, each.label_names[1]) for each in registry), key=lambda each: each[1].lower()),
         currencies=lists.choices(visit, "currency") if kind == "Y" else [], back=_list_path(record_type),
-        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0,
+        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0, most=MAX_COUNTED,
         max_options=MAX_OPTIONS, max_decimals=MAX_DECIMALS,
     )  # fmt: skip
 
@@ -338,6 +361,10 @@ def _owners(visit: Visit, present: str) -> list[tuple[str, str]]:
             (f"{record_type.context}:{id}", f"{name}: {label}") for id, label in lists.choices(visit, uri, "sort:id")
         ]
     return found if present in dict(found) else [*found, (present, f"As it is: {present}")]
+
+
+def _stored_set(found: dict[str, Any]) -> Form:
+    return Form.of({"name": found["name"], "owner": f"{found['owner__context']}:{found['owner_id']}"})
 
 
 def _set_fields(form: Form) -> dict[str, str]:

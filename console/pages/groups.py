@@ -27,7 +27,7 @@ LABELS = {
 }  # fmt: skip
 FLAGS = ("is_private", "is_default")
 PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
-MAX_COLUMNS = 20  # groups side by side on the page of rosters
+MAX_COLUMNS = 8  # groups side by side on the page of rosters
 MAX_BUCKETS = 200  # of one group, listed
 
 
@@ -72,7 +72,7 @@ def save(visit: Visit) -> Shown:
         records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), group)
-    visit.tell(f"{form.text('name')} is saved.")
+    visit.tell(f"{form.text('name')} is saved.", visit.path, **_stored(group).sent_again())
     return see(BASE)
 
 
@@ -113,7 +113,7 @@ def create_bucket(visit: Visit) -> Shown:
 def show_bucket(visit: Visit) -> Shown:
     """One bucket to be changed."""
     bucket = lists.record(visit, "bucket", visit.id)
-    return _bucket(visit, Form.of({"name": bucket["name"], "is_default": bucket["is_default"]}), bucket)
+    return _bucket(visit, _stored_bucket(bucket), bucket)
 
 
 @page("POST", "/admin/people/buckets/{id}", "admin")
@@ -125,7 +125,7 @@ def save_bucket(visit: Visit) -> Shown:
         records.update(visit.ctx, "bucket", visit.id, {"name": form.text("name"), "is_default": is_default})
     except HelpdeskError as error:
         return _bucket(visit, form.refuse(error), bucket)
-    visit.tell(f"The bucket {form.text('name')} is saved.")
+    visit.tell(f"The bucket {form.text('name')} is saved.", visit.path, **_stored_bucket(bucket).sent_again())
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
 
@@ -136,8 +136,7 @@ def delete_bucket(visit: Visit) -> Shown:
     try:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
-        stored = Form.of({"name": bucket["name"], "is_default": bucket["is_default"]})
-        return _bucket(visit, stored.refuse(error), bucket)
+        return _bucket(visit, _stored_bucket(bucket).refuse(error), bucket)
     visit.tell(f"The bucket {bucket['name']} is deleted.")
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
@@ -166,7 +165,10 @@ def save_rosters(visit: Visit) -> Shown:
     except HelpdeskError as error:
         return _rosters(visit, form.refuse(error))
     count = sum(map(len, changed.values()))
-    visit.tell(f"{count} place{'' if count == 1 else 's'} changed." if count else "Nothing was changed.")
+    if count:
+        visit.tell(f"{count} place{'' if count == 1 else 's'} changed.", visit.shown_path, **_back(changed, before))
+    else:
+        visit.tell("Nothing was changed.")
     names = ("q", "group", "page")
     kept = "&".join(f"{name}={quoted(visit.query.text(name, ''))}" for name in names if name in visit.query)
     return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
@@ -188,6 +190,15 @@ def _before(visit: Visit) -> dict[str, dict[str, str]]:
     if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
         raise Invalid("the form is none of ours; open the page again")
     return shown
+
+
+def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The fields of the same form that put back what was changed."""
+    earlier = {
+        f"part[g{group}][w{worker}]": before.get(group, {}).get(worker, "") or REMOVE
+        for group, workers in changed.items() for worker in workers
+    }  # fmt: skip
+    return earlier | {"before": json.dumps(changed)}
 
 
 def _rosters(visit: Visit, form: Form) -> Shown:
@@ -289,9 +300,12 @@ def _with_none(listed: list[Option], none: str) -> list[Option]:
 
 def _delete(visit: Visit, form: Form) -> Shown:
     group = lists.record(visit, URI, visit.id)
-    tickets = records.search(visit.ctx, "ticket", SearchRequest(f"group.id:{visit.id}", 1))["total"]
-    buckets = records.search(visit.ctx, "bucket", SearchRequest(f"group.id:{visit.id}", 1))["total"]
+    tickets, buckets = (lists.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
     return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
+
+
+def _stored_bucket(bucket: dict[str, Any]) -> Form:
+    return Form.of({"name": bucket["name"], "is_default": "1" if bucket["is_default"] else ""})
 
 
 def _bucket(visit: Visit, form: Form, bucket: dict[str, Any]) -> Shown:

@@ -1,4 +1,6 @@
-"""The scheduler: jobs that wait, run and failed, and timers of automations. Source: ours."""
+"""The scheduler: jobs that wait, run and failed, how they went, what runs from time to time, and timers of automations.
+
+Source: ours."""
 
 from console import lists
 from console.rendering import render
@@ -10,14 +12,15 @@ from server.desk import records, scheduled
 from server.errors import HelpdeskError, Invalid, nearest
 from server.jobs import queue, scheduler
 
-BASE, TIMERS = "/admin/jobs", "/admin/jobs/timers"
+BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 TIMER = "automation_timer"
-TABS = [(BASE, "Jobs"), (TIMERS, "Timers")]
+TABS = [(BASE, "Jobs"), (RUNS, "History"), (SCANS, "From time to time"), (TIMERS, "Timers")]
 BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
 STATES = [("", "Every state"), ("running", "Running"), ("due", "Due"), ("waiting", "Waiting"), ("failed", "Failed")]
 # What jobs of a kind do; another one is shown by its name alone.
 DOES = {
-    "backup": "Makes a backup of the database", "behavior.run": "Runs a scheduled behavior",
+    "backup": "Makes a backup of the database", "backup.verify": "Reads all of a backup",
+    "behavior.run": "Runs a scheduled behavior",
     "database.check": "Looks at the whole database for damage", "event": "Runs what automations wait for an event",
     "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
     "timer": "Runs an automation timer",
@@ -34,8 +37,44 @@ def show(visit: Visit) -> Shown:
     return render(
         visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
         kinds=[("", "Every kind"), *((each, each) for each in kinds)], counts=scheduled.counts(visit.ctx), does=DOES,
-        badges=BADGES, scans=scheduler.names(), most=queue.MAX_ATTEMPTS,
+        badges=BADGES, most=queue.MAX_ATTEMPTS,
     )  # fmt: skip
+
+
+@page("GET", RUNS, "admin")
+def show_runs(visit: Visit) -> Shown:
+    """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
+    kinds = queue.kinds()
+    kind, number = _choice(visit, "kind", kinds), visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    found, total = scheduled.runs(visit.ctx, kind, PAGE_ROWS, number)
+    return render(
+        visit, "job_runs.html", found=found, total=total, page=number, kind=kind, tabs=TABS, does=DOES,
+        kinds=[("", "Every kind"), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
+    )  # fmt: skip
+
+
+@page("GET", SCANS, "admin")
+def show_scans(visit: Visit) -> Shown:
+    """What runs from time to time: when it ran last and runs next."""
+    return render(visit, "scans.html", found=scheduled.scans(visit.ctx), tabs=TABS, seconds=scheduler.SCAN_SECONDS)
+
+
+@page("POST", SCANS, "admin")
+def look_now(visit: Visit) -> Shown:
+    """Let all of it run at once."""
+    scheduled.look_now(visit.ctx)
+    visit.tell("All that is on runs now.")
+    return see(SCANS)
+
+
+@page("POST", f"{SCANS}/switch", "admin")
+def switch_scan(visit: Visit) -> Shown:
+    """Switch one of them on or off."""
+    name, is_off = visit.form.text("name", ""), visit.form.flag("off")
+    scheduled.switch_scan(visit.ctx, name, not is_off)
+    told = "off: it does not run, also after the next start" if is_off else "on"
+    visit.tell(f"'{name}' is {told}.", f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    return see(SCANS)
 
 
 @page("POST", f"{BASE}/{{id}}/run", "admin")

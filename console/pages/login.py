@@ -8,6 +8,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import second_factor
+from server.access.own import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.desk import first_start, password_change, sign_in
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
@@ -31,7 +32,7 @@ def log_in(visit: Visit) -> Shown:
     try:
         is_kept = form.get("keep") == "1"
         found = sign_in.by_password(
-            first_start.own_context(visit.service), form.text("email"), visit.form.text("password", ""), visit.peer,
+            own_context(visit.service), form.text("email"), visit.form.text("password", ""), visit.peer,
             is_kept,
         )  # fmt: skip
     except REFUSED as error:
@@ -64,7 +65,8 @@ def log_out(visit: Visit) -> Shown:
     if visit.session is not None:
         sign_in.sign_out(visit.ctx, visit.session, visit.peer)
     visit.drop_session()
-    return see("/login?out=1")
+    after = {} if visit.next == "/" else {"next": visit.next}
+    return see(f"/login?{urlencode({'out': '1', **after})}")
 
 
 @page("GET", "/confirm")
@@ -96,7 +98,7 @@ def forgotten(visit: Visit) -> Shown:
     """Send a link, if there is such a worker; the answer is the same if not."""
     form = Form.sent(visit.form, ("email",))
     try:
-        password_change.ask_for_link(first_start.own_context(visit.service), form.text("email"), visit.peer)
+        password_change.ask_for_link(own_context(visit.service), form.text("email"), visit.peer)
     except TooMany as error:
         form.refuse(error)
     return render(visit, "forgotten.html", form.status, form=form, is_sent=not form.is_wrong)
@@ -116,7 +118,7 @@ def reset(visit: Visit) -> Shown:
     password_change.worker_of_link(visit.service, code, visit.now)
     try:
         new = new_password(visit)
-        password_change.set_by_link(first_start.own_context(visit.service), code, new)
+        password_change.set_by_link(own_context(visit.service), code, new)
     except Invalid as error:
         return render(visit, "reset.html", 422, form=form.refuse(error, ("password", "password_again")), code=code)
     visit.drop_session()

@@ -9,33 +9,36 @@ from console import lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import Shown, file, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
-from server.desk import mail_setup, profile, records
-from server.desk.mailboxes import dead_letters
+from server.desk import mail_listening, mail_setup, profile, records
+from server.desk.mail_setup import Look, TestFailed
+from server.desk.mailboxes import dead_letters, letters
 from server.desk.outbox import waiting
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.mail.inboxes import PROTOCOLS
-from server.mail.transports import transport
+from server.mail.transports import NULL, SMTP, transport
+from server.settings import Settings, shown
 
 BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
-TABS = [(BASE, "Set-up"), (OUTBOX, "Outbox")]
+FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
-SMTP, NULL = "core.mail.transport.smtp", "core.mail.transport.null"
 KINDS = [(SMTP, "SMTP server"), (NULL, "Nowhere: takes every mail and sends none")]
 ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", "None, port 25")]
 PARAMS = ("host", "port", "encryption", "username", "timeout")  # of SMTP, besides password and verify
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
 NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
-MAX_LETTERS = 20  # mails that nobody could take, named on the page
+MAX_LETTERS = 200  # mails that nobody could take, named on the page
 LABELS = {
     "name": "Name", "host": "Host", "port": "Port", "encryption": "Encryption", "username": "User name",
     "password": "Password", "timeout": "Seconds to wait", "recipient": "Send it to", "email": "Address",
     "transport": "Mail transport", "protocol": "Protocol", "folder": "Folder", "max_msg_size_kb": "Largest mail",
     "timeout_secs": "Seconds to wait", "connected_account_id": "Connected account",
+    "on": "Take mail", "lmtp_host": "Address", "lmtp_port": "Port", "lmtp_protocol": "Protocol",
+    "lmtp_domains": "Domains",
 }  # fmt: skip
 STATES = {
     "failed": ("err", "given up"), "parked": ("warn", "no mail transport"), "sending": ("info", "being sent"),
@@ -70,8 +73,10 @@ def add_sender(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/senders/{{id}}/remove", "admin")
 def remove_sender(visit: Visit) -> Shown:
     """Take its own transport from an address."""
+    was = lists.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
-    visit.tell("The address has no mail transport of its own any more.")
+    visit.tell("The address has no mail transport of its own any more.", f"{BASE}/senders", email=was["email"],
+               transport=str(was["mail_transport_id"]))  # fmt: skip
     return see(f"{BASE}#senders")
 
 
@@ -86,21 +91,121 @@ def set_default(visit: Visit) -> Shown:
 
 
 def _setup(visit: Visit, form: Form) -> Shown:
-    transports = lists.choices(visit, TRANSPORT)
-    boxes = records.search(visit.ctx, MAILBOX, records.SearchRequest("sort:name", lists.MAX_CHOICES))["results"]
-    outbox = {name: waiting.listed(visit.ctx, name, 1)[1] for name in waiting.FILTERS}
-    settings = visit.service.settings
+    transports, settings = lists.search(visit, TRANSPORT), visit.service.settings
+    kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
-        visit, "mail.html", form.status, form=form, tabs=TABS, labels=LABELS, transports=transports, boxes=boxes,
-        kinds=_kinds(visit), senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1],
-        outbox=outbox, settings=settings, poll=settings.mailbox_poll_seconds, letters=dead_letters.names(settings),
-        data=str(Path(settings.data).absolute()), folder=dead_letters.FOLDER, shown=MAX_LETTERS,
+        visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
+        transports=lists.options(transports), kinds=kinds, boxes=lists.search(visit, MAILBOX, "sort:name"),
+        senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1], settings=settings,
+        parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=Look(),
+        listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
     )  # fmt: skip
 
 
-def _kinds(visit: Visit) -> dict[int, str]:
-    found = records.search(visit.ctx, TRANSPORT, records.SearchRequest("", lists.MAX_CHOICES))["results"]
-    return {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in found}
+def _tabs(visit: Visit) -> list[tuple[str, str]]:
+    count = len(letters.listed(visit.ctx))
+    return [(BASE, "Set-up"), (OUTBOX, "Outbox"), (FAILED, f"Failed ({count})" if count else "Failed")]
+
+
+# -- the listener ------------------------------------------------------------------------------------------------------
+
+
+@page("GET", LISTENER, "proven admin")
+def show_listener(visit: Visit) -> Shown:
+    """Where mail servers hand over mail, to be switched."""
+    settings = visit.service.settings
+    return _listener(visit, Form.of({
+        "on": "1" if settings.lmtp_host else "", "lmtp_host": settings.lmtp_host or "127.0.0.1",
+        "lmtp_port": settings.lmtp_port, "lmtp_protocol": settings.lmtp_protocol,
+        "lmtp_domains": ", ".join(settings.lmtp_domains),
+    }))  # fmt: skip
+
+
+@page("POST", LISTENER, "proven admin")
+def save_listener(visit: Visit) -> Shown:
+    """Switch it, at once and for later starts."""
+    settings = visit.service.settings
+    form = Form.sent(visit.form, ("on", *mail_listening.NAMES))
+    changes = {name: form.text(name) for name in mail_listening.NAMES if not settings.is_given(name)}
+    if "lmtp_host" in changes and form.get("on") != "1":
+        changes["lmtp_host"] = ""
+    elif not changes.get("lmtp_host", "given"):
+        return _listener(visit, form.fail("lmtp_host", "Enter the address that it listens on, such as 127.0.0.1."))
+    before = _listener_fields(settings)
+    try:
+        mail_listening.change(visit.ctx, changes)
+    except HelpdeskError as error:
+        return _listener(visit, form.refuse(error))
+    urls = mail_listening.state(visit.service).urls
+    visit.tell(f"Mail servers hand over mail at {urls[0]}." if urls else "The listener is off.", LISTENER, **before)
+    return see(BASE)
+
+
+def _listener_fields(settings: Settings) -> dict[str, str]:
+    """The form that brings it back to how it is."""
+    fields = {name: shown(getattr(settings, name)).replace("\n", ", ") for name in mail_listening.NAMES}
+    return fields | {"on": "1" if settings.lmtp_host else "0"}
+
+
+def _listener(visit: Visit, form: Form) -> Shown:
+    settings = visit.service.settings
+    given = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
+    return render(
+        visit, "mail_listener.html", form.status, form=form, labels=LABELS, given=given, settings=settings,
+        state=mail_listening.state(visit.service), protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
+    )  # fmt: skip
+
+
+# -- mail that could not be taken --------------------------------------------------------------------------------------
+
+
+@page("GET", FAILED, "admin")
+def show_failed(visit: Visit) -> Shown:
+    """Mails that could not be taken, and why."""
+    return render(
+        visit, "failed.html", tabs=_tabs(visit), found=letters.listed(visit.ctx)[:MAX_LETTERS], shown=MAX_LETTERS,
+        folder=str(Path(visit.service.settings.data).absolute() / dead_letters.FOLDER),
+    )  # fmt: skip
+
+
+@page("GET", f"{FAILED}/{{name}}", "admin")
+def show_failed_mail(visit: Visit) -> Shown:
+    """One of them as it came."""
+    found = letters.opened(visit.ctx, visit.arguments["name"])
+    return render(visit, "failed_mail.html", tabs=_tabs(visit), found=found)
+
+
+@page("GET", f"{FAILED}/{{name}}/source", "admin")
+def send_failed_mail(visit: Visit) -> Shown:
+    """Its file."""
+    letter, path = letters.file_of(visit.ctx, visit.arguments["name"])
+    return file(path, "message/rfc822", letter.bytes)
+
+
+@page("POST", f"{FAILED}/{{name}}/take", "admin")
+def take_failed_mail(visit: Visit) -> Shown:
+    """Try once more to take it."""
+    name = visit.arguments["name"]
+    try:
+        received = letters.take(visit.ctx, name)
+    except NotFound as error:
+        visit.tell(error.message)
+        return see(FAILED)
+    except HelpdeskError as error:
+        visit.tell(f"It could not be taken: {error.message}")
+        return see(f"{FAILED}/{name}")
+    visit.tell(f"The mail is on ticket {received.mask}." if received.mask else "The mail was taken, and ignored.")
+    return see(FAILED)
+
+
+@page("POST", f"{FAILED}/{{name}}/discard", "admin")
+def discard_failed_mail(visit: Visit) -> Shown:
+    """Forget it for good."""
+    try:
+        visit.tell(f"{letters.discard(visit.ctx, visit.arguments['name'])} is discarded.")
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(FAILED)
 
 
 # -- transports --------------------------------------------------------------------------------------------------------
@@ -151,6 +256,8 @@ def test_transport(visit: Visit) -> Shown:
     form.values["recipient"] = visit.form.text("recipient", "").strip()
     try:
         sender = mail_setup.send_test(visit.ctx, visit.id, form.get("recipient"))
+    except TestFailed as error:
+        return _transport(visit, form.refuse(error, known=("recipient",)), each, error.dialogue)
     except HelpdeskError as error:
         return _transport(visit, form.refuse(error, known=("recipient",)), each)
     visit.tell(f"{each['name']} took the mail from {sender} to {form.get('recipient')}.")
@@ -193,12 +300,14 @@ def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | {"params": params}
 
 
-def _transport(visit: Visit, form: Form, each: dict[str, Any] | None) -> Shown:
+def _transport(
+    visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()
+) -> Shown:
     has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
     return render(
         visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
         labels=LABELS, kinds=KINDS, encryptions=ENCRYPTIONS, has_password=has_password,
-        seconds=visit.service.settings.mail_timeout_seconds,
+        seconds=visit.service.settings.mail_timeout_seconds, dialogue=dialogue,
     )  # fmt: skip
 
 
@@ -226,12 +335,18 @@ def create_mailbox(visit: Visit) -> Shown:
 @page("GET", f"{MAILBOXES}/{{id}}", "proven admin")
 def show_mailbox(visit: Visit) -> Shown:
     """One mailbox to be changed, and how the last look went."""
+    return _stored_mailbox(visit)
+
+
+def _stored_mailbox(visit: Visit, failed: TestFailed | None = None) -> Shown:
     each = lists.record(visit, MAILBOX, visit.id)
     flags = {name: "1" if each[name] else "" for name in BOX_FLAGS}
-    account = each["connected_account_id"]
-    return _mailbox(visit, Form.of({name: each[name] for name in BOX_FIELDS} | flags | {
-        "connected_account_id": account
-    }), each)  # fmt: skip
+    values = {name: each[name] for name in (*BOX_FIELDS, "connected_account_id")}
+    values |= {name: "" for name in ("max_msg_size_kb", "timeout_secs") if not each[name]}
+    form = Form.of(values | flags)
+    if failed is not None:
+        form.refuse(failed)
+    return _mailbox(visit, form, each, failed.dialogue if failed is not None else ())
 
 
 @page("POST", f"{MAILBOXES}/{{id}}", "proven admin")
@@ -246,14 +361,17 @@ def save_mailbox(visit: Visit) -> Shown:
     return see(f"{MAILBOXES}/{visit.id}")
 
 
-@page("POST", f"{MAILBOXES}/{{id}}/check", "admin")
+@page("POST", f"{MAILBOXES}/{{id}}/check", "proven admin")
 def check_mailbox(visit: Visit) -> Shown:
-    """Let the scheduler look at a mailbox now."""
+    """Open a mailbox now, and tell what its server said when that is not possible; else what waits is taken."""
     try:
         mail_setup.check_mailbox(visit.ctx, visit.id)
-        visit.tell("The mailbox is being looked at. Load this page again to see how it went.")
+    except TestFailed as error:
+        return _stored_mailbox(visit, error)
     except Invalid as error:
         visit.tell(error.message)
+    else:
+        visit.tell("The mailbox can be opened, and what waits in it is being taken.")
     return see(BASE)
 
 
@@ -278,13 +396,16 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | ({"password": password} if password else {})
 
 
-def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None) -> Shown:
+def _mailbox(
+    visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()
+) -> Shown:
     shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
         visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
         labels=LABELS, protocols=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS],
         accounts=[("0", "None: use the password"), *lists.choices(visit, "connected_account")],
-        has_password=each is not None and bool(each["password"]),
+        has_password=each is not None and bool(each["password"]), dialogue=dialogue,
+        look=mail_setup.looks(visit.ctx).get(each["id"], Look()) if each is not None else Look(),
     )  # fmt: skip
 
 
@@ -301,7 +422,7 @@ def show_outbox(visit: Visit) -> Shown:
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     found, total = waiting.listed(visit.ctx, state, PAGE_ROWS, number)
     return render(
-        visit, "outbox.html", tabs=TABS, found=found, total=total, page=number, state=state, states=SHOWN,
+        visit, "outbox.html", tabs=_tabs(visit), found=found, total=total, page=number, state=state, states=SHOWN,
         badges=STATES,
     )  # fmt: skip
 
@@ -309,7 +430,8 @@ def show_outbox(visit: Visit) -> Shown:
 @page("GET", f"{OUTBOX}/{{id}}", "admin")
 def show_letter(visit: Visit) -> Shown:
     """One mail that has not left."""
-    return render(visit, "outbox_mail.html", tabs=TABS, found=waiting.letter(visit.ctx, visit.id), badges=STATES)
+    found = waiting.letter(visit.ctx, visit.id)
+    return render(visit, "outbox_mail.html", tabs=_tabs(visit), found=found, badges=STATES)
 
 
 @page("POST", f"{OUTBOX}/{{id}}/send", "admin")

@@ -10,19 +10,20 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from console import lists
+from console import drafts, lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, Shown, attachment, see
 from console.ui import Option
 from console.visit import Visit
 from server.desk import records, references
 from server.desk.dictionary import Dictionaries
 from server.desk.packages import document as documents
-from server.desk.packages import exporting, importing, requirements, shipped
+from server.desk.packages import exporting, importing, library, requirements, shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
 from server.desk.packages.importing import Imported
+from server.desk.packages.library import Past
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.records.shared.custom_types import CustomType
@@ -33,6 +34,7 @@ BASE = "/admin/packages"
 FORM_BYTES = 3 * MAX_PACKAGE_BYTES + 64 * 1024  # quotes and braces are three bytes each in a form
 MAX_KEPT = 50  # results of imports, until they were looked at
 KEPT_SECONDS = 600
+MAX_PAST = 100  # imports that are listed
 MAX_FOUND = 100  # records to choose from for a package
 LABELS = {"package_json": "Package", "records": "Records", "q": "Search", "name": "Name"}
 # Where the console shows records of a type.
@@ -105,7 +107,7 @@ RESULTS = _Results()
 @page("GET", BASE, "proven admin")
 def show_list(visit: Visit) -> Shown:
     """The packages that come with the program, and room for another one."""
-    return _list(visit, Form.of({"package_json": ""}))
+    return _list(visit, drafts.take_up(visit, visit.path, Form.of({"package_json": ""})))
 
 
 @page("GET", f"{BASE}/open", "proven admin")
@@ -168,6 +170,23 @@ def show_result(visit: Visit) -> Shown:
     return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
 
 
+@page("GET", f"{BASE}/imported/{{id}}", "proven admin")
+def show_past(visit: Visit) -> Shown:
+    """What an import of the past made. Raises NotFound."""
+    past = library.one(visit.ctx, visit.id)
+    registry, made, references = visit.service.registry, [], []
+    there = library.there(visit.ctx, past)
+    for context, uid, id, label in past.made:
+        record_type = registry.find(context)
+        is_there = (context, id) in there
+        base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
+        name = record_type.label_names[0] if record_type is not None else context
+        made.append((Made(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
+        if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
+            references.append(f"{record_type.uri}:{id}")
+    return render(visit, "package_past.html", past=past, made=made, who=_who(visit, [past]), references=references)
+
+
 def _tree(text: str) -> Any:
     """The value of a pasted text. Raises Malformed, TooLarge, Invalid."""
     if not text.strip():
@@ -181,11 +200,21 @@ def _list(visit: Visit, form: Form) -> Shown:
     found = []
     for name in shipped.names():
         tree = shipped.package(name)["package"]
-        library = tree.get("library") or {}
-        found.append((name, tree.get("name") or name, library.get("description", "")))
+        found.append((name, tree.get("name") or name, (tree.get("library") or {}).get("description", "")))
     place = _LINE.search(form.errors.get("package_json", ""))
     mistakes = [(int(place[1]), form.errors["package_json"])] if place else []
-    return render(visit, "packages.html", form.status, form=form, labels=LABELS, found=found, mistakes=mistakes)
+    past = library.listed(visit.ctx)
+    return render(
+        visit, "packages.html", form.status, form=form, labels=LABELS, found=found, mistakes=mistakes,
+        past=past[:MAX_PAST], all_past=len(past), who=_who(visit, past[:MAX_PAST]),
+    )  # fmt: skip
+
+
+def _who(visit: Visit, past: list[Past]) -> dict[int, str]:
+    """The names of who imported, by the ids of workers. Those who are gone are not in it."""
+    ids = sorted({each.worker_id for each in past})
+    found = lists.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
+    return {each["id"]: str(each["_label"]) for each in found} | {0: "the service"}
 
 
 def _open(
@@ -206,7 +235,7 @@ def _open(
     sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
     return render(
         visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
-        package_text=text, document=document, revision=tree["package"].get("revision", ""), unmet=unmet,
+        package_text=text, document=document, past=library.listed(visit.ctx, document.name)[:MAX_PAST], unmet=unmet,
         sections=sections, needs=[] if unmet else requirements.needs(document),
         labels={each.name: each.label for each in prompts},
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
@@ -247,13 +276,13 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
     typed."""
     try:
         record_type = visit.service.registry.type(str(params.get("context") or "").lower())
-        asked = SearchRequest(str(params.get("query") or ""), lists.MAX_CHOICES)
+        asked = SearchRequest(str(params.get("query") or ""), lists.MAX_CHOICES, expand=lists.LABEL)
         found = records.search(visit.ctx, record_type.uri, asked)
     except HelpdeskError:
         return []
     if found["total"] > lists.MAX_CHOICES:
         return []
-    return [(str(each["id"]), str(each["_label"])) for each in found["results"]]
+    return lists.options(found["results"])
 
 
 def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
@@ -295,9 +324,8 @@ def export(visit: Visit) -> Shown:
     except HelpdeskError as error:
         return _export(visit, form.refuse(error))
     name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.json"'}
     text = json.dumps(tree, ensure_ascii=False, indent=1)
-    return Shown(text + "\n", headers=headers, content_type="application/json; charset=utf-8")
+    return Shown(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
 
 
 def _export(visit: Visit, form: Form) -> Shown:
@@ -312,12 +340,12 @@ def _export(visit: Visit, form: Form) -> Shown:
     found: list[dict[str, Any]] = []
     total, uri = 0, form.text("type") if form.text("type") in [each.uri for each in types] else "automation"
     try:
-        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND))
+        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lists.LABEL))
         found, total = answer["results"], answer["total"]
     except BadQuery as error:
         form.fail("q", error.message)
     names = {value for value, _, _ in chosen}
-    more = [(f"{uri}:{each['id']}", str(each["_label"]), "") for each in found if f"{uri}:{each['id']}" not in names]
+    more = [(f"{uri}:{id}", label, "") for id, label in lists.options(found) if f"{uri}:{id}" not in names]
     form.values["type"] = uri
     return render(
         visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,

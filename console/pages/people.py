@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console import lists
+from console import drafts, lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
@@ -11,7 +11,6 @@ from console.visit import Visit
 from server.access import sessions
 from server.desk import people, records, sign_in
 from server.desk.people import SigningIn
-from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 
 URI = "worker"
@@ -47,7 +46,8 @@ def show_new(visit: Visit) -> Shown:
     """The form for a new worker."""
     own = lists.record(visit, URI, visit.actor.worker_id)
     values = {"timezone": own["timezone"], "language": own["language"], "invite": "mail"}
-    return _new(visit, Form.of(values))
+    form = Form.of(dict.fromkeys((*LINES, *FLAGS), "") | values)
+    return _new(visit, drafts.take_up(visit, visit.path, form))
 
 
 @page("POST", f"{BASE}/new", "proven admin")
@@ -66,21 +66,18 @@ def create(visit: Visit) -> Shown:
 @page("GET", f"{BASE}/{{id}}", "proven admin")
 def show(visit: Visit) -> Shown:
     """One worker to be changed."""
-    worker = lists.record(visit, URI, visit.id)
-    email = lists.record(visit, "address", worker["email_id"])["email"]
-    flags = {name: "1" if worker[name] else "" for name in FLAGS}
-    return _form(visit, Form.of({name: worker.get(name) for name in LINES} | flags | {"email": email}))
+    return _form(visit, drafts.take_up(visit, visit.path, _stored(visit)))
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin")
 def save(visit: Visit) -> Shown:
     """Change a worker."""
-    form = Form.sent(visit.form, (*LINES, *FLAGS))
+    form, before = Form.sent(visit.form, (*LINES, *FLAGS)), _stored(visit)
     try:
         changed = records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"email_id": "email"}))
-    visit.tell(f"{changed['_label']} is saved.")
+    visit.tell(f"{changed['_label']} is saved.", visit.path, **before.sent_again())
     return see(BASE)
 
 
@@ -129,8 +126,9 @@ def disable(visit: Visit) -> Shown:
         return _disable(visit, form.refuse(error))
     told = f"{label} is disabled."
     if to_id != KEEP:
-        told += f" {_handed_over(visit, int(to_id))}"
-    visit.tell(told)
+        visit.tell(f"{told} {_handed_over(visit, int(to_id))}")
+    else:
+        visit.tell(told, f"{_path(visit.id)}/enable")
     return see(_path(visit.id))
 
 
@@ -138,12 +136,19 @@ def disable(visit: Visit) -> Shown:
 def enable(visit: Visit) -> Shown:
     """Let a worker in again."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
-    visit.tell(f"{label} may sign in again.")
+    visit.tell(f"{label} may sign in again.", f"{_path(visit.id)}/disable", to_id=KEEP)
     return see(_path(visit.id))
 
 
 def _path(id: int) -> str:
     return f"{BASE}/{id}"
+
+
+def _stored(visit: Visit) -> Form:
+    worker = lists.record(visit, URI, visit.id)
+    email = lists.record(visit, "address", worker["email_id"])["email"]
+    flags = {name: "1" if worker[name] else "" for name in FLAGS}
+    return Form.of({name: worker.get(name) for name in LINES} | flags | {"email": email})
 
 
 def _fields(form: Form) -> dict[str, Any]:
@@ -189,8 +194,7 @@ def _form(visit: Visit, form: Form) -> Shown:
 
 def _disable(visit: Visit, form: Form) -> Shown:
     worker = records.retrieve(visit.ctx, URI, visit.id)
-    open_tickets = SearchRequest(f"owner.id:{visit.id} status:[open,waiting]", 1)
-    count = records.search(visit.ctx, "ticket", open_tickets)["total"]
+    count = lists.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
     others = [each for each in lists.choices(visit, URI, "isDisabled:no") if each[0] != str(visit.id)]
     options = [(KEEP, "They stay"), ("0", "Nobody: they wait for an owner"), *others]
     return render(

@@ -53,9 +53,10 @@ def show_list(visit: Visit) -> Shown:
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
     told = _why(visit, form) if form.text("worker_id") else []
     types = [(each.uri, each.name) for each in _granted(visit)]
+    workers = lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
     return render(
         visit, "roles.html", form.status, tabs=TABS, found=found, wrong=wrong, form=form, told=told, types=types,
-        modes=GRANTS, workers=lists.choices(visit, "worker", "isDisabled:no"), operations=list(VERBS.items()),
+        modes=GRANTS, workers=workers, operations=list(VERBS.items()),
     )  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def create(visit: Visit) -> Shown:
 def show(visit: Visit) -> Shown:
     """One role to be changed."""
     role = lists.record(visit, URI, visit.id)
-    return _form(visit, Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])}), role)
+    return _form(visit, _stored(role), role)
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
@@ -92,7 +93,7 @@ def save(visit: Visit) -> Shown:
         records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), role)
-    visit.tell(f"The role {form.text('name')} is saved.")
+    visit.tell(f"The role {form.text('name')} is saved.", visit.path, **_stored(role).sent_again())
     return see(BASE)
 
 
@@ -103,10 +104,13 @@ def delete(visit: Visit) -> Shown:
     try:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
-        stored = Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])})
-        return _form(visit, stored.refuse(error), role)
+        return _form(visit, _stored(role).refuse(error), role)
     visit.tell(f"The role {role['name']} is deleted.")
     return see(BASE)
+
+
+def _stored(role: dict[str, Any]) -> Form:
+    return Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])})
 
 
 def _fields(form: Form) -> dict[str, Any]:
@@ -149,7 +153,8 @@ def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> Shown:
 def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
     """Why a worker may or may not do something to records of a type: (kind of badge, sentence)."""
     try:
-        worker = records.retrieve(visit.ctx, "worker", visit.query.id("worker_id", 0), "roles")
+        chosen = lists.chosen_id(visit, "worker", form.text("worker_id"), "worker_id")
+        worker = records.retrieve(visit.ctx, "worker", chosen, "roles")
         record_type = visit.service.registry.type(form.text("type"))
     except HelpdeskError as error:
         form.refuse(error, names={"id": "worker_id"})
@@ -185,8 +190,7 @@ def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict
     ids = [each["id"] for each in worker["roles"].values()]
     if not ids:
         return []
-    asked = SearchRequest(f"id:[{','.join(map(str, ids))}] sort:name", lists.MAX_CHOICES, expand="privs")
     return [
-        each for each in records.search(visit.ctx, URI, asked)["results"]
+        each for each in lists.search(visit, URI, f"id:[{','.join(map(str, ids))}] sort:name", "privs")
         if each["privs_mode"] == "all" or (each["privs_mode"] == "itemized" and privilege in each["privs"])
     ]  # fmt: skip

@@ -1,48 +1,72 @@
-"""The page behind the one-use link: the first administrator gives name, mail address and password.
+"""Setting up: behind the one-use link the first administrator is made; then a few steps, which can be left and taken up
+again at /setup.
 
 The code in the address is the secret that allows it; it works once and is not logged. Source: ours."""
 
+from urllib.parse import urlsplit
+
 from console.forms import Form
+from console.pages.mail import ENCRYPTIONS, PARAMS
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
+from console.shown import Shown, see
 from console.visit import Visit
-from server.desk import first_start
-from server.errors import HelpdeskError, NotFound
+from server import times
+from server.desk import first_start, first_start_address, first_start_demo, mail_setup, profile
+from server.desk.first_start import Step
+from server.errors import HelpdeskError, Invalid, NotFound
 from server.passwords import MIN_CHARS
 
+BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
+ADDRESS_FIELDS = ("base_url", "sender", "mail_mask_pattern")
+MAIL_FIELDS = ("host", "encryption", "port", "username", "recipient")
+LABELS = {
+    "first_name": "First name", "email": "Mail address", "timezone": "Time zone", "password": "Password",
+    "password_again": "Password again", "base_url": "Address", "sender": "Answers come from",
+    "mail_mask_pattern": "Ticket numbers", "host": "Host", "port": "Port", "username": "User name",
+    "encryption": "Encryption", "recipient": "Send a test mail to",
+}  # fmt: skip
+TITLES = {"you": "You", "address": "Address", "mail": "Mail", "start": "Start"}
 
 
-@page("GET", "/setup/{code}", "anyone")
+# -- you ---------------------------------------------------------------------------------------------------------------
+
+
+@page("GET", f"{BASE}/{{code}}", "anyone")
 def show(visit: Visit) -> Shown:
-    """The empty form. Raises NotFound for a link that was used or replaced."""
-    _require_code(visit)
-    return _form(visit, Form.of({"timezone": "UTC"}))
+    """The empty form, or why there is none any more."""
+    return _over(visit) or _you(visit, Form.of({"timezone": "UTC"}))
 
 
-@page("POST", "/setup/{code}", "anyone", checks_form=False)
+@page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False)
 def save(visit: Visit) -> Shown:
-    """Create the administrator, or show the form again with what is wrong."""
-    _require_code(visit)
+    """Create the administrator, who is signed in then, or show the form again with what is wrong."""
+    over = _over(visit)
+    if over is not None:
+        return over
     form = Form.sent(visit.form, FIELDS)
     password = visit.form.text("password", "")
     _check(form, password, visit.form.text("password_again", ""))
     if form.is_wrong:
-        return _form(visit, form)
+        return _you(visit, form)
     fields = {name: form.text(name) for name in FIELDS}
-    fields |= {"timezone": fields["timezone"] or "UTC", "language": "en_US", "password": password}
+    fields |= {"timezone": fields["timezone"] or "UTC", "password": password}
     try:
-        first_start.finish_setup(visit.ctx, visit.arguments["code"], fields)
+        session = first_start.finish_setup(visit.ctx, visit.arguments["code"], fields, visit.peer)
     except NotFound:
-        raise
+        return _over(visit) or see("/")
     except HelpdeskError as error:
-        return _form(visit, form.refuse(error, known=(*FIELDS, "password")))
-    return render(visit, "setup_done.html", email=form.text("email"), base_url=visit.service.base_url)
+        return _you(visit, form.refuse(error, known=(*FIELDS, "password")))
+    visit.set_session(session, is_kept=False)
+    return see(f"{BASE}/address")
 
 
-def _form(visit: Visit, form: Form) -> Shown:
-    return render(visit, "setup.html", form.status, form=form, code=visit.arguments["code"])
+def _you(visit: Visit, form: Form) -> Shown:
+    return render(
+        visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS, zones=times.zones(),
+        steps=_steps("you", first_start.STEPS), least=MIN_CHARS,
+    )  # fmt: skip
 
 
 def _check(form: Form, password: str, again: str) -> None:
@@ -56,7 +80,148 @@ def _check(form: Form, password: str, again: str) -> None:
         form.fail("password_again", "The two passwords differ.")
 
 
-def _require_code(visit: Visit) -> None:
-    code = visit.arguments["code"]
-    if not visit.service.store.read(lambda tx: first_start.is_setup_code(tx, code)):
-        raise NotFound("this set-up link was used or replaced; start the server again for a new one")
+def _over(visit: Visit) -> Shown | None:
+    """What a link shows that works no more, with the way to a new one; None for one that works."""
+    code, store = visit.arguments["code"], visit.service.store
+    if store.read(lambda tx: first_start.is_setup_code(tx, code, visit.now)):
+        return None
+    return render(
+        visit, "setup_over.html", 404, is_set_up=store.read(first_start.has_administrator),
+        minutes=first_start.LINK_SECONDS // 60,
+    )  # fmt: skip
+
+
+# -- the steps that follow ---------------------------------------------------------------------------------------------
+
+
+@page("GET", BASE, "admin")
+def go_on(visit: Visit) -> Shown:
+    """The first step that is left; the start when all are done."""
+    left = visit.service.store.read(first_start.steps_left)
+    return see(f"{BASE}/{left[0]}" if left else "/")
+
+
+@page("POST", f"{BASE}/skip", "admin")
+def skip(visit: Visit) -> Shown:
+    """Leave a step as it is."""
+    step = visit.form.text("step", "")
+    for known in first_start.STEPS:
+        if step == known:
+            return _next(visit, known)
+    raise Invalid(f"'{step[:40]}' is no step; use one of {', '.join(first_start.STEPS)}", field="step")
+
+
+@page("GET", f"{BASE}/address", "admin")
+def show_address(visit: Visit) -> Shown:
+    """Where the service is reached, who its mail comes from, what ticket numbers look like."""
+    found = first_start_address.of(visit.ctx)
+    here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
+    url = found.base_url if found.is_chosen else here
+    return _address(visit, Form.of({"base_url": url, "sender": found.sender, "mail_mask_pattern": found.mask_pattern}))
+
+
+@page("POST", f"{BASE}/address", "proven admin")
+def save_address(visit: Visit) -> Shown:
+    """Set them. About an address that is not the one in use is asked once more."""
+    form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
+    try:
+        wanted = first_start_address.checked(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
+        if form.get("anyway") != "1":
+            _require_same(visit, wanted)
+        was_secure = visit.is_secure
+        first_start_address.set_all(visit.ctx, wanted, form.text("sender"), form.text("mail_mask_pattern"))
+    except HelpdeskError as error:
+        return _address(visit, form.refuse(error))
+    if visit.is_secure != was_secure:
+        visit.set_session(visit.secret)  # under the name that it has from now on
+    return _next(visit, "address")
+
+
+def _require_same(visit: Visit, wanted: str) -> None:
+    """Raises Invalid when the browser is at another address than the one that is to be used."""
+    host, origin = visit.request.headers.get("Host", ""), visit.request.headers.get("Origin", "")
+    parts = urlsplit(wanted)
+    here = origin if "://" in origin else f"{parts.scheme}://{host}"
+    if here.rstrip("/").lower() != f"{parts.scheme}://{parts.netloc}".lower():
+        raise Invalid(f"you are at {here} just now; tick the box below if {wanted} is right", field="base_url")
+
+
+def _address(visit: Visit, form: Form) -> Shown:
+    return _step(visit, "address", form, sources=visit.service.settings.sources, is_given=_given(visit))
+
+
+def _given(visit: Visit) -> set[str]:
+    """The fields that are set elsewhere."""
+    return {name for name in ADDRESS_FIELDS if visit.service.settings.is_given(name)}
+
+
+@page("GET", f"{BASE}/mail", "admin")
+def show_mail(visit: Visit) -> Shown:
+    """A mail server for outgoing mail, or none yet."""
+    return _mail(visit, Form.of({"encryption": "starttls", "recipient": profile.of(visit.ctx)["email"]}))
+
+
+@page("POST", f"{BASE}/mail", "proven admin")
+def save_mail(visit: Visit) -> Shown:
+    """Send a test mail by the server that is described; once it was taken, keep the server as the default one."""
+    form = Form.sent(visit.form, (*MAIL_FIELDS, "anyway"))
+    params = {name: form.text(name) for name in PARAMS if form.text(name)}
+    password = visit.form.text("password", "")
+    params |= {"password": password} if password else {}
+    try:
+        mail_setup.add_server(visit.ctx, form.text("host"), params, form.text("recipient"), form.get("anyway") == "1")
+    except mail_setup.TestFailed as error:
+        return _mail(visit, form.refuse(error), error.dialogue)
+    except HelpdeskError as error:
+        return _mail(visit, form.refuse(error))
+    visit.tell(f"Mail leaves by {form.text('host')} from now on.")
+    return _next(visit, "mail")
+
+
+def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> Shown:
+    has_server = mail_setup.defaults(visit.ctx)[1] > 0
+    return _step(visit, "mail", form, encryptions=ENCRYPTIONS, dialogue=dialogue, has_server=has_server)
+
+
+@page("GET", f"{BASE}/start", "admin")
+def show_start(visit: Visit) -> Shown:
+    """Begin with an empty desk, or with something to look at."""
+    return _step(visit, "start", Form(), tickets=first_start_demo.count(),
+                 is_filled=visit.service.store.read(first_start_demo.is_there))  # fmt: skip
+
+
+@page("POST", f"{BASE}/demo", "admin")
+def fill(visit: Visit) -> Shown:
+    """Make the tickets of the demo."""
+    first_start_demo.fill(visit.ctx)
+    visit.tell("The demo data is there. Remove it when you have seen enough.", f"{BASE}/demo/remove")
+    return _next(visit, "start")
+
+
+@page("POST", f"{BASE}/demo/remove", "admin")
+def remove_demo(visit: Visit) -> Shown:
+    """Remove the demo data for good."""
+    count = first_start_demo.remove(visit.ctx)
+    visit.tell(f"The demo data is gone: {count} tickets with all that belonged to them.")
+    return see("/")
+
+
+def _next(visit: Visit, step: Step) -> Shown:
+    """On to the step behind this one that is left."""
+    left = first_start.finish_step(visit.ctx, step)
+    return see(f"{BASE}/{left}" if left is not None else "/")
+
+
+def _step(visit: Visit, step: Step, form: Form, **values: object) -> Shown:
+    left = visit.service.store.read(first_start.steps_left)
+    steps = _steps(step, left)
+    return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
+
+
+def _steps(here: str, left: tuple[Step, ...]) -> list[tuple[str, str, bool, bool]]:
+    """(title, path, whether it is done, whether it is this one) of each step; the path is "" where it leads nowhere."""
+    return [
+        (title, f"{BASE}/{name}" if here not in ("you", name) and name != "you" else "",
+         name != here and name not in left, name == here)
+        for name, title in TITLES.items()
+    ]  # fmt: skip

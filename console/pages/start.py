@@ -1,12 +1,12 @@
 """The start page: what waits, and the way to what there is. Source: ours."""
 
+from console import lists
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, fragment
+from console.shown import Shown, fragment, see
 from console.visit import Visit
 from server.access import second_factor
-from server.desk import automation_log, first_start, records, token_lists
-from server.desk.records import SearchRequest
+from server.desk import automation_log, first_start, first_start_demo, first_start_list, token_lists
 
 WEEK_SECONDS = 7 * 86400
 WAITING = (
@@ -15,6 +15,14 @@ WAITING = (
     ("task", "status:open owner.id:me", "Open tasks of yours"),
     ("notification", "isRead:no", "Notifications not read"),
 )
+# What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
+TRIED = {
+    "ticket": ("Send yourself a test ticket", "As a mail to the helpdesk makes it.", ""),
+    "token": ("Create a token", "The key to the API for a script of yours.", "/admin/tokens"),
+    "package": ("Import a package", "Automations, fields and searches that others made.", "/admin/packages"),
+    "worker": ("Invite a worker", "Somebody who answers mail with you.", "/admin/people/new"),
+    "backups": ("Set up backups", "A folder on another disk, and how often.", "/admin/backups"),
+}
 
 
 @page("GET", "/", "anyone")
@@ -24,7 +32,7 @@ def show(visit: Visit) -> Shown:
         is_set_up = visit.service.store.read(first_start.has_administrator)
         return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
     ctx, worker_id = visit.ctx, visit.actor.worker_id
-    waiting = [(label, _count(visit, uri, q), uri, q) for uri, q, label in WAITING]
+    waiting = [(label, lists.count(visit, uri, q), uri, q) for uri, q, label in WAITING]
     tells = []
     if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
         tells.append(("/account/second-factor", "Protect your account with a second factor"))
@@ -39,9 +47,32 @@ def show(visit: Visit) -> Shown:
         ]  # fmt: skip
         if ending:
             tells.append(("/admin/tokens", f"Tokens that end within a week: {len(ending)}"))
-    return render(visit, "start.html", waiting=waiting, tells=tells)
+    left, has_demo = visit.service.store.read(lambda tx: (first_start.steps_left(tx), first_start_demo.is_there(tx)))
+    items = [(each, *TRIED[each.name]) for each in first_start_list.listed(ctx)]
+    return render(
+        visit, "start.html", waiting=waiting, tells=tells, items=items, is_unfinished=bool(left) and ctx.actor.is_admin,
+        has_demo=has_demo and ctx.actor.is_admin, all_done=all(each.is_done for each, *_ in items),
+    )  # fmt: skip
 
 
-def _count(visit: Visit, uri: str, q: str) -> int:
-    """How many records a search finds for who asks."""
-    return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
+@page("POST", "/start/ticket", "admin")
+def send_ticket(visit: Visit) -> Shown:
+    """Make a ticket of a mail from who asks."""
+    made = first_start_list.send_test_ticket(visit.ctx)
+    visit.tell(f"Ticket {made.mask} is there.")
+    return see("/")
+
+
+@page("POST", "/start/away")
+def put_away(visit: Visit) -> Shown:
+    """Show the list of what to try no more."""
+    first_start_list.put_away(visit.ctx)
+    visit.tell("The list is put away.", "/start/back")
+    return see("/")
+
+
+@page("POST", "/start/back")
+def bring_back(visit: Visit) -> Shown:
+    """Show it again."""
+    first_start_list.bring_back(visit.ctx)
+    return see("/")

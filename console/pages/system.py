@@ -2,9 +2,11 @@
 
 import platform
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import apsw
 
@@ -12,19 +14,22 @@ from console import lists
 from console.forms import sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import Shown, again, see
 from console.ui import bytes_text
 from console.visit import Visit
+from server import log
 from server import settings as table
 from server.desk import checkup, database_check, health, scheduled
+from server.desk.checkup import Finding
 from server.desk.health import Backlog
+from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
 
-BASE, SETTINGS, AUDIT, CHECKUP = (
-    "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup"
+BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
+    "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
 )  # fmt: skip
-TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log")]
+TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log"), (LOG, "Log")]
 CHECKS = {
     "database_readable": ("The database can be read", "see the log of the service; restart it, or restore a backup"),
     "database_writable": ("The database can be written", "see whether the disk is full, or the file is read-only"),
@@ -42,6 +47,9 @@ WAITING = (
     ("queue_messages", "Messages in queues", ""),
 )  # fmt: skip
 BADGES = {"ok": ("ok", "well"), "warning": ("warn", "look at it"), "problem": ("err", "problem")}
+MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
+FOLLOW_SECONDS = 5  # after which a log that is followed loads itself again
+LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from
 
 
@@ -53,6 +61,15 @@ class Row:
     value: str
     default: str
     source: str
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A line of the log. at: Unix seconds. level: its name."""
+
+    at: int
+    level: str
+    text: str
 
 
 @page("GET", BASE, "admin")
@@ -68,6 +85,7 @@ def show(visit: Visit) -> Shown:
         waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
+        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES,
     )  # fmt: skip
 
 
@@ -82,8 +100,23 @@ def check_database(visit: Visit) -> Shown:
 @page("GET", CHECKUP, "admin")
 def show_checkup(visit: Visit) -> Shown:
     """Every part of the set-up, with what to do; mail servers are asked, too."""
-    found = checkup.of_service(visit.service, visit.now)
+    found = [*_of_request(visit), *checkup.of_service(visit.service, visit.now)]
     return render(visit, "checkup.html", tabs=TABS, found=found, badges=BADGES, sentence=sentence)
+
+
+@page("GET", LOG, "admin")
+def show_log(visit: Visit) -> Shown:
+    """The last lines of the log. Raises Invalid for a level that there is not."""
+    level, q = visit.query.text("level", ""), visit.query.text("q", "").strip()
+    if level and level not in log.LEVELS:
+        raise Invalid(f"level: '{level[:60]}' is none{nearest(level, log.LEVELS)}; use one of {', '.join(log.LEVELS)}")
+    found, is_followed = _lines(level, q), visit.query.flag("follow")
+    shown = render(
+        visit, "system_log.html", tabs=TABS, found=found[:MAX_LINES], total=len(found), level=level, q=q,
+        levels=[("", "Every level"), *((name, f"From {name} on") for name in log.LEVELS)], badges=LINE_BADGES,
+        is_followed=is_followed, seconds=FOLLOW_SECONDS, shown_level=visit.service.settings.log_level,
+    )  # fmt: skip
+    return again(shown, FOLLOW_SECONDS) if is_followed else shown
 
 
 @page("GET", SETTINGS, "admin")
@@ -102,6 +135,30 @@ def show_audit(visit: Visit) -> Shown:
         each["who"] = _actor(each["params"])
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
     return render(visit, "audit.html", 422 if wrong else 200, tabs=TABS, found=found, wrong=wrong, events=events)
+
+
+def _lines(level: str, q: str) -> list[Logged]:
+    """The last lines from a level on that hold a text, the newest first."""
+    least, wanted = log.LEVELS.get(level, 0), q.lower()
+    return [
+        Logged(int(each.at), log.NAMES.get(each.level, "error"), each.text)
+        for each in log.kept() if each.level >= least and wanted in each.text.lower()
+    ]  # fmt: skip
+
+
+def _of_request(visit: Visit) -> Iterator[Finding]:
+    """Whether the way that this very request came is the one that the service knows of."""
+    headers, known = visit.request.headers, urlsplit(visit.service.base_url)
+    host = headers.get("Host", "")
+    if host != known.netloc:
+        yield Finding("address", "warning", f"you came by {host}, and links lead to {visit.service.base_url}",
+                      "set base_url to the address that all use, or use that one")  # fmt: skip
+    else:
+        yield Finding("address", "ok", f"you came by {host}, as links do")
+    passed_on = headers.get("X-Forwarded-For")
+    if passed_on and visit.request.client == visit.request.peer:
+        yield Finding("proxy", "warning", f"{visit.request.peer} passes requests on for others and is not trusted",
+                      "set trusted_proxies to its address, if it is yours; else all clients look like it")  # fmt: skip
 
 
 def _actor(params: Any) -> str:

@@ -1,23 +1,33 @@
 """The token generator: keys to the API, made by administrators for a worker. Source: Authentication."""
 
+from urllib.parse import quote
+
 from console import lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import INVALID, Shown, see
+from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times
 from server.desk import app_tokens, first_start, token_lists
+from server.desk.app_tokens import Issued
+from server.desk.token_lists import Wanted
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.records.shared.scopes import parse
+from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
+from server.web import reach
+from server.web.routes import ENDPOINTS
 
+BASE = "/admin/tokens"
 FIELDS = ("app_id", "worker_id", "expires", "label")
-YEAR_SECONDS = 366 * 86400
-PRESETS = ("1 hour", "1 day", "30 days", "1 year")
+LONG = "1 year"  # what lasts longer is asked about once
+PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
 LABELS = {"app_id": "App", "worker_id": "Worker", "expires": "Expires", "label": "What for", "scopes": "Scopes"}
+REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
-@page("GET", "/admin/tokens", "proven admin")
+@page("GET", BASE, "proven admin")
 def show(visit: Visit) -> Shown:
     """The form for a new token, and all that are good now."""
     app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, first_start.APP_NAME))
@@ -25,48 +35,113 @@ def show(visit: Visit) -> Shown:
     return _tokens(visit, Form(values, {"scopes": ["api"]}))
 
 
-@page("POST", "/admin/tokens", "proven admin")
+@page("POST", BASE, "proven admin")
 def create(visit: Visit) -> Shown:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
     if visit.form.flag("choose"):
-        return see(f"/admin/tokens?app_id={visit.form.id('app_id', 0)}")
+        return see(f"{BASE}?app_id={lists.chosen_id(visit, 'oauth_app', form.text('app_id'))}")
     try:
+        if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
+            return _tokens(visit, form, is_long=True)
         found = app_tokens.create(
-            visit.ctx, visit.form.id("worker_id", 0) or 0, visit.form.id("app_id", 0) or 0,
+            visit.ctx, lists.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
+            lists.chosen_id(visit, "oauth_app", form.text("app_id"), "app_id"),
             " ".join(form.several["scopes"]), form.text("expires"), form.text("label"),
         )  # fmt: skip
     except (Invalid, NotFound) as error:
         where = Invalid(error.message, field="expires") if not error.details.get("field") else error
         return _tokens(visit, form.refuse(where))
-    is_long = found.expires_in > YEAR_SECONDS
-    return render(visit, "token_made.html", found=found, ends=visit.now + found.expires_in, is_long=is_long)
+    return render(
+        visit, "token_made.html", found=found, ends=visit.now + found.expires_in, file=_file(visit, found),
+        token_variable=TOKEN_VARIABLE,
+    )  # fmt: skip
 
 
-@page("POST", "/admin/tokens/{id}/revoke", "proven admin")
+@page("GET", f"{BASE}/revoke", "proven admin")
+def show_revoke_all(visit: Visit) -> Shown:
+    """Which tokens of an app or a worker end together."""
+    wanted = _wanted(visit)
+    found = token_lists.all(visit.ctx, wanted)
+    return render(visit, "tokens_revoke.html", wanted=wanted, found=found, whose=_whose(visit, wanted))
+
+
+@page("POST", f"{BASE}/revoke", "proven admin")
+def revoke_all(visit: Visit) -> Shown:
+    """End the tokens of an app, of a worker or of both."""
+    count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
+    visit.tell(f"{count} token{' works' if count == 1 else 's work'} no more.")
+    return see(f"{BASE}#tokens")
+
+
+@page("POST", f"{BASE}/{{id}}/revoke", "proven admin")
 def revoke(visit: Visit) -> Shown:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
     visit.tell("The token works no more.")
-    return see("/admin/tokens#tokens")
+    return see(f"{BASE}#tokens")
 
 
-def _tokens(visit: Visit, form: Form) -> Shown:
-    apps = lists.choices(visit, "oauth_app")
+def _is_long(visit: Visit, expires: str) -> bool:
+    """Whether a token would last for more than a year. Raises Invalid."""
+    now, zone = visit.now, visit.ctx.tz
+    return times.after(expires, now, zone) > times.after(LONG, now, zone)
+
+
+def _file(visit: Visit, found: Issued) -> str:
+    """The address of a file with the tokens, for programs that read their settings from one: the page holds it itself,
+    since the tokens are kept nowhere."""
+    lines = (
+        f"{ADDRESS_VARIABLE}={visit.service.base_url}", f"{TOKEN_VARIABLE}={found.access_token}",
+        f"{REFRESH_VARIABLE}={found.refresh_token}", "",
+    )  # fmt: skip
+    return "data:text/plain;charset=utf-8," + quote("\n".join(lines))
+
+
+def _wanted(visit: Visit) -> Wanted:
+    """What the address narrows the list down to."""
+    query = visit.query
+    app_id = lists.chosen_id(visit, "oauth_app", query.text("app", ""))
+    worker_id = lists.chosen_id(visit, "worker", query.text("worker", ""))
+    return Wanted(app_id, worker_id, query.text("state", "") == "over")
+
+
+def _whose(visit: Visit, wanted: Wanted) -> str:
+    """In words: of Nora through Shop. Raises NotFound, Invalid for neither."""
+    if not wanted.app_id and not wanted.worker_id:
+        raise Invalid("Choose an app or a worker first.")
+    parts = []
+    for word, uri, id in (("of", "worker", wanted.worker_id), ("of the app", "oauth_app", wanted.app_id)):
+        if id:
+            record_type = visit.service.registry.type(uri)
+            parts.append(f"{word} {record_type.label(lists.record(visit, uri, id))}")
+    return " ".join(parts)
+
+
+def _tokens(visit: Visit, form: Form, is_long: bool = False) -> Shown:
     scopes = []
     try:
-        app = lists.record(visit, "oauth_app", int(form.get("app_id") or 0))
+        app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id")))
         for each in parse(app["scopes"]).values():
-            count = len(each.endpoints)
-            told = f"{each.label} ({count} endpoint pattern{'' if count == 1 else 's'})"
-            scopes.append((each.id, each.id, told))
-    except (HelpdeskError, ValueError):
+            scopes.append((each.id, each.id, f"{each.label} ({reach.calls(each)[0]} of {len(ENDPOINTS)} endpoints)"))
+    except HelpdeskError:
         form.fail("app_id", "Choose an app.")
     if len(scopes) == 1 and not form.several["scopes"]:
         form.several["scopes"] = [scopes[0][0]]
+    wanted = _wanted(visit)
+    filters = Form.of({"app": wanted.app_id or "", "worker": wanted.worker_id or "",
+                       "state": "over" if wanted.is_over else ""})  # fmt: skip
+    tokens = token_lists.all(visit.ctx, wanted)
+    page = visit.query.integer("page", 1, 1, max(1, -(-len(tokens) // PAGE_ROWS)))
     return render(
-        visit, "tokens.html", form.status, form=form, apps=apps, scopes=scopes, labels=LABELS, presets=PRESETS,
-        workers=lists.choices(visit, "worker", "isDisabled:no"), tokens=token_lists.all(visit.ctx), soon=_soon(visit),
+        visit, "tokens.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
+        apps=lists.choosable(visit, "oauth_app", chosen=form.get("app_id")),
+        workers=lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
+        apps_wanted=lists.choosable(visit, "oauth_app", chosen=filters.get("app")),
+        workers_wanted=lists.choosable(visit, "worker", chosen=filters.get("worker")),
+        presets=PRESETS, is_long=is_long, tokens=tokens[(page - 1) * PAGE_ROWS : page * PAGE_ROWS], page=page,
+        total=len(tokens), soon=_soon(visit), wanted=wanted, filters=filters,
+        states=[("", "that work now"), ("over", "that are over")],
     )  # fmt: skip
 
 

@@ -1,20 +1,28 @@
 """Webhooks: their addresses, what was called and answered, trying one, calling one again. Source: Webhook."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
-from console import lists
+from console import asking, drafts, hook_samples, lists, overlaps
 from console.forms import Form
+from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import INVALID, Shown, see
 from console.ui import moment, shell
 from console.visit import Visit
 from server.automation import bindings
+from server.automation.bindings import Considered
 from server.automation.webhooks import deliveries, responding, tokens
-from server.automation.webhooks.tokens import MAX_OVERLAP_SECONDS
+from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks.responding import Received, Simulated
+from server.automation.webhooks.withheld import HIDDEN, withheld
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
+from server.records.shared import checks
+from server.records.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAST
 from server.store.transaction import Transaction
 from server.web.webhooks import received_of, replay
 
@@ -23,11 +31,30 @@ BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
 HOURS = 24  # that a list shows the calls of
+SETTINGS = ("name", "automations_kata", "kept_days", "kept_last")
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
-SAMPLE_HEADERS, SAMPLE_BODY = "Content-Type: application/json", '{"hello": "world"}'
-OVERLAPS = [("0", "ends now"), ("3600", "works 1 hour more"), ("86400", "works 1 day more"),
-            ("604800", "works 7 days more")]  # fmt: skip
+FIRST_SAMPLE = "json"
+REAL = "The automation answers for real: it may write records and send mail."
+MAX_SHOWN_CHARS = 20_000  # of what a simulation answered
+LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Headers", "kept_days": "Days",
+          "kept_last": "Last deliveries"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who answers to a request. entries: of the binding, with a badge's kind and text for each. trouble: why callers
+    get no answer, "" when they do. winner: the name of the automation, "" for none. is_broken: whether they get 500."""
+
+    entries: list[tuple[Considered, str, str]]
+    trouble: str = ""
+    winner: str = ""
+    is_broken: bool = False
+
+    @property
+    def badge(self) -> tuple[str, str]:
+        """Kind and text of the badge for trouble."""
+        return ("err", "broken") if self.is_broken else ("warn", "nobody")
 
 
 @page("GET", BASE, "admin")
@@ -39,7 +66,10 @@ def show_list(visit: Visit) -> Shown:
         lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
     )
     urls = {each["id"]: tokens.url(visit.service, each["guid"]) for each in found["results"]}
-    return render(visit, "webhooks.html", found=found, wrong=wrong, latest=latest, urls=urls, hours=hours)
+    verdicts = {each["id"]: _verdict(visit, each, _empty(visit)) for each in _whole(visit, found["results"])}
+    return render(
+        visit, "webhooks.html", found=found, wrong=wrong, latest=latest, urls=urls, hours=hours, verdicts=verdicts
+    )
 
 
 @page("GET", f"{BASE}/new", "admin")
@@ -64,53 +94,75 @@ def create(visit: Visit) -> Shown:
 
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> Shown:
-    """One webhook: its address, who answers, the last deliveries, a request to try."""
+    """One webhook: its address, who answers, the last deliveries, a request to try. `sample` fills in a request."""
     each = lists.record(visit, URI, visit.id)
-    return _webhook(visit, each, _form(each))
+    return _webhook(visit, each, drafts.take_up(visit, visit.path, _form(visit, each)))
+
+
+@page("GET", f"{BASE}/{{id}}/latest", "admin")
+def show_latest(visit: Visit) -> Shown:
+    """For the page that listens: {id} of the last delivery, 0 for none."""
+    lists.record(visit, URI, visit.id)
+    id = visit.id
+    return answer({"id": visit.service.store.read(lambda tx: deliveries.last_id(tx, id))})
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> Shown:
     """Change name and binding."""
     each = lists.record(visit, URI, visit.id)
-    form = Form.sent(visit.form, ("name", "automations_kata"))
-    fields = {"name": form.text("name"), "automations_kata": form.get("automations_kata").replace("\r\n", "\n")}
+    form = Form.sent(visit.form, SETTINGS)
+    fields = {name: form.text(name) for name in SETTINGS if name in visit.form}
+    fields["automations_kata"] = form.get("automations_kata").replace("\r\n", "\n")
     try:
         records.update(visit.ctx, URI, visit.id, fields)
     except HelpdeskError as error:
-        return _webhook(visit, each, _form(each, form.refuse(error)))
-    was = {"name": each["name"], "automations_kata": each["automations_kata"]}
+        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
+    was = {name: str(each[name]) for name in SETTINGS}
     visit.tell(f"{form.text('name')} is saved.", f"{BASE}/{visit.id}", **was)
     return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
 def try_it(visit: Visit) -> Shown:
-    """Let the webhook answer to a request that was typed, as if it had come from outside."""
+    """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
+    which automation would."""
     each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, TRIED)
     try:
-        headers = _headers(form.get("try_headers"))
-        received = received_of(
-            form.get("try_method") or "POST", form.text("try_path").lstrip("/"), form.text("try_query"), headers,
-            form.get("try_body").encode(), visit.request.client,
-        )  # fmt: skip
+        received = _received(visit, form)
     except HelpdeskError as error:
-        return _webhook(visit, each, _form(each, form.refuse(error)))
-    _, id = responding.deliver(visit.ctx, each, received)
-    return see(f"{BASE}/deliveries/{id}")
+        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
+    pressed = visit.form.text("do", "call")
+    if pressed == "call" and visit.form.text(asking.ANSWER, "") != "1":
+        return _ask(visit, form)
+    if pressed == "call":
+        _, id = responding.deliver(visit.ctx, each, received)
+        return see(f"{BASE}/deliveries/{id}")
+    simulated = responding.simulate(visit.ctx, each, received) if pressed == "simulate" else None
+    return _webhook(visit, each, _form(visit, each, form), simulated)
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
 def show_rotate(visit: Visit) -> Shown:
     """The question how long the present address shall work."""
-    each = lists.record(visit, URI, visit.id)
-    return render(visit, "webhook_rotate.html", each=each, form=Form.of({"overlap": "86400"}), overlaps=OVERLAPS)
+    return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
+
+
+@page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
+def end_address(visit: Visit) -> Shown:
+    """End an old address before its time."""
+    tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
+    visit.tell("The old address works no more.")
+    return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
 def rotate(visit: Visit) -> Shown:
     """Give the webhook a new address."""
-    seconds = visit.form.integer("overlap", 0, 0, MAX_OVERLAP_SECONDS)
+    form = overlaps.sent(visit)
+    if form.is_wrong:
+        return _rotate(visit, lists.record(visit, URI, visit.id), form)
+    seconds = int(form.get("overlap"))
     tokens.rotate(visit.ctx, visit.id, seconds)
     until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "works no more"
     visit.tell(f"The webhook has a new address. The old one {until}.")
@@ -133,7 +185,12 @@ def show_delivery(visit: Visit) -> Shown:
     found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
     each = lists.record(visit, URI, found["webhook_id"])
     automation = _automation_id(visit, found["automation"])
-    return render(visit, "delivery.html", found=found, each=each, automation=automation, curl=_curl(visit, found))
+    request = found["request"]
+    is_hidden = HIDDEN in [value for _, value in request["headers"]] or HIDDEN in unquote(request["query"])
+    return render(
+        visit, "delivery.html", found=found, each=each, automation=automation, curl=_curl(visit, found),
+        is_forgotten=is_hidden and withheld(visit.service.store).of(id) is None, most=MAX_BODY_BYTES,
+    )  # fmt: skip
 
 
 @page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin")
@@ -144,16 +201,40 @@ def replay_delivery(visit: Visit) -> Shown:
     return see(f"{BASE}/deliveries/{made}")
 
 
+def _ask(visit: Visit, form: Form) -> Shown:
+    """The question before a call for real, where no script has asked it."""
+    fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
+    return render(
+        visit, "sure.html", INVALID, question=REAL, fields=fields, answer=asking.ANSWER, target=visit.path,
+        back=f"{BASE}/{visit.id}",
+    )  # fmt: skip
+
+
+def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> Shown:
+    return render(visit, "webhook_rotate.html", form.status, each=each, form=form, overlaps=overlaps.OVERLAPS)
+
+
 def _new(visit: Visit, form: Form) -> Shown:
-    found = records.search(visit.ctx, "automation", records.SearchRequest(f"trigger:{responding.TRIGGER}", 500))
-    automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found["results"]]
+    found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
+    automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found]
     return render(visit, "webhook_new.html", form.status, form=form, automations=automations)
 
 
-def _form(each: dict[str, Any], sent: Form | None = None) -> Form:
+def _whole(visit: Visit, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stored values of records that a search found."""
+    record_type = visit.service.registry.type(URI)
+    ids = [each["id"] for each in found]
+    rows = visit.service.store.read(lambda tx: tx.get_many(record_type.table, ids))
+    return [dict(record_type.record(row)) for row in rows]
+
+
+def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
+    asked = visit.query.text("sample", "")
+    sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
+    made = sample.make(visit.now)
     form = Form.of({
-        "name": each["name"], "automations_kata": each["automations_kata"], "try_method": "POST",
-        "try_headers": SAMPLE_HEADERS, "try_body": SAMPLE_BODY,
+        **{name: each[name] for name in SETTINGS}, "try_method": "POST", "try_headers": made.headers,
+        "try_body": made.body, "sample": asked or FIRST_SAMPLE,
     })  # fmt: skip
     if sent is not None:
         form.values |= sent.values
@@ -161,17 +242,79 @@ def _form(each: dict[str, Any], sent: Form | None = None) -> Form:
     return form
 
 
-def _webhook(visit: Visit, each: dict[str, Any], form: Form) -> Shown:
-    page_number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulated | None = None) -> Shown:
+    page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
 
-    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
-        return deliveries.listed(tx, each["id"], SHOWN_DELIVERIES, page_number - 1)
+    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int, list[tokens.Former], int]:
+        listed, total = deliveries.listed(tx, id, SHOWN_DELIVERIES, page_number - 1)
+        return listed, total, tokens.former(tx, id, visit.now), deliveries.last_id(tx, id)
 
-    listed, total = visit.service.store.read(read)
+    listed, total, former, last_id = visit.service.store.read(read)
+    try:
+        received = _received(visit, form)
+    except HelpdeskError:
+        received = _empty(visit)
     return render(
         visit, "webhook.html", form.status, each=each, form=form, url=tokens.url(visit.service, each["guid"]),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
-        methods=METHODS, labels={"name": "Name", "automations_kata": "Who answers", "try_headers": "Headers"},
+        methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=asking.ANSWER,
+        verdict=_verdict(visit, each, received),
+        simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS, most_days=MAX_KEPT_DAYS,
+        most_last=MAX_KEPT_LAST, kept_failures=deliveries.KEPT_FAILURES,
+        samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
+    )  # fmt: skip
+
+
+def _shown(each: Simulated) -> dict[str, Any]:
+    """A simulation for people: what is long is cut."""
+    response, result = each.response, each.result
+    headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
+    return {
+        "automation": each.automation, "message": each.message, "status": response.status, "headers": headers,
+        "body": response.body.decode("utf-8", "replace")[:MAX_SHOWN_CHARS], "state": result.state if result else "",
+        "log": result.log if result else [], "trace": result.trace if result else [],
+    }  # fmt: skip
+
+
+def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
+    """Who answers to a request, as the binding is saved, and what callers should not find out first."""
+    try:
+        considered = responding.considered(visit.ctx, each, received)
+    except HelpdeskError as error:
+        return Verdict([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
+    entries: list[tuple[Considered, str, str]] = []
+    winner = None
+    for one in considered:
+        if one.handler is None:
+            is_off = one.reason == "disabled"
+            entries.append((one, "muted" if is_off else "err", "disabled" if is_off else "cannot answer"))
+        elif winner is None:
+            winner = one.handler.automation
+            entries.append((one, "ok", "answers"))
+        else:
+            entries.append((one, "muted", "not asked"))
+    if winner is None:
+        reason = "none of the automations below can answer" if considered else "no automation is bound yet"
+        return Verdict(entries, f"Callers get 404: {reason}.")
+    mistakes = checks.mistakes("script", winner.script)
+    if mistakes:
+        line, reason = mistakes[0]
+        told = f"line {line}: {reason}"
+        trouble = f"The script of {winner.name} has a mistake, so callers get 500: {told}"
+        return Verdict(entries, trouble, winner.name, is_broken=True)
+    return Verdict(entries, "", winner.name)
+
+
+def _empty(visit: Visit) -> Received:
+    """A request with nothing in it."""
+    return received_of("POST", "", "", [], b"", visit.request.client)
+
+
+def _received(visit: Visit, form: Form) -> Received:
+    """The request that was typed. Raises Invalid."""
+    return received_of(
+        form.get("try_method") or "POST", form.text("try_path").lstrip("/"), form.text("try_query"),
+        _headers(form.get("try_headers")), form.get("try_body").encode(), visit.request.client,
     )  # fmt: skip
 
 

@@ -1,0 +1,44 @@
+"""Two texts beside each other, line by line: what was taken away, what was added. Source: ours."""
+
+import difflib
+from dataclasses import dataclass
+
+MAX_LINES = 5000  # of both texts together that are compared line by line; comparing takes the square of it
+AROUND = 3  # lines that are shown before and behind a change
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """kind: removed, added, same, or skipped for lines that are left out between changes. old, new: their numbers from
+    1, 0 for a side that does not have it."""
+
+    kind: str
+    text: str = ""
+    old: int = 0
+    new: int = 0
+
+
+def compared(old: str, new: str) -> list[Line] | None:
+    """The lines that differ, with some around them; [] for equal texts, None for texts too long to be compared.
+
+    >>> [(each.kind, each.text) for each in compared("a\\nb", "a\\nc") or []]
+    [('same', 'a'), ('removed', 'b'), ('added', 'c')]
+    """
+    if old == new:
+        return []
+    before, after = old.split("\n"), new.split("\n")
+    if len(before) + len(after) > MAX_LINES:
+        return None
+    found: list[Line] = []
+    for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
+        if found or group[0][1] > 0:
+            found.append(Line("skipped"))
+        for tag, old_from, old_to, new_from, new_to in group:
+            if tag == "equal":
+                found += [
+                    Line("same", before[at], at + 1, new_from + at - old_from + 1) for at in range(old_from, old_to)
+                ]
+                continue
+            found += [Line("removed", before[at], at + 1) for at in range(old_from, old_to)]
+            found += [Line("added", after[at], 0, at + 1) for at in range(new_from, new_to)]
+    return found

@@ -1,0 +1,67 @@
+"""How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH. Words stay
+English. Source: ours; the habits are those of common locales."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+NARROW = "\u202f"  # a space that does not break
+# language, or language with country: (between thousands, before the fraction)
+_MARKS = {
+    "en": (",", "."), "de": (".", ","), "de_CH": ("’", "."), "de_LI": ("’", "."), "de_AT": (".", ","),
+    "es": (".", ","), "es_MX": (",", "."), "it": (".", ","), "it_CH": ("’", "."), "nl": (".", ","), "pt": (".", ","),
+    "da": (".", ","), "el": (".", ","), "tr": (".", ","), "id": (".", ","), "ro": (".", ","), "hr": (".", ","),
+    "fr": (NARROW, ","), "fr_CH": (NARROW, ","), "sv": (NARROW, ","), "nb": (NARROW, ","), "no": (NARROW, ","),
+    "fi": (NARROW, ","), "pl": (NARROW, ","), "cs": (NARROW, ","), "sk": (NARROW, ","), "hu": (NARROW, ","),
+    "ru": (NARROW, ","), "uk": (NARROW, ","), "bg": (NARROW, ","), "ja": (",", "."), "zh": (",", "."), "ko": (",", "."),
+    "he": (",", "."), "ar": (",", "."), "hi": (",", "."), "th": (",", "."),
+}  # fmt: skip
+_WITH_NOON = frozenset(("en_US", "en_CA", "en_AU", "en_NZ", "en_IN", "en_PH"))  # where a day has twice twelve hours
+_MONTH_FIRST = frozenset(("en_US", "en_PH"))
+_YEAR_FIRST = frozenset(("ja", "zh", "ko", "hu", "sv", "en_CA"))
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """thousands, fraction: the marks in numbers. order: of the parts of a date: dmy, mdy or ymd."""
+
+    thousands: str = ","
+    fraction: str = "."
+    has_noon: bool = False
+    order: str = "dmy"
+
+    def number(self, value: float) -> str:
+        """A number, with its fraction if it has one.
+
+        >>> of("de_DE").number(1234567.5), of("en_US").number(1234), of("de_CH").number(-98765)
+        ('1.234.567,5', '1,234', '-98’765')
+        """
+        text = f"{value:,}"
+        return text.replace(",", "\0").replace(".", self.fraction).replace("\0", self.thousands)
+
+    def moment(self, at: datetime) -> str:
+        """Day and time.
+
+        >>> at = datetime(2026, 11, 23, 14, 5)
+        >>> of("en_US").moment(at), of("de_DE").moment(at), of("ja_JP").moment(at)
+        ('Mon, Nov 23, 2026, 2:05 PM', 'Mon 23 Nov 2026 14:05', 'Mon 2026-11-23 14:05')
+        """
+        clock = f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
+        if self.order == "mdy":
+            return f"{at:%a, %b} {at.day}, {at.year}, {clock}"
+        return f"{at:%a %Y-%m-%d} {clock}" if self.order == "ymd" else f"{at:%a} {at.day} {at:%b %Y} {clock}"
+
+
+@lru_cache(256)
+def of(language: str) -> Locale:
+    """The habits of a language with its country; those of the language alone, or the usual ones, where it has none.
+
+    >>> of("de_XX") == of("de_DE"), of("") == Locale(), of("zz_ZZ") == Locale()
+    (True, True, True)
+    """
+    language = language.replace("-", "_")
+    alone = language.partition("_")[0]
+    thousands, fraction = _MARKS.get(language) or _MARKS.get(alone) or (",", ".")
+    names = {language, alone}
+    order = "mdy" if names & _MONTH_FIRST else "ymd" if names & _YEAR_FIRST else "dmy"
+    return Locale(thousands, fraction, bool(names & _WITH_NOON), order)

@@ -1,0 +1,24 @@
+"""How long a secret or an address that is replaced goes on working: the choice on the pages that replace them."""
+
+from console.forms import Form
+from console.ui import Option
+from console.visit import Visit
+
+DAY_SECONDS = 86400
+OVERLAPS: list[Option] = [
+    ("0", "ends now"), ("3600", "works 1 hour more"), (str(DAY_SECONDS), "works 1 day more"),
+    (str(7 * DAY_SECONDS), "works 7 days more"),
+]  # fmt: skip
+
+
+def usual() -> Form:
+    """The form as it is shown first."""
+    return Form.of({"overlap": str(DAY_SECONDS)})
+
+
+def sent(visit: Visit) -> Form:
+    """What was chosen; wrong when it is none of these."""
+    form = Form.sent(visit.form, ("overlap",))
+    if form.get("overlap") not in dict(OVERLAPS):
+        form.fail("overlap", "Choose one of these.")
+    return form

@@ -1,0 +1,53 @@
+"""The apps that may act in one's own name: what each may do, when it last did, and ending it. Source: ours."""
+
+from dataclasses import dataclass
+
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.access.consents import Consent
+from server.desk import token_lists
+from server.errors import HelpdeskError
+from server.records.shared.scopes import Scope, parse
+from server.store.transaction import Transaction
+
+BASE = "/account/apps"
+
+
+@dataclass(frozen=True)
+class Authorized:
+    """An app with the scopes that it still defines, and the ids of those that it does not."""
+
+    consent: Consent
+    scopes: list[Scope]
+    gone: list[str]
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> Shown:
+    """All of them."""
+    listed = token_lists.own_apps(visit.ctx)
+    return render(visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, listed)))
+
+
+@page("POST", f"{BASE}/{{id}}/revoke")
+def revoke(visit: Visit) -> Shown:
+    """End all that an app may do in one's name."""
+    token_lists.revoke_app(visit.ctx, visit.id)
+    visit.tell("The app can do nothing in your name any more.")
+    return see(BASE)
+
+
+def _with_scopes(visit: Visit, tx: Transaction, listed: list[Consent]) -> list[Authorized]:
+    table = visit.service.registry.type("oauth_app").table
+    rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in listed})}
+    found = []
+    for each in listed:
+        try:
+            defined = parse(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
+        except HelpdeskError:
+            defined = {}
+        known = [defined[name] for name in each.scopes if name in defined]
+        found.append(Authorized(each, known, [name for name in each.scopes if name not in defined]))
+    return found

@@ -1,0 +1,104 @@
+"""Finding by name: the jump to anything, and the records that a field lets choose. Both are pages that work without
+scripts, and both answer scripts in JSON. Source: ours."""
+
+from dataclasses import asdict, dataclass
+
+from console import articles, lists, places
+from console.pages.asides import answer
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown
+from console.visit import Visit
+from server.settings import SETTINGS
+
+MAX_HITS = 40  # of one jump
+MAX_OF_KIND = 8  # records of one type, settings, help pages
+MAX_CHOSEN_FROM = 20  # records that a field shows at once; more words show others
+SETTINGS_PAGE = "/admin/system/settings"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Records that have a page. path: of one of them, by its id."""
+
+    uri: str
+    label: str
+    path: str
+
+
+KINDS = (
+    Kind("automation", "Automation", "/automations/{}"),
+    Kind("webhook_listener", "Webhook", "/automations/webhooks/{}"),
+    Kind("oauth_app", "OAuth app", "/admin/apps/{}"), Kind("worker", "Worker", "/admin/people/{}"),
+    Kind("group", "Group", "/admin/people/groups/{}"), Kind("role", "Role", "/admin/people/roles/{}"),
+    Kind("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
+    Kind("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"), Kind("custom_field", "Custom field", "/admin/fields/{}"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Somewhere to go. kind: what it is, in a word or two."""
+
+    label: str
+    kind: str
+    path: str
+
+
+@page("GET", "/jump")
+def jump(visit: Visit) -> Shown:
+    """The places that fit what was typed."""
+    q = visit.query.text("q", "").strip()
+    return render(visit, "jump.html", q=q, hits=found(visit, q), most=MAX_HITS)
+
+
+@page("GET", "/-/jump")
+def jump_while_typing(visit: Visit) -> Shown:
+    """The same for a script of ours: {hits: [{label, kind, path}]}."""
+    return answer({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
+
+
+@page("GET", "/choose/{name}")
+def choose(visit: Visit) -> Shown:
+    """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
+    q = visit.query.text("q", "").strip()
+    results, total = _records(visit, q)
+    return render(visit, "choose.html", q=q, uri=visit.arguments["name"], results=results, total=total)
+
+
+@page("GET", "/-/choose/{name}")
+def choose_while_typing(visit: Visit) -> Shown:
+    """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
+    results, total = _records(visit, visit.query.text("q", "").strip())
+    return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})
+
+
+def found(visit: Visit, q: str) -> list[Hit]:
+    """Pages, records, settings and help pages whose names have every word; all pages for none."""
+    words = q.lower().split()
+    hits = [
+        Hit(each.label, "Page", each.path) for each in places.open_to(visit.actor)
+        if _fits(words, f"{each.label} {each.words}")
+    ]  # fmt: skip
+    if not words:
+        return hits
+    hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
+    if visit.actor.is_admin:
+        hits += [Hit(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
+                 for each in lists.named(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+        settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
+        hits += [Hit(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
+    pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
+    hits += [Hit(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
+    return hits[:MAX_HITS]
+
+
+def _fits(words: list[str], text: str) -> bool:
+    return all(word in text.lower() for word in words)
+
+
+def _records(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
+    """(id, label) of those that fit, and how many do."""
+    uri = visit.service.registry.type(visit.arguments["name"]).uri
+    page = lists.named(visit, uri, q, MAX_CHOSEN_FROM)
+    return [(each["id"], each["_label"]) for each in page["results"]], page["total"]

@@ -1,0 +1,61 @@
+"""Settings that administrators change while the service runs, one at a time. Source: ours."""
+
+from console.forms import Form
+from console.pages.mail import LISTENER
+from console.pages.setup import BASE as SETUP
+from console.pages.system import SETTINGS
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.desk import live_settings
+from server.errors import HelpdeskError, NotFound, nearest
+from server.settings import BY_NAME, LIVE, Setting, shown
+
+ELSEWHERE = {"base_url": f"{SETUP}/address", "lmtp_host": LISTENER, "lmtp_port": LISTENER, "lmtp_protocol": LISTENER,
+             "lmtp_domains": LISTENER}  # settings that have a page where more is looked at
+
+
+@page("GET", f"{SETTINGS}/{{name}}", "proven admin")
+def show(visit: Visit) -> Shown:
+    """One setting, to be changed."""
+    setting = _setting(visit)
+    if setting.name in ELSEWHERE:
+        return see(ELSEWHERE[setting.name])
+    return _form(visit, setting, Form.of({setting.name: _value(visit, setting)}))
+
+
+@page("POST", f"{SETTINGS}/{{name}}", "proven admin")
+def save(visit: Visit) -> Shown:
+    """Change it; it holds at once."""
+    setting = _setting(visit)
+    form, before = Form.sent(visit.form, (setting.name,)), _value(visit, setting)
+    if setting.name in ELSEWHERE:
+        return see(ELSEWHERE[setting.name])
+    text = form.get(setting.name) if setting.type != "yes/no" else ("yes" if form.get(setting.name) == "1" else "no")
+    try:
+        live_settings.change(visit.ctx, {setting.name: text})
+    except HelpdeskError as error:
+        return _form(visit, setting, form.refuse(error))
+    visit.tell(f"{setting.name} is set.", visit.path, **{setting.name: before})
+    return see(f"{SETTINGS}?q={setting.name}")
+
+
+def _setting(visit: Visit) -> Setting:
+    name = visit.arguments["name"]
+    if name not in LIVE:
+        raise NotFound(f"'{name[:60]}' is no setting that can be changed here{nearest(name, LIVE)}")
+    return BY_NAME[name]
+
+
+def _value(visit: Visit, setting: Setting) -> str:
+    value = getattr(visit.service.settings, setting.name)
+    return ("1" if value else "") if isinstance(value, bool) else shown(value)
+
+
+def _form(visit: Visit, setting: Setting, form: Form) -> Shown:
+    settings = visit.service.settings
+    return render(
+        visit, "setting.html", form.status, form=form, setting=setting, default=shown(setting.default),
+        given=settings.sources[setting.name] if settings.is_given(setting.name) else "", back=SETTINGS,
+    )  # fmt: skip
