@@ -1,7 +1,13 @@
 // What scripts add to pages that work without them. Every part finds its own marks in the page and touches nothing else.
+import "./checking.js";
+import "./combobox.js";
 import "./copy.js";
 import "./dialogs.js";
+import "./drafts.js";
 import "./editor.js";
 import "./fields.js";
 import "./keys.js";
+import "./listening.js";
+import "./tail.js";
+import "./toasts.js";
 import "./trying.js";

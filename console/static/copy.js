@@ -30,6 +30,11 @@ for (const button of all("[data-copy]")) {
   });
 }
 
+// A file that holds the secrets is as good as a copy.
+for (const link of all("[data-copies]")) link.addEventListener("click", () => uncopied.clear());
+
 addEventListener("beforeunload", (event) => {
-  if (uncopied.size) event.preventDefault();
+  if (!uncopied.size) return;
+  event.preventDefault();
+  uncopied.clear(); // who stays was told; who leaves then knows what they do
 });

@@ -1,4 +1,4 @@
-// Dialogs, questions before what cannot be undone, menus that close, messages that go, the summary that is read first.
+// Dialogs, questions before what cannot be undone, menus that close, the summary that is read first.
 import { all } from "./page.js";
 
 for (const button of all("[data-open]")) {
@@ -37,16 +37,6 @@ for (const menu of all("details.menu")) {
     menu.open = false;
     menu.querySelector("summary").focus();
   });
-}
-
-for (const close of all("[data-dismiss]")) {
-  close.hidden = false;
-  close.addEventListener("click", () => close.closest(".toast").remove());
-}
-for (const toast of all(".toast")) {
-  const wait = toast.querySelector("form") ? 10000 : 6000;
-  const go = () => toast.matches(":focus-within, :hover") ? setTimeout(go, wait) : toast.remove();
-  setTimeout(go, wait);
 }
 
 document.querySelector("[data-focus]")?.focus();

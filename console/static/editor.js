@@ -1,25 +1,34 @@
-// Editors of scripts: numbered lines, mistakes told while typing, Tab indents until Escape says that it shall not.
+// Editors of scripts: numbered lines, mistakes told while typing, words completed, Tab indents until Escape says that it
+// shall not.
 import { all, ask, calmly } from "./page.js";
+import { paint } from "./paint.js";
+import { complete } from "./words.js";
+
+let last = null; // the editor that was used last
 
 for (const box of all("[data-editor]")) {
   const text = box.querySelector("textarea");
   const lines = box.querySelector(".lines");
   const told = box.querySelector(".mistakes");
+  const completion = complete(box, text);
+  paint(box, text);
   let tabLeaves = false;
 
   const badLines = () => new Set(all("[data-line]", told).map((each) => Number(each.dataset.line)));
+  let marked = new Set();
   function number() {
     const count = text.value.split("\n").length;
+    const more = count - lines.children.length;
+    for (let gone = more; gone < 0; gone++) lines.lastChild.remove();
+    lines.append(...Array.from({ length: Math.max(0, more) }, (_, place) => {
+      const line = document.createElement("li");
+      line.textContent = String(count - more + place + 1);
+      return line;
+    }));
     const bad = badLines();
-    if (lines.children.length !== count) {
-      lines.replaceChildren(...Array.from({ length: count }, (_, place) => {
-        const line = document.createElement("li");
-        line.textContent = String(place + 1);
-        return line;
-      }));
-    }
-    [...lines.children].forEach((line, place) => line.classList.toggle("bad", bad.has(place + 1)));
-    lines.scrollTop = text.scrollTop;
+    for (const line of new Set([...marked, ...bad])) lines.children[line - 1]?.classList.toggle("bad", bad.has(line));
+    marked = bad;
+    requestAnimationFrame(() => (lines.scrollTop = text.scrollTop));
   }
   function go(line) {
     const before = text.value.split("\n").slice(0, line - 1).join("\n");
@@ -28,6 +37,14 @@ for (const box of all("[data-editor]")) {
     text.setSelectionRange(start, start);
     text.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(text).lineHeight));
     number();
+  }
+  // The next line with a mistake behind the cursor, else the first; false when there is none.
+  function next() {
+    const bad = [...badLines()].sort((one, other) => one - other);
+    const here = text === document.activeElement ? text.value.slice(0, text.selectionStart).split("\n").length : 0;
+    const line = bad.find((each) => each > here) ?? bad[0];
+    if (line) go(line);
+    return Boolean(line);
   }
   const look = calmly(async () => {
     const value = text.value;
@@ -55,22 +72,33 @@ for (const box of all("[data-editor]")) {
     number();
     if (text.dataset.check) look();
   });
+  text.addEventListener("focus", () => (last = next));
   text.addEventListener("scroll", () => (lines.scrollTop = text.scrollTop));
   text.addEventListener("blur", () => (tabLeaves = false));
   text.addEventListener("keydown", (event) => {
+    if (completion?.takes(event)) return;
     if (event.key === "Escape") tabLeaves = true;
     else if (event.key === "Tab" && !tabLeaves && !event.shiftKey && !event.ctrlKey && !event.altKey) {
       event.preventDefault();
       document.execCommand("insertText", false, "  "); // so that undo knows of it
-    } else if (event.key === "F8") {
-      const bad = [...badLines()].sort((one, other) => one - other);
-      const here = text.value.slice(0, text.selectionStart).split("\n").length;
-      const next = bad.find((line) => line > here) ?? bad[0];
-      if (next) (event.preventDefault(), go(next));
-    } else if (event.key === "s" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      text.form.querySelector("[data-save]")?.click();
-    }
+    } else if (event.key === "F8" && next()) event.preventDefault();
   });
+  box.next = next;
   number();
 }
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return;
+  if (event.key === "F8") {
+    const found = [last, ...all("[data-editor]").map((box) => box.next)].find((next) => next?.());
+    if (found) event.preventDefault();
+  } else if (event.key === "s" && (event.ctrlKey || event.metaKey)) {
+    const button = (event.target.closest?.("form") ?? document).querySelector("[data-save]");
+    if (button) (event.preventDefault(), button.click());
+  }
+});
+
+// A form that came back with what is not saved yet is changed from the start.
+addEventListener("DOMContentLoaded", () => {
+  for (const form of all("form[data-changed]")) form.dispatchEvent(new Event("input"));
+});

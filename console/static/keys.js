@@ -1,7 +1,9 @@
 // Keys. Single ones do nothing while somebody types or composes, and can be switched off in the account.
+// Their table is the list that `?` shows; only what they do stands here.
 import { all, isTyping } from "./page.js";
+import { undo } from "./toasts.js";
 
-const places = { h: "/", a: "/automations", w: "/automations/webhooks", l: "/automations/log", c: "/account" };
+const places = Object.fromEntries(all("#keys [data-go]").map((each) => [each.dataset.key.split(" ")[1], each.dataset.go]));
 const hasKeys = "keys" in document.documentElement.dataset;
 let waitsForPlace = 0;
 
@@ -20,6 +22,7 @@ const single = {
   j: () => step(1),
   k: () => step(-1),
   o: () => document.querySelector("tr.current a")?.click(),
+  z: () => undo(),
   g: () => (waitsForPlace = Date.now()),
 };
 

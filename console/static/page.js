@@ -2,13 +2,27 @@
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 export function say(text) {
-  const toasts = document.getElementById("toasts");
   const toast = document.createElement("div");
   toast.className = "toast";
   toast.textContent = text;
-  toasts.append(toast);
-  setTimeout(() => toast.remove(), 6000);
+  show(toast, 6000);
 }
+
+// A message for so many milliseconds in which nobody points at it or has the focus in it.
+export function show(toast, milliseconds) {
+  document.getElementById("toasts").append(toast);
+  let timer = 0;
+  const start = () => {
+    clearTimeout(timer);
+    if (!toast.matches(":hover, :focus-within")) timer = setTimeout(() => toast.remove(), milliseconds);
+  };
+  const stop = () => clearTimeout(timer);
+  for (const name of ["pointerenter", "focusin"]) toast.addEventListener(name, stop);
+  for (const name of ["pointerleave", "focusout"]) toast.addEventListener(name, () => setTimeout(start));
+  start();
+}
+
+export const isPlain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
 
 // The same function, once it was not called for a while.
 export function calmly(work, milliseconds) {

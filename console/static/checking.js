@@ -1,0 +1,18 @@
+// Texts of several lines that are looked at while somebody types: what is wrong is told in a list below them.
+import { all, ask, calmly } from "./page.js";
+
+for (const told of all("[data-checks]")) {
+  const text = document.getElementById(told.dataset.checks);
+  const look = calmly(async () => {
+    const value = text.value;
+    const found = await ask(told.dataset.path, { text: value });
+    if (!found || text.value !== value) return;
+    document.getElementById(`${text.id}-error`)?.remove(); // it was about what stood there before
+    told.replaceChildren(...found.mistakes.map(([line, reason]) => {
+      const item = document.createElement("li");
+      item.textContent = `Line ${line} ${reason}.`;
+      return item;
+    }));
+  }, 400);
+  text.addEventListener("input", look);
+}

@@ -1,0 +1,146 @@
+// A line with a list below it that the keyboard walks through: the jump to anything, and fields that take one record.
+import { all, calmly, isPlain } from "./page.js";
+
+let made = 0;
+
+// find(text) answers [{label, note, ...}]; take(option) gets the one that was chosen. What comes late is not shown.
+export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
+  const list = document.createElement("ul");
+  list.id = `options-${++made}`;
+  list.className = "options";
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", input.labels[0]?.textContent ?? "Choices");
+  list.hidden = true;
+  const told = document.createElement("p");
+  told.className = "help";
+  told.setAttribute("role", "status");
+  input.after(list, told);
+  const set = (name, value) => input.setAttribute(name, value);
+  set("role", "combobox");
+  set("aria-autocomplete", "list");
+  set("aria-controls", list.id);
+  set("aria-expanded", "false");
+  let options = [];
+  let at = -1;
+  let asked = 0;
+
+  function close() {
+    asked += 1;
+    list.hidden = true;
+    at = -1;
+    set("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  }
+
+  function mark(place) {
+    at = place;
+    [...list.children].forEach((each, index) => each.setAttribute("aria-selected", index === at));
+    const now = list.children[at];
+    if (!now) return input.removeAttribute("aria-activedescendant");
+    set("aria-activedescendant", now.id);
+    now.scrollIntoView({ block: "nearest" });
+  }
+
+  function choose(place) {
+    const chosen = options[place];
+    close();
+    told.textContent = "";
+    if (chosen) take(chosen);
+  }
+
+  async function look() {
+    const mine = ++asked;
+    const text = input.value.trim();
+    if (!text && !isOpenWhenEmpty) return close();
+    const wait = setTimeout(() => mine === asked && (set("aria-busy", "true"), (told.textContent = "Looking…")), 150);
+    const found = await find(text);
+    clearTimeout(wait);
+    if (mine !== asked) return;
+    input.removeAttribute("aria-busy");
+    options = found ?? [];
+    list.replaceChildren(...options.map((each, place) => {
+      const item = document.createElement("li");
+      item.id = `${list.id}-${place}`;
+      item.setAttribute("role", "option");
+      item.textContent = each.label;
+      if (each.note) {
+        const note = document.createElement("span");
+        note.className = "muted";
+        note.textContent = ` ${each.note}`;
+        item.append(note);
+      }
+      item.addEventListener("pointerdown", (event) => event.preventDefault()); // or the line would lose the focus first
+      item.addEventListener("click", () => choose(place));
+      return item;
+    }));
+    told.textContent = found === null ? "The server does not answer; type again in a moment." : options.length
+      ? `${options.length} found.` : "Nothing has that name.";
+    list.hidden = !options.length;
+    set("aria-expanded", String(!list.hidden));
+    mark(text && options.length ? 0 : -1);
+  }
+
+  input.addEventListener("input", calmly(look, 120));
+  input.addEventListener("blur", close);
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const isOpen = !list.hidden;
+    const last = options.length - 1;
+    if (event.key === "ArrowDown" && !isOpen) look();
+    else if (event.key === "ArrowDown") mark(at < last ? at + 1 : 0);
+    else if (event.key === "ArrowUp" && isOpen) mark(at > 0 ? at - 1 : last);
+    else if (event.key === "Enter" && isPlain(event) && isOpen && at >= 0) choose(at);
+    else if (event.key === "Escape" && isOpen) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return look;
+}
+
+async function asked(path, q) {
+  try {
+    const answer = await fetch(`${path}?${new URLSearchParams({ q })}`, { redirect: "error" });
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
+for (const input of all("[data-chooser]")) {
+  input.closest(".field").querySelector("[data-plain]").hidden = true;
+  combobox(
+    input,
+    async (text) => (await asked(input.dataset.chooser, text.replace(/#\d+$/, "")))?.results
+      .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id })) ?? null,
+    (chosen) => {
+      input.value = `${chosen.label} #${chosen.id}`;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+  );
+}
+
+const jump = document.getElementById("jump");
+if (jump) {
+  const input = jump.querySelector("input");
+  const look = combobox(
+    input,
+    async (text) => (await asked("/-/jump", text))?.hits.map((each) => ({ ...each, note: each.kind })) ?? null,
+    (chosen) => location.assign(chosen.path),
+  );
+  const open = () => {
+    if (document.querySelector("dialog[open]")) return;
+    jump.showModal();
+    input.select();
+    look();
+  };
+  for (const link of all("[data-jump]")) {
+    link.setAttribute("aria-haspopup", "dialog");
+    link.addEventListener("click", (event) => isPlain(event) && (event.preventDefault(), open()));
+  }
+  addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    open();
+  });
+}

@@ -1,0 +1,92 @@
+// What is typed into a form with a mark is kept on the server a second after the last key; while that cannot be, here.
+import { all, formToken } from "./page.js";
+
+const worker = document.documentElement.dataset.worker ?? "";
+const mine = `draft:${worker}:`;
+const noKeep = "[type=password], [type=file], [type=submit], [type=button], [type=hidden], [data-secret]";
+
+function typed(form) {
+  const found = [];
+  for (const field of form.elements) {
+    if (!field.name || field.name.startsWith("_") || field.disabled || field.matches(`fieldset, output, button, ${noKeep}`)) continue;
+    const isOff = field.matches("[type=checkbox], [type=radio]") && !field.checked;
+    if (field.matches("select[multiple]")) found.push(...[...field.selectedOptions].map((one) => [field.name, one.value]));
+    else if (field.type !== "radio" || !isOff) found.push([field.name, isOff ? "" : field.value]);
+  }
+  return found.filter(([name, text], at) => text || found.findIndex(([other]) => other === name) === at);
+}
+
+// Whether the server took it; null when it could not be asked, or does not know who we are.
+async function send(key, fields) {
+  try {
+    const body = new URLSearchParams({ key, fields, _xsrf: formToken() });
+    const answer = await fetch("/-/draft", { method: "POST", body, redirect: "error", keepalive: fields.length < 20000 });
+    return answer.ok ? true : answer.status === 422 || answer.status === 413 ? false : null;
+  } catch {
+    return null;
+  }
+}
+
+async function keep(key, fields) {
+  const isKept = await send(key, fields);
+  try {
+    if (isKept === null) localStorage.setItem(mine + key, fields);
+    else localStorage.removeItem(mine + key);
+  } catch {
+    // no room, or not allowed: the page itself still has it
+  }
+  return isKept;
+}
+
+function mark(form, key) {
+  if (!form.elements._draft) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "_draft", value: key }));
+  const told = document.createElement("p");
+  told.className = "help";
+  form.append(told);
+  let timer = 0;
+  let going = null;
+  const now = () => {
+    clearTimeout(timer);
+    timer = 0;
+    going = keep(key, JSON.stringify(typed(form))).then((isKept) => {
+      told.textContent = isKept ? "Kept as a draft; not saved yet." : isKept === null
+        ? "Kept in this browser; the server does not answer." : "Too large to be kept as a draft; save it before you leave.";
+      going = null;
+    });
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(now, 1000);
+  });
+  addEventListener("visibilitychange", () => document.hidden && timer && now());
+  form.addEventListener("submit", (event) => {
+    clearTimeout(timer);
+    timer = 0;
+    if (!going) return;
+    // what is on its way arrives first, or it would come back to life after the form was saved
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { submitter } = event;
+    going.then(() => form.requestSubmit(submitter));
+  });
+}
+
+async function sendBack() {
+  for (const name of Object.keys(localStorage).filter((each) => each.startsWith(mine))) {
+    const key = name.slice(mine.length);
+    const isKept = await keep(key, localStorage.getItem(name));
+    const note = document.querySelector(`[data-draft-note="${CSS.escape(key)}"]`);
+    if (isKept && note) note.hidden = false;
+  }
+}
+
+const marked = all("[data-draft]").map((each) => [each.form ?? each, each.dataset.draft]);
+for (const [form, key] of marked) mark(form, key);
+if (worker) {
+  sendBack();
+  addEventListener("online", sendBack);
+}
+addEventListener("submit", (event) => {
+  if (event.target.getAttribute("action") !== "/sign-out") return;
+  Object.keys(localStorage).filter((each) => each.startsWith("draft:")).forEach((each) => localStorage.removeItem(each));
+});

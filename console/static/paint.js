@@ -1,0 +1,90 @@
+// Colours a script behind its text: keys, annotations, templates, comments, and lines for the indents; and tells the
+// path of keys that the cursor is at, with what the key means. The text itself stays what it is: one that is too long is left plain.
+import { above, meaning } from "./words.js";
+
+const LONGEST = 100000; // characters
+const template = /(\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$))/;
+
+function part(kind, text) {
+  const found = document.createElement("span");
+  found.className = kind;
+  found.textContent = text;
+  return found;
+}
+
+const values = (text) => text.split(template).filter(Boolean).map((each) => /^\{[{%]/.test(each) ? part("p-template", each) : each);
+
+function painted(line, isText) {
+  const row = document.createElement("div");
+  const [, indent, rest] = /^(\s*)(.*)$/.exec(line);
+  if (indent) row.append(part("p-indent", indent));
+  const [, key, marks, colon, value] = (!isText && /^((?:[^:@]|:(?=\S))+)((?:@[\w,]*)?)(:|$)(.*)$/.exec(rest)) || [];
+  if (!isText && rest.startsWith("#")) row.append(part("p-comment", rest));
+  else if (key && colon) row.append(part("p-key", key), part("p-mark", marks), colon, ...values(value));
+  else row.append(...values(rest));
+  if (!line) row.append("\u200b"); // an empty line has a height
+  return row;
+}
+
+// The lines, each with whether it belongs to a text of several lines, which holds no keys.
+function read(text) {
+  let within = -1; // the indent of the key whose text it is
+  return text.split("\n").map((line) => {
+    const indent = line.search(/\S/);
+    if (within >= 0 && indent >= 0 && indent <= within) within = -1;
+    const isText = within >= 0;
+    if (!isText && /@[\w,]*\b(?:text|json|csv|list|kata)\b[\w,]*:\s*$/.test(line)) within = indent;
+    return { line, isText };
+  });
+}
+
+export function paint(box, text) {
+  if (!text.dataset.check) return;
+  const layer = document.createElement("pre");
+  layer.className = "paint";
+  layer.setAttribute("aria-hidden", "true");
+  text.before(layer);
+  const where = document.createElement("p");
+  where.className = "help where";
+  box.querySelector(".lined").after(where);
+  let shown = [];
+
+  function follow() {
+    layer.scrollTop = text.scrollTop;
+    layer.scrollLeft = text.scrollLeft;
+  }
+  function draw() {
+    const isShort = text.value.length <= LONGEST;
+    layer.hidden = !isShort;
+    text.classList.toggle("painted", isShort);
+    if (!isShort) return;
+    const now = read(text.value);
+    const same = (one, other) => one && other && one.line === other.line && one.isText === other.isText;
+    let first = 0;
+    let last = 0;
+    while (first < now.length && same(now[first], shown[first])) first++;
+    while (last < now.length - first && last < shown.length - first && same(now.at(-1 - last), shown.at(-1 - last))) last++;
+    for (let gone = shown.length - first - last; gone > 0; gone--) layer.children[first].remove();
+    const fresh = now.slice(first, now.length - last).map(({ line, isText }) => painted(line, isText));
+    if (layer.children[first]) layer.children[first].before(...fresh);
+    else layer.append(...fresh);
+    shown = now;
+    requestAnimationFrame(follow);
+  }
+  async function tell() {
+    if (document.activeElement !== text) return;
+    const before = text.value.slice(0, text.selectionStart);
+    const start = before.lastIndexOf("\n") + 1;
+    const line = text.value.slice(start).split("\n", 1)[0];
+    const own = /^\s*([^\s:@#][^:@]*)/.exec(line)?.[1];
+    const keys = line.trim() ? above(text.value.slice(0, start) + line) : above(before);
+    const told = `Line ${before.split("\n").length}: ${[...keys, ...(own ? [own] : [])].join(":") || "the top"}`;
+    where.textContent = told;
+    const note = await meaning(box, text, keys, own);
+    if (note && where.textContent === told) where.textContent = `${told} – ${note}`;
+  }
+  text.addEventListener("input", draw);
+  text.addEventListener("scroll", follow);
+  document.addEventListener("selectionchange", tell);
+  draw();
+}

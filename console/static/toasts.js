@@ -1,0 +1,35 @@
+// Messages that go by themselves, but not while somebody is at them; the newest can be undone by a key.
+import { all, show } from "./page.js";
+
+const toasts = document.getElementById("toasts");
+let before = null;
+
+// What stands there when the page opens is put in once more: screen readers tell what changes, not what was there.
+const first = all(".toast", toasts);
+first.forEach((each) => each.remove());
+requestAnimationFrame(() => first.forEach((each) => show(each, each.querySelector("form") ? 10000 : 6000)));
+
+for (const close of first.flatMap((each) => all("[data-dismiss]", each))) {
+  close.hidden = false;
+  close.addEventListener("click", () => {
+    close.closest(".toast").remove();
+    before?.focus();
+  });
+}
+
+// Undo of the newest message that has one; false when there is none.
+export function undo() {
+  const button = all(".toast form button", toasts).at(-1);
+  button?.click();
+  return Boolean(button);
+}
+
+addEventListener("keydown", (event) => {
+  if (event.key !== "F6" || event.ctrlKey || event.altKey || event.metaKey) return;
+  const inside = toasts.contains(document.activeElement);
+  const target = inside ? before : all(".toast button", toasts).find((each) => !each.hidden);
+  if (!target) return;
+  event.preventDefault();
+  if (!inside) before = document.activeElement;
+  target.focus();
+});
