@@ -6,6 +6,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "The API": (
         ("web.server.MAX_TARGET_CHARS", "characters", "address of a request, with its query"),
         ("web.server.MAX_HEAD_CHARS", "characters", "header fields of a request, together"),
+        (
+            "web.server.MAX_BODIES_BYTES", "bytes",
+            "bodies of all requests under way, together; further large ones are told to come back",
+        ),
         ("web.forms.MAX_FIELDS", "", "fields of a request"),
         ("web.forms.MAX_NAME_CHARS", "characters", "name of a field"),
         ("web.forms.MAX_BRACKETS", "", "brackets in the name of a field, as in `a[b][c]`"),
@@ -167,6 +171,18 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("automation.engine.MAX_MESSAGE", "characters", "entry of the log; longer ones are cut"),
         ("desk.automation_log.MAX_KEPT", "", "entries of the log; the oldest go first"),
+        ("desk.automation_log.MAX_COUNTED", "", "entries of the log that its page counts by level, the newest"),
+        (
+            "records.shared.automation_versions.MAX_VERSIONS", "",
+            "versions of one automation, the present one among them; the oldest go first",
+        ),
+        (
+            "records.shared.automation_versions.MAX_VERSION_CHARS", "characters",
+            "versions of one automation together, the newest two apart; the oldest go first",
+        ),
+        ("automation.examples.MAX_EXAMPLES", "", "examples of one automation"),
+        ("automation.examples.MAX_NAME_CHARS", "characters", "name of an example"),
+        ("automation.examples.MAX_VALUES_CHARS", "characters", "values of an example, as JSON"),
         ("automation.engine.MAX_TRACED", "", "commands of a trace; one more says that the rest is left out"),
         ("automation.dictionary.MAX_VALUES", "", "values in the dictionary, each as often as it stands there"),
         ("automation.dictionary.MAX_VALUES_CHARS", "characters", "texts in the dictionary, together, counted so too"),
@@ -312,6 +328,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.packages.document.MAX_ENTRIES", "", "entries of all its sections, those inside others among them"),
         ("desk.packages.document.MAX_DEPTH", "", "maps and lists inside each other"),
         ("desk.packages.document.MAX_PROMPTS", "", "prompts, and as many placeholders of its own"),
+        ("desk.packages.document.MAX_REVISION_CHARS", "characters", "revision of a package that are kept"),
+        ("desk.packages.library.MAX_IMPORTS", "", "imports that are remembered; the oldest go first"),
         ("desk.packages.prompts.MAX_CHOSEN", "", "records or options in the answer to one prompt"),
         ("desk.packages.placeholders.MAX_RANDOM_CHARS", "", "letters and digits of one random placeholder"),
         ("desk.packages.substitution.MAX_RENDERED_CHARS", "characters", "texts that all its templates make, together"),
@@ -331,6 +349,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "body of a request or an answer that is kept; longer ones are cut, and cannot be run again",
         ),
         ("automation.webhooks.deliveries.MAX_STEPS", "", "commands in the trace of a delivery; the rest is left out"),
+        ("records.webhook_listener.MAX_KEPT_DAYS", "days", "time that a webhook keeps its deliveries"),
+        ("records.webhook_listener.MAX_KEPT_LAST", "", "last deliveries that a webhook keeps however old they are"),
+        ("automation.webhooks.withheld.MAX_REMEMBERED", "", "last requests whose secrets a replay still has"),
+        (
+            "automation.webhooks.withheld.MAX_SECRET_CHARS", "characters",
+            "headers and query of such a request; of a longer one a replay has no secrets",
+        ),
         ("automation.webhooks.tokens.MAX_OVERLAP_SECONDS", "seconds", "time that an old address goes on working"),
     ),
     "Behaviors": (
@@ -356,6 +381,15 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.behaviors.actions.keys.MAX_KEY_CHARS", "characters", "name under which a bot keeps a value"),
         ("automation.behaviors.scheduled.MAX_WAITING", "", "runs of one behavior that wait for their time"),
         ("automation.behaviors.scheduled.MAX_VALUES_CHARS", "characters", "variables of a run that waits, as JSON"),
+    ),
+    "The console": (
+        (
+            "desk.backups.MAX_UPLOAD_BYTES", "bytes",
+            "backup that is sent in a form; a larger one is copied into the folder by hand",
+        ),
+        ("desk.form_drafts.MAX_DRAFT_CHARS", "characters", "what is typed into one form and not saved yet, as JSON"),
+        ("desk.form_drafts.MAX_DRAFT_FIELDS", "", "fields of such a draft"),
+        ("desk.form_drafts.MAX_DRAFTS", "", "drafts of one worker; the oldest go"),
     ),
     "Requests to other programs": (
         ("outbound.urls.MAX_URL_CHARS", "characters", "address that a request of the service goes to"),

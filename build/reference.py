@@ -1,9 +1,9 @@
-"""Writes the tables of README.md and of the help pages from the code.
+"""Writes the tables of the help pages from the code, and whole pages for endpoints and record types.
 
-Run by `make reference`; with --check it writes nothing and ends with code 1 when a table is not what the code says. A
-table stands between `<!-- NAME -->` and `<!-- end -->`, once, on one of the PAGES. What a limit means to a user is told
-in limits.py, its number comes from the code. Not for the descriptions of record types: `helpdesk describe --json` has
-those.
+Run by `make reference`; with --check it writes nothing and ends with code 1 when something is not what the code says. A
+table stands between `<!-- NAME -->` and `<!-- end -->`, on one of the PAGES or on several. What a limit means to a user
+is told in limits.py, its number comes from the code. The pages in the folders MADE come from endpoint_pages.py and
+type_pages.py.
 """
 
 import argparse
@@ -12,50 +12,54 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "build")]
 
-import languages  # noqa: E402, found by the line above
+import endpoint_pages  # noqa: E402, found by the line above
+import languages  # noqa: E402
+import type_pages  # noqa: E402
 from cells import code, head, row, shown  # noqa: E402
 from limits import LIMITS  # noqa: E402
 
-from server import app  # noqa: E402
-from server.__main__ import description, parser  # noqa: E402
-from server.settings import help_rows  # noqa: E402
-from server.web.rest import legacy  # noqa: E402
-from server.web.rest.legacy.families import FAMILIES, Family  # noqa: E402
-from server.web.routes import ENDPOINTS, Endpoint  # noqa: E402
+from server.__main__ import parser  # noqa: E402
+from server.settings import LIVE, help_rows  # noqa: E402
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "resources" / "help").glob("*.md")))
-FIRST = ("records", "tickets", "parser")  # families of endpoints that everybody needs
+HELP = ROOT / "resources" / "help"
+PAGES = tuple(sorted(HELP.glob("*.md")))
+MADE = ("api", "types")  # folders of HELP whose pages are made from the code as a whole
 PLACE = re.compile(r"(<!-- (\w+(?:-\w+)*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
     """Write the pages, or with --check only compare."""
-    options = argparse.ArgumentParser(description="Write the reference tables of README.md and of the help pages.")
+    options = argparse.ArgumentParser(description="Write the reference tables of the help pages.")
     options.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a table is stale")
     is_check = options.parse_args().check
     require_places()
-    for page in PAGES:
-        before = page.read_text("utf-8")
-        after = rendered(before)
-        if before == after:
-            continue
-        if is_check:
-            raise SystemExit(f"{page.name} does not say what the code does; run: make reference")
-        page.write_text(after, "utf-8")
-        print(f"{page.name}: tables written anew")
+    written = {page: rendered(page.read_text("utf-8")) for page in PAGES}
+    written |= {HELP / path: text for path, text in {**endpoint_pages.pages(), **type_pages.pages()}.items()}
+    old = {page for folder in MADE for page in (HELP / folder).glob("*.md")} - written.keys()
+    stale = [page for page, text in written.items() if not page.exists() or page.read_text("utf-8") != text]
+    if is_check and (stale or old):
+        names = ", ".join(str(page.relative_to(ROOT)) for page in sorted([*stale, *old]))
+        raise SystemExit(f"{names}: not what the code says; run: make reference")
+    for page in stale:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(written[page], "utf-8")
+        print(f"{page.relative_to(ROOT)}: written anew")
+    for page in old:
+        page.unlink()
+        print(f"{page.relative_to(ROOT)}: removed, since the code has it no more")
 
 
 def require_places() -> None:
-    """Raises SystemExit when a table has no place, two places, or a place no table."""
-    places = [found[2] for page in PAGES for found in PLACE.finditer(page.read_text("utf-8"))]
-    wrong = {name for name in {*places, *TABLES} if places.count(name) != 1 or name not in TABLES}
+    """Raises SystemExit when a table has no place, two on one page, or a place no table."""
+    listed = [[found[2] for found in PLACE.finditer(page.read_text("utf-8"))] for page in PAGES]
+    twice = {name for names in listed for name in names if names.count(name) > 1}
+    wrong = {name for names in listed for name in names} ^ TABLES.keys() | twice
     if wrong:
-        raise SystemExit(f"each table needs one place, <!-- NAME --> ... <!-- end -->: {', '.join(sorted(wrong))}")
+        raise SystemExit(f"each table needs a place, <!-- NAME --> ... <!-- end -->: {', '.join(sorted(wrong))}")
 
 
 def rendered(text: str) -> str:
@@ -74,95 +78,8 @@ def settings() -> Iterator[str]:
     """One row a setting."""
     yield from head("Setting", "Default", "Unit", "Meaning")
     for each in help_rows():
-        yield row(code(each["name"]), code(each["default"]) if each["default"] else "", each["unit"], each["help"])
-
-
-# -- endpoints --------------------------------------------------------------------------------------------------------
-
-
-def endpoints() -> Iterator[str]:
-    """One row an endpoint, by the file that declares it; required parameters are bold."""
-    app.endpoints()
-    yield from head("Endpoint", "What it does", "Parameters")
-    family = ""
-    for each in sorted(ENDPOINTS, key=_place):
-        if not _is_legacy(each):
-            if each.function.__module__ != family:
-                family = each.function.__module__
-                yield row(f"**{_subject(sys.modules[family])}**", "", "")
-            yield _endpoint(each)
-    yield row("**This interface, for programs**", "", "")
-    for one in description()["endpoints"]:
-        if not one["path"].startswith("/rest/"):
-            yield row(f"`{one['method']} {one['path']}`", one["note"], "")
-
-
-def legacy_endpoints() -> Iterator[str]:
-    """What endpoints of one type do, which types have them, and what only some have."""
-    app.endpoints()
-    yield _docstring(legacy).replace("\n", " ").partition(" Thin:")[0]
-    yield ""
-    found = [each for each in ENDPOINTS if _is_legacy(each)]
-    common: dict[str, str] = {}
-    names: dict[Family, set[str]] = {}
-    rest: list[Endpoint] = []
-    for each in sorted(found, key=lambda each: (each.path, each.method)):
-        family = _family(each)
-        if family is None:
-            rest.append(each)
-            continue
-        word = each.function.__name__.rpartition("_")[2].replace("listed", "list")
-        names.setdefault(family, set()).add(word)
-        note = each.note.replace(f": {family.name}", " records of the type")
-        note = note.replace(f"{family.name}.", "record of the type.")
-        path = f"`{each.method} /rest/{each.path.replace(family.path, '{path}', 1)}.json`"
-        common.setdefault(word, row(word, path, note, _parameters(each)))
-    yield from head("Name", "Endpoint", "What it does", "Parameters")
-    yield from (common[word] for word in sorted(common))
-    yield ""
-    yield from head("`{path}`", "Record type", "Has")
-    for family in FAMILIES:
-        yield row(code(family.path), family.name, ", ".join(sorted(names.get(family, ()))))
-    yield ""
-    yield from head("Beside these", "What it does", "Parameters")
-    for each in rest:
-        yield _endpoint(each)
-
-
-def _place(each: Endpoint) -> tuple[int, str, str, str]:
-    """Families in the order of FIRST, then of their names."""
-    module = each.function.__module__
-    name = module.rpartition(".")[2]
-    return FIRST.index(name) if name in FIRST else len(FIRST), module, each.path, each.method
-
-
-def _is_legacy(each: Endpoint) -> bool:
-    return each.function.__module__.startswith(legacy.__name__)
-
-
-def _family(each: Endpoint) -> Family | None:
-    """The family that a legacy endpoint was made for."""
-    if each.function.__module__.endswith(".further"):
-        return None
-    below = [one for one in FAMILIES if each.path.startswith(f"{one.path}/")]
-    return max(below, key=lambda one: len(one.path))
-
-
-def _endpoint(each: Endpoint) -> str:
-    return row(f"`{each.method} /rest/{each.path}.json`", each.note, _parameters(each))
-
-
-def _parameters(each: Endpoint) -> str:
-    return ", ".join(f"**{code(one.name)}**" if one.required else code(one.name) for one in each.parameters)
-
-
-def _subject(module: ModuleType) -> str:
-    """The first sentence of a module's docstring, without its end."""
-    return _docstring(module).replace("\n", " ").partition(". ")[0].rstrip(".")
-
-
-def _docstring(module: ModuleType) -> str:
-    return (module.__doc__ or "").partition("\n\n")[0]
+        meaning = f"{each['help']} In the console, too." if each["name"] in LIVE else each["help"]
+        yield row(code(each["name"]), code(each["default"]) if each["default"] else "", each["unit"], meaning)
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------
@@ -186,8 +103,10 @@ def _number(place: str) -> float:
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
     "commands": command_rows,
     "settings": settings,
-    "endpoints": endpoints,
-    "legacy": legacy_endpoints,
+    "families": endpoint_pages.family_rows,
+    "errors": endpoint_pages.error_rows,
+    "types": type_pages.type_rows,
+    "activity": type_pages.activity_points,
     "limits": limits,
     "flow": languages.flow,
     "automation-commands": languages.automation_commands,

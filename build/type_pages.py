@@ -1,0 +1,240 @@
+"""The help pages of record types, made of their declarations: one page a type, and the table that leads to them."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from cells import SOURCE, code, head, row, shown
+
+from server.access.parents import PARENTS
+from server.records import registry
+from server.records.base import RecordType
+from server.records.registry import Registry, names_of
+from server.records.shared.points import POINTS
+
+OPERATIONS = ("retrieve", "search", "create", "update", "delete")
+# Rules of access (server/access/rules.py) in words. Those that ask another record are named after its type.
+ACCESS = {
+    "any worker": "any worker",
+    "admins": "administrators",
+    "nobody": "nobody, through the API",
+    "privilege": "who has the privilege `contexts.{context}.{operation}` from a role",
+    "group": "who may read its group",
+    "group members": "members of its group",
+    "group manager": "managers of its group",
+    "group managers": "managers of the group",
+    "owner": "its owner: anybody for the service's, members for a group's or role's, the worker for a worker's",
+    "worker": "its worker",
+    "author": "its author",
+    "target": "who may read what it is on",
+    "attached": "who may read what it is on",
+}
+ALREADY = re.compile(r"omitted|when left out|unless|kept by the service|is an error")  # the note says it itself
+AUTO = {
+    "now": "now when left out",
+    "generated": "made by the service when left out",
+    "derived": "follows from other fields",
+    "setting": "from a setting when left out",
+    "built_in": "given by the service",
+}
+
+
+@cache
+def types() -> Registry:
+    """Every record type of the service."""
+    return registry.load()
+
+
+def pages() -> dict[str, str]:
+    """{path below resources/help: page} of every record type."""
+    return {f"types/{each.uri}.md": "\n".join(_page(each)) + "\n" for each in types()}
+
+
+def type_rows() -> Iterator[str]:
+    """One row a record type, with its page."""
+    yield from head("Record type", "In paths", "What it is")
+    for each in types():
+        yield row(f"[{each.label_names[0]}](types/{each.uri}.md)", code(each.uri), note(type(each).__doc__ or ""))
+
+
+def activity_points() -> Iterator[str]:
+    """One row an activity point, with the sentence of its entries."""
+    yield from head("Activity point", "Name", "Sentence")
+    for each in POINTS.values():
+        yield row(code(each.id), each.name, code(each.pattern))
+
+
+def _page(record_type: RecordType) -> Iterator[str]:
+    about = record_type.describe()
+    yield f"# {about['label']['singular']}"
+    yield ""
+    yield note(about["note"])
+    yield ""
+    yield from _summary(about, sorted({*names_of(record_type)} - {record_type.uri, record_type.context}))
+    yield ""
+    yield "How records are asked for, made and searched: [requests](../api/records.md), [search](../search.md)."
+    yield from _section("Fields", _fields(about), "What create, update and upsert take. Required ones are bold.")
+    yield from _section(
+        "Keys", _keys(about),
+        "What an answer holds. Keys that are opened stand in it when `expand` names them; one that ends in `_` brings "
+        "the keys of that record, under its name.",
+    )  # fmt: skip
+    yield from _section("Expand", _expands(about), "What `expand` takes besides.")
+    yield from _section(
+        "Filters", _filters(about), "Terms of a search, as `name:value`. Bare words go to the bold one."
+    )
+    yield from _section("Sort", _names(about["sort"]), "After `sort:`, with a `-` before it for the largest first.")
+    yield from _section("Subtotals", _subtotals(about), "")
+    yield from _section("Activity", _events(about), "Entries that the activity log gets, by their activity point.")
+
+
+def _section(title: str, lines: Iterator[str], about: str) -> Iterator[str]:
+    found = list(lines)
+    if not found:
+        return
+    yield ""
+    yield f"## {title}"
+    yield ""
+    if about:
+        yield about
+        yield ""
+    yield from found
+
+
+def _summary(about: dict[str, Any], others: list[str]) -> Iterator[str]:
+    yield from head("Of this type", "There is")
+    yield row("Name in paths", code(about["uri"]) + (f"; also {code(*others)}" if others else ""))
+    if about["context"]:
+        yield row("Context", code(about["context"]))
+    yield row("Requests", ", ".join(_operation(about, name) for name in OPERATIONS if about["operations"][name]))
+    if about["lookup"]:
+        yield row("Named by", f"its id, or in references by its {code(about['lookup'])}")
+    for operation in ("read", "create", "update", "delete"):
+        if operation == "read" or about["operations"][operation]:
+            yield row(f"Who may {operation}", _access(about, operation))
+    has = [name.replace("_", " ") for name, is_there in about["features"].items() if is_there and name != "search"]
+    if has:
+        yield row("May have", ", ".join(has))
+
+
+def _operation(about: dict[str, Any], name: str) -> str:
+    return f"{name} (kept, with the status deleted)" if about["operations"][name] == "soft" else name
+
+
+def _access(about: dict[str, Any], operation: str) -> str:
+    """The rules, joined by ` + `, must all hold."""
+    words = []
+    for rule in about["access"][operation].split(" + "):
+        parent = f"who may write its {PARENTS[rule].type.replace('_', ' ')}" if rule in PARENTS else ""
+        words.append(ACCESS.get(rule, "") or parent or _missing(rule))
+    return " and ".join(words).format(context=about["context"], operation=operation)
+
+
+def _missing(rule: str) -> str:
+    raise SystemExit(f"build/type_pages.py has no words for the rule of access '{rule}'")
+
+
+def _fields(about: dict[str, Any]) -> Iterator[str]:
+    if not (about["operations"]["create"] or about["operations"]["update"]):
+        return
+    yield from head("Field", "Takes", "Meaning")
+    for each in about["fields"]:
+        name = code(each["name"])
+        yield row(f"**{name}**" if each["required"] else name, _takes(each), f"{note(each['note'])}{_details(each)}")
+
+
+def _takes(each: dict[str, Any]) -> str:
+    target = f" of [{each['target']}]({each['target']}.md)" if _has_page(each.get("target", "")) else ""
+    return f"{each['type']}{target}"
+
+
+def _details(each: dict[str, Any]) -> str:
+    """What else the declaration says, as sentences."""
+    found = []
+    if each.get("allowed"):
+        found.append(f"One of {code(*filter(None, each['allowed']))}")
+    if each.get("max_length"):
+        found.append(f"Up to {shown(each['max_length'])} characters")
+    if each.get("min_length"):
+        found.append(f"At least {shown(each['min_length'])} characters")
+    if "min" in each or "max" in each:
+        end = f" to {shown(each['max'])}" if "max" in each else ""
+        found.append(f"From {shown(each.get('min', 0))}{end}")
+    if each.get("pattern"):
+        found.append(f"Of the form `{each['pattern']}`")
+    if each["default"] not in (None, "", [], {}):
+        found.append(f"{code(str(each['default']))} when left out")
+    if each.get("auto") and not ALREADY.search(each["note"]):
+        found.append(AUTO[each["auto"]].capitalize())
+    if each["unique"]:
+        found.append("No two have the same")
+    if each["immutable"] and not ALREADY.search(each["note"]):
+        found.append("Kept by the service; sending it is an error")
+    if each.get("alternatives"):
+        found.append(f"Or send {' or '.join(code(name) for name in each['alternatives'])}")
+    if each.get("alternative_to"):
+        found.append(f"Another way to say {code(each['alternative_to'])}")
+    return "".join(f" {sentence}." for sentence in found)
+
+
+def _keys(about: dict[str, Any]) -> Iterator[str]:
+    yield from head("Key", "Type", "Is there", "Meaning")
+    for each in about["keys"]:
+        when = "always" if each["returned"] == "default" else "opened"
+        yield row(code(each["key"]), _takes(each), when, note(each["note"]))
+
+
+def _expands(about: dict[str, Any]) -> Iterator[str]:
+    known = {each["key"] for each in about["keys"]}
+    rest = [each for each in about["expand"] if each["key"] not in known]
+    if rest:
+        yield from head("Key", "Type", "Meaning")
+    for each in rest:
+        yield row(code(each["key"]), _takes(each), note(each["note"]))
+
+
+def _filters(about: dict[str, Any]) -> Iterator[str]:
+    if about["filters"]:
+        yield from head("Filter", "Takes", "Meaning")
+    for each in about["filters"]:
+        name = code(each["name"])
+        more = f" One of {code(*each['values'])}." if each.get("values") else ""
+        more += f" Also {code(*each['aliases'])}." if each.get("aliases") else ""
+        takes = _takes(each | {"type": "search"}) if each["type"] == "deep" else each["type"]
+        yield row(f"**{name}**" if each["default"] else name, takes, f"{note(each['note'])}{more}")
+
+
+def _names(names: list[str]) -> Iterator[str]:
+    if names:
+        yield f"{code(*names)}."
+
+
+def _subtotals(about: dict[str, Any]) -> Iterator[str]:
+    found = about["subtotals"]
+    listed = {
+        "In a search, as `subtotals[]`": found["search"],
+        "In [data queries](../data-queries.md), as `by:`": [*found["query"], *found["query_virtual"]],
+    }
+    if any(listed.values()):
+        yield from head("Where", "Names")
+    for place, names in listed.items():
+        if names:
+            yield row(place, code(*names))
+
+
+def _events(about: dict[str, Any]) -> Iterator[str]:
+    if about["events"]:
+        yield from head("Activity point", "When")
+    for each in about["events"]:
+        yield row(code(each["point"]), f"{each['when']}.")
+
+
+def note(text: str) -> str:
+    """A note for users: without its source, in one line, with its end."""
+    words = " ".join(SOURCE.sub("", text).split())
+    return words if words.endswith(".") or not words else f"{words}."
+
+
+def _has_page(uri: str) -> bool:
+    return any(each.uri == uri for each in types())
