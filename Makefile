@@ -7,10 +7,10 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench reference dist clean
+.PHONY: help run test lint check bench reference screenshots dist clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
@@ -25,9 +25,12 @@ lint: $(VENV)/.for-test  ## ruff and mypy
 bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-reference: $(VENV)/.for-run  ## write the tables of README.md, the help pages and the completions from the code
+reference: $(VENV)/.for-run  ## write the tables of the help pages and the completions from the code
 	$(BIN)/python build/reference.py
 	$(BIN)/python build/completions.py
+
+screenshots: $(VENV)/.for-test .work/samples .work/browser  ## take the pictures of README.md anew
+	HELPDESK_SCREENSHOTS=yes $(BIN)/python -m pytest -q -n 0 tests/console/test_journeys.py -k pictures
 
 dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
 	$(BIN)/python build/make_exe.py $(ARGS)

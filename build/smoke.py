@@ -2,11 +2,13 @@
 
 First all that it knows is compared with the source, because modules that a packager missed show nowhere else. Then:
 mail becomes a ticket, is found, answered, and is still there after a restart; a webhook answers. No Python and nothing
-else is on the PATH of the executable, and nothing is left behind. Last, its start is measured beside that of the
-source. Needs only the standard library, and for the comparisons an interpreter that has what the source needs. Not a
-replacement for the tests.
+else is on the PATH of the executable, and nothing is left behind. In a second empty folder a browser follows the set-up
+link (smoke_browser.py). Last, its start is measured beside that of the source. Needs only the standard library, for the
+comparisons an interpreter that has what the source needs, and for the browser Playwright and Chromium: where they are
+missing that walk is left out with a warning, or with --browser fails. Not a replacement for the tests.
 """
 
+import argparse
 import http.client
 import json
 import os
@@ -25,6 +27,8 @@ from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
+
+import smoke_browser
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60  # the first start unpacks the executable and makes the database
@@ -72,6 +76,7 @@ class Program:
         self.log = folder / "serve.log"
         self.working_folder = working_folder
         self.environment = environment
+        self.lines: queue.Queue[str] = queue.Queue()  # what a server of it said, and nobody asked for yet
 
     def run(self, *arguments: str, **variables: str) -> str:
         """What a command printed. Raises Failed when it ends with another code than 0."""
@@ -123,15 +128,18 @@ class Api:
 
 def main() -> None:
     """Exit code 0 when every step did what it should, else 1 with the step's complaint."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python build/smoke.py path/to/helpdesk")
-    executable = Path(sys.argv[1]).resolve()
+    options = argparse.ArgumentParser(description="Walk through the main job with a built executable.")
+    options.add_argument("executable", type=Path, help="such as dist/helpdesk")
+    options.add_argument("--browser", action="store_true", help="fail where there is no browser, instead of a warning")
+    asked = options.parse_args()
+    executable = asked.executable.resolve()
     try:
         with tempfile.TemporaryDirectory(prefix="helpdesk-smoke-") as folder:
             built, source = packed(executable, Path(folder) / "built"), from_source(Path(folder) / "source")
             compare_registries(built, source)
             walk(built)
             expect_nothing_left(built)
+            walk_in_a_browser(packed(executable, Path(folder) / "browser"), is_required=asked.browser)
             compare_starts(built, source)
     except (Failed, URLError) as failure:
         raise SystemExit(f"smoke: FAILED: {failure}") from None
@@ -275,6 +283,23 @@ def call_webhook(built: Program, api: Api) -> None:
     say("webhook: its automation ran and answered")
 
 
+def walk_in_a_browser(built: Program, is_required: bool) -> None:
+    """First start, set-up, signing in and a page, as a person sees them."""
+    missing = smoke_browser.missing()
+    if missing:
+        expect(not is_required, f"no walk in a browser: {missing}")
+        say(f"WARNING: THE WALK IN A BROWSER IS LEFT OUT: {missing}")
+        return
+    with serving(built) as address:
+        link = told(built, r"set-up link\s+(\S+)")
+        try:
+            smoke_browser.walk(address, link)
+        except smoke_browser.Wrong as wrong:
+            raise Failed(f"in the browser: {wrong}") from None
+    expect_nothing_left(built)
+    say("browser: set-up link, first step, signing out and in, a page; no error in its console")
+
+
 def expect_nothing_left(built: Program) -> None:
     """What a one-file executable unpacks is removed at its end, and nothing lands where it was started."""
     for name in ("here", "unpacked"):
@@ -311,7 +336,8 @@ def serving(program: Program, is_told: bool = True) -> Iterator[str]:
             env=program.environment,
         )  # fmt: skip
     try:
-        address = address_told(process, program.log)
+        program.lines = lines_of(process)
+        address = told(program, r"listening on (http://\S+)")
         if is_told:
             say(f"start: {address}")
         yield address
@@ -338,8 +364,8 @@ def end(process: subprocess.Popen[str]) -> None:
         process.wait()
 
 
-def address_told(process: subprocess.Popen[str], log: Path) -> str:
-    """The address on the line `listening on ...`. A thread keeps reading, so that the pipe never fills up."""
+def lines_of(process: subprocess.Popen[str]) -> "queue.Queue[str]":
+    """What a process says, line by line, and "" at its end. A thread keeps reading, so that the pipe never fills up."""
     lines: queue.Queue[str] = queue.Queue()
 
     def pump() -> None:
@@ -349,14 +375,19 @@ def address_told(process: subprocess.Popen[str], log: Path) -> str:
         lines.put("")
 
     threading.Thread(target=pump, daemon=True).start()
+    return lines
+
+
+def told(program: Program, form: str) -> str:
+    """The first group of the first line that a started server says of this form."""
     while True:
         try:
-            line = lines.get(timeout=START_SECONDS)
+            line = program.lines.get(timeout=START_SECONDS)
         except queue.Empty:
-            raise Failed(f"the server said nothing for {START_SECONDS} s:\n{tail(log)}") from None
+            raise Failed(f"the server said nothing for {START_SECONDS} s:\n{tail(program.log)}") from None
         if not line:
-            raise Failed(f"the server ended with code {process.wait()} before it listened:\n{tail(log)}")
-        found = re.match(r"listening on (http://\S+)", line)
+            raise Failed(f"the server ended before it said '{form}':\n{tail(program.log)}")
+        found = re.match(form, line)
         if found:
             return found[1]
 
