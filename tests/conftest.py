@@ -1,10 +1,11 @@
-"""Fixtures for all tests: a running server with its people, shared by the tests of one process."""
+"""Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.records.desk import Desk
 from tests.service import Api, Server, people
 
 
@@ -28,6 +29,14 @@ def nora(server: Server) -> Api:
 def api(nora: Api) -> Api:
     """The client of nora, the administrator; `api.as_("milo")` is another's."""
     return nora
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """An empty helpdesk in this process, for the tests of a module."""
+    opened = Desk(tmp_path_factory.mktemp("desk"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

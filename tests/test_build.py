@@ -2,6 +2,7 @@
 
 CI makes it, twice, and takes a walk with it (build/smoke.py)."""
 
+import ast
 import hashlib
 import importlib.util
 import subprocess
@@ -113,3 +114,71 @@ def test_only_libraries_of_python_lose_their_symbols(monkeypatch: pytest.MonkeyP
     assert [each[-1] for each in asked] == [of_python[1]]
     monkeypatch.setattr(symbols.shutil, "which", lambda name: None)
     assert symbols.without([of_python], tmp_path) == [of_python]
+
+
+# What is not there on Windows, or on macOS: modules, and attributes of modules.
+OF_ONE_SYSTEM = {"fcntl", "grp", "msvcrt", "posix", "pwd", "resource", "syslog", "termios", "tty", "winreg"}
+ATTRIBUTES = {
+    "os": {"chown", "fdatasync", "fork", "forkpty", "geteuid", "getloadavg", "getpgid", "getuid", "initgroups",
+           "killpg", "mkfifo", "O_DIRECTORY", "O_NOFOLLOW", "posix_fadvise", "posix_fallocate", "pread", "pwrite",
+           "sendfile", "setsid", "setuid", "statvfs", "sync", "uname", "wait", "waitpid"},
+    "signal": {"SIGALRM", "SIGCHLD", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "alarm"},
+    "socket": {"AF_UNIX", "SO_REUSEPORT"},
+    "time": {"tzset"},
+}  # fmt: skip
+OF_LOOPS = {"add_signal_handler", "create_unix_server", "create_unix_connection"}  # which Windows' loop has not
+NAMES = OF_LOOPS.union(*ATTRIBUTES.values())
+GUARDS = ("os.name", "sys.platform", "hasattr(", "_is_unix(", "IS_WINDOWS")
+
+
+def unguarded(source: str) -> list[str]:
+    """Uses of what only some systems have, with neither a condition that asks for it nor an answer to its absence."""
+    tree = ast.parse(source)
+    found = [(node, name) for node in ast.walk(tree) if (name := _of_one(node))]
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)} if found else {}
+
+    def is_guarded(node: ast.AST) -> bool:
+        while (outer := above.get(node)) is not None:
+            if isinstance(outer, (ast.If, ast.IfExp)) and any(each in ast.unparse(outer.test) for each in GUARDS):
+                return True
+            if isinstance(outer, ast.Try) and "NotImplementedError" in " ".join(map(ast.unparse, outer.handlers)):
+                return True
+            node = outer
+        return False
+
+    return [f"line {getattr(node, 'lineno', 0)}: {name}" for node, name in found if not is_guarded(node)]
+
+
+def _of_one(node: ast.AST) -> str:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        module = node.module if isinstance(node, ast.ImportFrom) else ""
+        names = [module] if module else [each.name for each in node.names]
+        return next((name for name in names if name in OF_ONE_SYSTEM), "")
+    if isinstance(node, ast.Attribute) and node.attr in NAMES:
+        owner = ast.unparse(node.value)
+        if node.attr in ATTRIBUTES.get(owner, ()) or node.attr in OF_LOOPS:
+            return f"{owner}.{node.attr}"
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("/proc", "/dev/")):
+        return node.value
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("import fcntl", 1), ("import os\nos.fork()", 1), ("import signal\nsignal.signal(signal.SIGHUP, f)", 1),
+        ("open('/proc/self/status')", 1), ("loop.add_signal_handler(1, f)", 1),
+        ("import os\nif os.name == 'nt':\n    import msvcrt\nelse:\n    import fcntl", 0),
+        ("try:\n    loop.add_signal_handler(1, f)\nexcept NotImplementedError:\n    pass", 0),
+        ("if hasattr(signal, 'SIGHUP'):\n    loop.add_signal_handler(signal.SIGHUP, f)", 0),
+    ],
+)  # fmt: skip
+def test_calls_of_one_system_are_found(source: str, count: int) -> None:
+    assert len(unguarded(source)) == count
+
+
+def test_nothing_is_asked_of_the_system_that_another_one_lacks() -> None:
+    """So that the executable can be made for Windows and macOS as well (build/PLATFORMS.md)."""
+    sources = [path for top in ("server", "console") for path in sorted((ROOT / top).rglob("*.py"))]
+    found = {str(path): told for path in sources if (told := unguarded(path.read_text("utf-8")))}
+    assert found == {}

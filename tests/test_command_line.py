@@ -122,7 +122,6 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
         ("bogus",),
         ("worker",),
         ("worker", "delete"),

@@ -89,7 +89,8 @@ def test_the_command_prints_each_form_and_every_command_is_in_it(
     for command in COMMANDS:
         if not command.below:
             name = command.words.partition(" ")[2]
-            assert f'.SS "{name}"' in shown if form == "man" else f"helpdesk {name}" in shown, name
+            title = name.replace("-", "\\-")
+            assert f'.SS "{title}"' in shown if form == "man" else f"helpdesk {name}" in shown, name
 
 
 def test_the_man_page_tells_every_setting_and_is_sound_roff() -> None:

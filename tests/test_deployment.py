@@ -1,9 +1,15 @@
 """The systemd unit and the container: what they name is what the program knows."""
 
 import configparser
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from server.__main__ import parser
 from server.settings import BY_NAME, PREFIX, load
@@ -53,3 +59,70 @@ def test_the_container_is_made_of_all_that_setup_needs() -> None:
     assert kept == {"server", "console", "resources", "setup.py", "README.md"}
     setup = (BUILD.parent / "setup.py").read_text("utf-8")
     assert all(name in setup for name in kept - {"setup.py"})
+
+
+SYSTEMD = shutil.which("systemd-analyze")
+if SYSTEMD is not None:  # else there is nobody to ask
+
+    def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+        """Every line of it, with a program in the place of the one that is installed."""
+        text = (BUILD / "helpdesk.service").read_text("utf-8").replace("/usr/local/bin/helpdesk", sys.executable)
+        made = tmp_path / "helpdesk.service"
+        made.write_text(text, "utf-8")
+        asked = [str(SYSTEMD), "verify", "--man=no", str(made)]
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=60)
+        assert [line for line in told.stderr.splitlines() if "helpdesk.service" in line] == []
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the container installs, made of nothing but what is copied into it; what it depends on is there already."""
+    folder = tmp_path_factory.mktemp("container")
+    (folder / "source").mkdir()
+    for line in IGNORED.splitlines():
+        if line.startswith("!"):
+            there, made = BUILD.parent / line[1:], folder / "source" / line[1:]
+            if there.is_dir():
+                shutil.copytree(there, made, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(there, made)
+    done = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "build", "--build-lib", str(folder / "lib")], cwd=folder / "source",
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "lib"
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The variables that the container sets."""
+    (told,) = re.findall(r"^ENV ((?:.*\\\n)*.*)$", DOCKERFILE, re.MULTILINE)
+    return dict(pair.split("=", 1) for pair in told.replace("\\\n", " ").split()) | more
+
+
+def test_what_the_container_installs_serves_and_its_health_check_tells(installed: Path, tmp_path: Path) -> None:
+    """Entry point, command, variables and health check of the Dockerfile, in an empty folder."""
+    lines = re.findall(r"^(?:ENTRYPOINT|CMD) .*$", DOCKERFILE, re.MULTILINE)
+    assert lines == ['ENTRYPOINT ["helpdesk"]', 'CMD ["serve"]']
+    mine = environment(HELPDESK_DATA=str(tmp_path / "data"), HELPDESK_PORT="0", PYTHONPATH=str(installed))
+    mine |= {"PATH": os.environ["PATH"], "PYTHONSAFEPATH": "1"}
+    # What is installed here is left aside: the source of the editable installation would be found before it.
+    program = "import sys; sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in repr(each).lower()]"
+    program += "; import server.__main__ as m; print(m.__file__, flush=True); sys.exit(m.main(sys.argv[1:]))"
+    running = subprocess.Popen(
+        [sys.executable, "-c", program, "serve"], cwd=tmp_path, env=mine, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        assert running.stdout is not None
+        assert Path(running.stdout.readline().strip()).is_relative_to(installed)
+        port = running.stdout.readline().strip().rpartition(":")[2]
+        assert port.isdigit()
+        (check,) = re.findall(r'CMD \["python", "-c", \\\n\s*"(.*)"\]', DOCKERFILE)
+        assert "/health" in check
+        for sent, code in ((check.replace(":8200", f":{port}"), 0), (check.replace(":8200", ":1"), 1)):
+            asked = subprocess.run([sys.executable, "-c", sent], capture_output=True, timeout=60)
+            assert asked.returncode == code, asked.stderr
+    finally:
+        running.terminate()
+        assert running.wait(30) == 0

@@ -1,6 +1,6 @@
 """What users are told, held against the code: every setting, endpoint, command and limit stands where users look.
 
-The tables of README.md and of the help pages are made from the code (build/reference.py); here is what a generator
+The tables of the help pages are made from the code (build/reference.py); here is what a generator
 cannot see.
 """
 
@@ -11,13 +11,17 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from server import app, template
+from console.articles import slug
+from server import app, passwords, template
 from server.__main__ import description, parser
+from server.access import codes, families, lockout, password_links, sessions
+from server.access.second_factor import RECOVERY_CODES
 from server.automation import bindings, checker
 from server.automation import commands as automation_commands
 from server.automation.behaviors import actions
@@ -28,13 +32,17 @@ from server.automation.service import MAX_DEPTH
 from server.automation.webhooks.deliveries import KEPT_DAYS
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.describe import shipped_files
+from server.desk import automation_log, first_start, queues
+from server.desk.mailboxes import due, telling
 from server.desk.queries.frame import query_types
 from server.kata import parse
 from server.kata.annotations import NOTES
+from server.records.shared.points import POINTS
 from server.records.shared.triggers import EVENTS, OTHERS
-from server.settings import SETTINGS
+from server.settings import BY_NAME, SETTINGS
 from server.template import registry
 from server.web import oauth
+from server.web.rest import legacy
 from server.web.routes import ENDPOINTS
 from tests.service import Api, command
 
@@ -42,11 +50,20 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 SOURCES = {path: path.read_text("utf-8") for top in ("server", "console") for path in (ROOT / top).rglob("*.py")}
 HELP = ROOT / "resources" / "help"
-PAGES = {path.name: path.read_text("utf-8") for path in (ROOT / "README.md", *sorted(HELP.glob("*.md")))}
+PAGES = {
+    path.relative_to(ROOT if path.name == "README.md" else HELP).as_posix(): path.read_text("utf-8")
+    for path in (ROOT / "README.md", *sorted(HELP.rglob("*.md")))
+}
+WRITTEN = {name: text for name, text in PAGES.items() if "/" not in name}  # those in folders are made from the code
+DAY = 86400
+FENCES = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILINE)
 
 # Limits that are no user's concern: why, and which.
 INTERNAL = {
+    "what is kept to be looked at, the newest": """
+        log.MAX_KEPT log.MAX_KEPT_CHARS log.MAX_KEPT_WARNINGS
+    """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
         console.pages.explorer.MAX_KEPT
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
@@ -57,15 +74,23 @@ INTERNAL = {
     "how much is done at once; the rest follows": """
         desk.mail_import.MAX_WAITING desk.mail_import.MAX_WAITING_BYTES desk.mailboxes.checking.MAX_MAILS
         desk.people.MAX_HANDED_OVER
-        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.scheduler.MAX_ROUNDS
+        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
-        console.pages.automations.MAX_SHOWN_STEPS
+        console.pages.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
+        console.pages.log.MAX_EXPORTED console.diffs.MAX_LINES
+        console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
+        console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
+        console.pages.webhooks.MAX_SHOWN_CHARS
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
-        console.pages.system.MAX_EVENTS desk.mail_setup.MAX_SENDERS
+        desk.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
+        desk.mailboxes.dead_letters.MAX_WHY_CHARACTERS
+        console.pages.system.MAX_EVENTS console.pages.system.MAX_LINES console.pages.system.MAX_TROUBLES
+        desk.mail_setup.MAX_SENDERS
         console.pages.groups.MAX_BUCKETS console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
-        console.pages.packages.MAX_KEPT console.pages.roles.MAX_MEMBERS
+        console.articles.MAX_FOUND console.articles.MAX_WORDS
+        console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
         automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
@@ -73,14 +98,17 @@ INTERNAL = {
     "how many mistakes one error tells of; the others are told once these are mended": """
         desk.database_check.MAX_PROBLEMS
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
-        records.shared.scope_check.MAX_MISTAKES
+        records.shared.scope_check.MAX_DOUBTED records.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
         access.codes.MAX_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
-        access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS console.cookies.MAX_VALUE_CHARS
+        access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
+        console.visit.MAX_TOLD_CHARS console.visit.MAX_UNDO_CHARS
         console.visit.MAX_NEXT_CHARS desk.packages.prompts.MAX_ID_DIGITS desk.queries.numbers.MAX_MAGNITUDE
+        desk.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
+        digits.MAX_ID_DIGITS
         desk.tickets.parameters.MAX_ID fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT
-        fields.structure.MAX_ID_DIGITS markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
+        markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND web.call.MAX_ID
     """,
@@ -88,7 +116,8 @@ INTERNAL = {
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         desk.export.exporting.MAX_SECONDS
         desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
-        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS desk.custom_fields.MAX_SUFFIX
+        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS
+        desk.custom_fields.MAX_COUNTED desk.custom_fields.MAX_SUFFIX
         desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
@@ -99,9 +128,10 @@ INTERNAL = {
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        console.pages.automations.MAX_SHOWN_CHARS console.pages.explorer.MAX_SHOWN_CHARS
+        console.pages.automations.MAX_SHOWN_CHARS console.pages.automations.MAX_CONTINUED_CHARS
+        automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         desk.scheduled.MAX_PAYLOAD_CHARS
-        access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES console.pages.apps.MAX_SHOWN_ENDPOINTS
+        access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
         desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
         desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
@@ -186,6 +216,15 @@ def test_every_field_and_filter_of_a_record_type_has_a_note() -> None:
             assert all(row["note"] for row in each[part]), (uri, part)
 
 
+def test_every_kind_of_field_and_of_filter_is_told() -> None:
+    types = description()["record_types"].values()
+    for page, part in (("types.md", "fields"), ("search.md", "filters")):
+        kinds = {row["type"] for each in types for row in each[part]}
+        _, _, table = PAGES[page].partition(f"## What {part} take\n")
+        told = {word for words in re.findall(r"^\| ([a-z_, ]+) \|", table, re.MULTILINE) for word in words.split(", ")}
+        assert kinds - told == ({"deep"} if part == "filters" else set()), page  # that one is "search of a type"
+
+
 def test_the_settings_that_the_command_lists_are_all_of_them(tmp_path: Path) -> None:
     listed = command("settings", data=tmp_path).stdout.decode()
     assert re.findall(r"^(\w+) = ", listed, re.MULTILINE) == [each.name for each in SETTINGS]
@@ -198,26 +237,66 @@ def test_the_search_query_in_readme_is_one(api: Api) -> None:
     api.search("ticket", f"({query[1]}) OR !boat sort:-updated limit:25").ok()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", WRITTEN)
 def test_links_lead_somewhere(page: str) -> None:
-    folder = ROOT if page == "README.md" else HELP
-    for target in re.findall(r"\]\(([^)]+)\)", PAGES[page]):
+    assert broken_links(page) == []
+
+
+def test_links_of_pages_made_from_the_code_lead_somewhere() -> None:
+    made = PAGES.keys() - WRITTEN.keys()
+    assert len(made) > 60 and [link for page in made for link in broken_links(page)] == []
+
+
+def broken_links(page: str) -> list[str]:
+    """The links of a page that lead to no file, or to no heading of one."""
+    wrong = []
+    for target in re.findall(r"\]\(([^)]+)\)", FENCES.sub("", PAGES[page])):
         path, _, heading = target.partition("#")
-        assert not path or (folder / path).exists(), target
-        assert not heading or heading in headings(PAGES[Path(path).name if path else page]), target
+        file = (ROOT if page == "README.md" else (HELP / page).parent) / path
+        told = page if not path else name_of(file.resolve())
+        if not (not path or file.exists()) or (heading and heading not in headings(PAGES.get(told, ""))):
+            wrong.append(f"{page}: {target}")
+    return wrong
 
 
+def name_of(file: Path) -> str:
+    """A page's name among PAGES."""
+    return file.relative_to(HELP if file.is_relative_to(HELP) else ROOT).as_posix()
+
+
+@cache
 def headings(text: str) -> set[str]:
     """The headings of a page as links name them."""
-    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+    return {slug(title) for title in re.findall(r"^#+ (.*)$", FENCES.sub("", text), re.MULTILINE)}
 
 
 def test_readme_leads_to_every_help_page_and_the_executable_has_them() -> None:
     shipped = shipped_files()
-    for page in HELP.glob("*.md"):
-        assert f"(resources/help/{page.name})" in README, page.name
-        assert shipped[f"resources/help/{page.name}"].samefile(page)
+    for name in PAGES.keys() - {"README.md"}:
+        folder = name.rpartition("/")[0]
+        leads = f"](resources/help/{name})" in README if not folder else f"]({name})" in PAGES[f"{folder}.md"]
+        assert leads, name
+        assert shipped[f"resources/help/{name}"].samefile(HELP / name)
+
+
+def test_everything_that_has_a_name_is_named_on_a_page() -> None:
+    """Settings, endpoints, commands, events, triggers and activity points, each as code on some page of the help."""
+    named = re.compile(r"`([^`\n]+)`|^## ([A-Z]+ /.*)$", re.MULTILINE)
+    words = {code or heading for text in PAGES.values() for code, heading in named.findall(text)}
+    usages = " ".join(each for each in words if each.startswith("helpdesk "))
+    described = description()["endpoints"]
+    older = [each for each in ENDPOINTS if each.function.__module__.startswith(legacy.__name__)]
+    of_one_type = {f"/rest/{each.path}.json" for each in older}
+    known = {
+        "setting": {each.name for each in SETTINGS},
+        "endpoint": {f"{each['method']} {each['path']}" for each in described if each["path"] not in of_one_type},
+        "other name of an endpoint": {alias for each in described for alias in each["aliases"]},
+        "event": {*EVENTS, *(f"svc.trigger.{name}" for name in OTHERS)},
+        "activity point": set(POINTS),
+    }  # fmt: skip
+    missing = {kind: names - words for kind, names in known.items()}
+    assert {kind: names for kind, names in missing.items() if names} == {}
+    assert [each.prog for each in parsers(parser()) if each.prog not in usages] == []
 
 
 def test_numbers_in_the_text_of_readme_are_those_of_the_code() -> None:
@@ -225,6 +304,37 @@ def test_numbers_in_the_text_of_readme_are_those_of_the_code() -> None:
     assert f"stopped after {MAX_DEPTH} of them" in text
     assert f"for {KEPT_DAYS} days; headers" in text
     assert DEFAULT_OVERLAP_SECONDS == 86400 and "goes on for a day" in text
+
+
+def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
+    """What a page says in words, beside the constant that it is."""
+    told = {
+        "oauth.md": (
+            ("one minute and one use", codes.CODE_SECONDS == 60), ("within ten seconds", families.RETRY_SECONDS == 10),
+            ("after a year the worker", families.MAX_FAMILY_SECONDS == 365 * DAY),
+            ("lasts 30 days", BY_NAME["oauth_refresh_days"].default == 30),
+            ("lasts an hour", BY_NAME["oauth_access_seconds"].default == 3600),
+        ),
+        "security.md": (
+            ("At least 8 characters", passwords.MIN_CHARS == 8), ("64 MiB each", passwords.MEMORY_KIB == 64 * 1024),
+            ("After 10 wrong", lockout.MAX_WRONG_OF_ACCOUNT == 10), ("or 50 from", lockout.MAX_WRONG_OF_ADDRESS == 50),
+            ("up to ten minutes", lockout.WINDOW_SECONDS == 600), ("Ten recovery codes", RECOVERY_CODES == 10),
+            ("more than ten minutes ago", sessions.STEP_UP_SECONDS == 600),
+            ("for half an hour and one use", password_links.LINK_SECONDS == 1800),
+        ),
+        "mail.md": (
+            ("waits two minutes for each", due.WAIT_SECONDS == 120),
+            ("half an hour at most", due.MAX_WAIT_SECONDS == 1800),
+            ("second, fifth, tenth and twentieth", telling.TOLD_AT == (2, 5, 10, 20)),
+        ),
+        "operating.md": (
+            ("good for half an hour", first_start.LINK_SECONDS == 1800),
+            ("kept for 14 days", KEPT_DAYS == automation_log.KEPT_DAYS == queues.KEPT_DAYS == 14),
+        ),
+    }  # fmt: skip
+    for page, sentences in told.items():
+        text = " ".join(PAGES[page].split())
+        assert [words for words, is_so in sentences if words not in text or not is_so] == [], page
 
 
 def test_the_paths_of_oauth_are_told() -> None:
@@ -235,11 +345,12 @@ def test_the_paths_of_oauth_are_told() -> None:
 EXAMPLE = re.compile(r"^```kata (\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     pytest.param(kind, text, id=f"{page}-{kind}")
-    for page, content in PAGES.items()
+    for page, content in WRITTEN.items()
     for kind, text in EXAMPLE.findall(content)
 ]
 CHECKS: dict[str, Callable[[str], object]] = {
     "script": checker.check,
+    "run": checker.check,  # and run by test_help_scripts.py
     "policy": checker.check_policy,
     "binding": bindings.problems,
     "tree": lambda text: [] if parse(text).tree else ["nothing is in it"],

@@ -3,12 +3,9 @@
 import json
 import os
 import socket
-import threading
 import time
 from calendar import timegm
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,8 @@ from server.desk.service_settings import DEFAULT_SENDER, put
 from server.desk.writing import RecordWriter
 from server.errors import Unavailable
 from server.settings import BUILD, Settings, load
+from server.web.watching import HEALTH
+from tests.outbound.peer import Peer, answer
 from tests.records.desk import NOW, Desk
 from tests.service import Server
 from tests.smtp_server import SmtpServer
@@ -48,13 +47,6 @@ def _free_port(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("HELPDESK_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HELPDESK_PORT", "0")
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened = Desk(tmp_path_factory.mktemp("doctor"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -88,8 +80,8 @@ def test_a_service_at_rest_is_looked_at_without_a_change(folder: Path, run: Run)
     code, found = run(folder)
     assert code == 0
     assert states(found) == {
-        "settings": "ok", "data folder": "ok", "server": "ok", "database": "ok", "disk": "ok", "clock": "ok",
-        "base URL": "ok", "mail": "warning", "jobs": "ok", "backups": "warning",
+        "settings": "ok", "data folder": "ok", "server": "ok", "database": "ok", "search index": "ok", "disk": "ok",
+        "clock": "ok", "base URL": "ok", "mail": "warning", "jobs": "ok", "backups": "warning",
     }  # fmt: skip
     assert (folder / "helpdesk.db").read_bytes() == before
     assert all(bool(each["advice"]) == (each["state"] != "ok") for each in found)
@@ -169,28 +161,6 @@ def test_a_port_that_another_program_has_is_a_problem(
     assert code == 1 and told["state"] == "problem" and "--port" in told["found"]
 
 
-@contextmanager
-def _answering(body: bytes) -> Iterator[int]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(data)
     port = server.url.rpartition(":")[2]
@@ -200,8 +170,9 @@ def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.M
     failing = b'{"status": "failing", "checks": {"database_writable": false, "scheduler_alive": true}}'
     for body, state, words in ((failing, "problem", "not database_writable"), (b"<html>", "warning", "not answer"),
                                (b"[]", "warning", "another program")):  # fmt: skip
-        with _answering(body) as other:
-            monkeypatch.setenv("HELPDESK_PORT", str(other))
+        with Peer() as other:
+            other.answers[HEALTH] = answer(body)
+            monkeypatch.setenv("HELPDESK_PORT", str(other.port))
             told = _part(run(data)[1], "server")
         assert told["state"] == state and words in told["found"], told
     assert server.stop() == 0
@@ -245,6 +216,21 @@ def test_the_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch, free: int, state:
 def test_a_disk_without_room_for_a_copy_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup.health, "free_bytes", lambda folder: checkup.MIB)
     assert only(checkup.of_disk(settings(desk, disk_free_mib=0))).state == "warning"
+
+
+def test_an_index_that_cannot_be_read_and_a_log_that_grew_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path)
+    assert only(checkup.of_database(desk.service)).state == "ok"
+    monkeypatch.setattr(checkup, "LARGE_LOG_BYTES", -1)
+    log = list(checkup.of_database(desk.service))[-1]
+    assert (log.part, log.state) == ("write-ahead log", "warning") and "for long" in log.found and log.advice
+    text = desk.registry.texts()[0]
+    desk.store.write(lambda tx: tx.connection.execute(f'DROP TABLE "{text.name}"').fetchall())
+    broken, _ = checkup.of_database(desk.service)
+    assert broken.state == "problem" and text.name in broken.found and "restore a backup" in broken.advice
+    desk.close()
 
 
 def test_the_clock(desk: Desk) -> None:

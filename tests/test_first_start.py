@@ -1,16 +1,29 @@
 """The first start: what is made, for whose eyes, and the link that works once."""
 
 import html
+import os
 import re
+import signal
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import requests
 
-from tests.service import PASSWORD, Api, Server, command
+from server import __main__ as program
+from server.desk import first_start
+from server.desk.sign_in import Peer
+from server.errors import HelpdeskError, NotFound
+from tests.console.visitor import Visitor
+from tests.records.desk import NOW, Desk
+from tests.service import PASSWORD, ROOT, Api, Server, command
+
+PEER = Peer("127.0.0.1", "")
 
 FORM = {
     "first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin",
@@ -36,6 +49,13 @@ def fresh(data: Path) -> Iterator[Server]:
     server = Server(data)
     yield server
     server.stop()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = Desk(tmp_path)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +157,9 @@ def test_markup_in_a_field_stays_text(name: str, waiting: Server) -> None:
     assert _value(page, name) == HOSTILE
 
 
-def test_the_page_after_it_escapes_too(fresh: Server) -> None:
-    page = _send(fresh, email='"<i>x</i>"@desk.example')
-    assert "<i>x" not in page.text
+def test_the_steps_after_it_escape_too(fresh: Server) -> None:
+    page = _send(fresh, last_name="<i>x</i>")
+    assert page.url.endswith("/setup/address") and "<i>x" not in page.text
 
 
 def test_a_form_of_another_site_is_refused(waiting: Server) -> None:
@@ -164,9 +184,9 @@ def test_another_code_is_no_link(change: str, waiting: Server) -> None:
 
 def test_the_link_works_once(fresh: Server) -> None:
     page = _send(fresh)
-    assert page.status_code == 200 and "nora@desk.example" in page.text and PASSWORD not in page.text
+    assert page.status_code == 200 and "Nora Berg" in page.text and PASSWORD not in page.text  # signed in already
     for answer in (requests.get(fresh.setup_link, timeout=30), _send(fresh, email="eve@desk.example")):
-        assert answer.status_code == 404 and "used or replaced" in answer.text
+        assert answer.status_code == 404 and "used or replaced" in answer.text and 'href="/login"' in answer.text
     nora = _client(fresh)
     assert nora.search("worker", "").ok()["total"] == 1
 
@@ -215,6 +235,95 @@ def test_an_administrator_made_by_command_ends_the_link(fresh: Server) -> None:
     assert command("worker", "create", *arguments, data=fresh.data).returncode == 0
     assert requests.get(fresh.setup_link, timeout=30).status_code == 404
     assert _send(fresh, email="eve@desk.example").status_code == 404
+
+
+def test_a_command_prints_a_new_link_while_the_server_runs(fresh: Server) -> None:
+    made = command("setup-link", data=fresh.data)
+    link = made.stdout.decode().strip()
+    assert made.returncode == 0 and link.startswith(f"{fresh.url}/setup/") and link != fresh.setup_link
+    assert requests.get(fresh.setup_link, timeout=30).status_code == 404
+    assert requests.post(link, data=FORM, timeout=60).url == f"{fresh.url}/setup/address"
+    over = command("setup-link", data=fresh.data)
+    assert over.returncode == 1 and b"has an administrator" in over.stderr and over.stdout == b""
+
+
+def test_a_link_lasts_half_an_hour(desk: Desk) -> None:
+    path = first_start.setup_path(desk.context())
+    code = (path or "").rpartition("/")[2]
+    last = NOW + first_start.LINK_SECONDS - 1
+    assert desk.read(lambda tx: [first_start.is_setup_code(tx, code, at) for at in (NOW, last, last + 1)]) == [
+        True, True, False
+    ]  # fmt: skip
+    late = replace(desk.context(), now=last + 1)
+    eve = {"first_name": "Eve", "email": "eve@desk.example", "timezone": "UTC"}
+    with pytest.raises(NotFound, match="setup-link"):
+        first_start.finish_setup(late, code, eve, PEER)
+    assert desk.found("worker", "") == []
+
+
+def test_settings_make_the_administrator_where_nobody_opens_a_link(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(f"{PASSWORD}\nand a note\n")
+    env = {"HELPDESK_ADMIN_EMAIL": "nora@desk.example", "HELPDESK_ADMIN_PASSWORD_FILE": str(tmp_path / "password")}
+    server = Server(data, env=env)
+    visitor = Visitor(server.url)
+    assert server.setup_link == "" and visitor.sign_in().status_code == 303
+    assert visitor.get("/admin/system").status_code == 200 and "Get started" in visitor.get("/").text
+    server.stop()
+    assert PASSWORD.encode() not in Path(server.log.name).read_bytes()
+
+
+def test_settings_make_it_once(tmp_path: Path, desk: Desk) -> None:
+    (tmp_path / "password").write_text(PASSWORD)
+    for email in ("nora@desk.example", "nora@desk.example", "eve@desk.example"):
+        given = {"admin_email": email, "admin_password_file": str(tmp_path / "password")}
+        service = replace(desk.service, settings=desk.service.settings.replace(**given))
+        first_start.make_administrator(replace(desk.context(), service=service))
+    assert [desk.record("worker", id)["is_superuser"] for id in desk.found("worker", "")] == [1]
+
+
+@pytest.mark.parametrize(("email", "file", "words"), [
+    ("nora@desk.example", "", "belong together"), ("", "password", "belong together"),
+    ("nora@desk.example", "missing", "cannot be read"), ("nora@desk.example", "blank", "first line"),
+    ("nora", "password", "nora"), ("nora@desk.example", "short", "8 characters"),
+])  # fmt: skip
+def test_wrong_settings_for_an_administrator_stop_the_start(
+    email: str, file: str, words: str, tmp_path: Path, desk: Desk
+) -> None:
+    for name, text in (("password", PASSWORD), ("blank", ""), ("short", "1234567")):
+        (tmp_path / name).write_text(text)
+    given = {"admin_email": email, "admin_password_file": str(tmp_path / file) if file else ""}
+    service = replace(desk.service, settings=desk.service.settings.replace(**given))
+    with pytest.raises(HelpdeskError, match=words):
+        first_start.make_administrator(replace(desk.context(), service=service))
+    assert desk.found("worker", "") == []
+
+
+@pytest.mark.parametrize(("system", "variables", "expected"), [
+    ("linux", {}, False), ("linux", {"DISPLAY": ":0"}, True), ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
+    ("darwin", {}, True), ("win32", {}, True),
+])  # fmt: skip
+def test_a_browser_is_opened_where_there_is_a_display(
+    system: str, variables: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(sys, "platform", system)
+    assert program.has_display() is expected
+
+
+def test_without_a_command_the_server_is_started(data: Path, tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HELPDESK_PORT": "0", "HELPDESK_DATA": str(data)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "server"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path, env=env
+    ) as started:
+        assert started.stdout is not None
+        lines = [started.stdout.readline().split() for _ in range(5)]
+        started.send_signal(signal.SIGTERM)
+        assert [each[0] for each in lines] == [b"listening", b"console", b"set-up", b"api", b"data"]
+        assert lines[4][1] == str(data).encode()
+    assert started.returncode == 0 and (data / "helpdesk.db").exists()
 
 
 def test_neither_log_nor_data_folder_holds_code_or_password(data: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.console.visitor import Visitor
 from tests.service import PASSWORD, Api, Reply, Server, command
 
 PAGE_BYTES = 4096
@@ -168,7 +169,8 @@ def test_an_import_without_room_says_so_and_fails(data: Path, token: str, tmp_pa
 def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(data: Path, token: str) -> None:
     """The limit on the size of a process's files makes real writes fail, and can be lifted while it runs."""
     server = Server(data)
-    api = Api(server.url, token)
+    api, visitor = Api(server.url, token), Visitor(server.url)
+    visitor.sign_in()
     size = (data / "helpdesk.db-wal").stat().st_size if (data / "helpdesk.db-wal").exists() else 0
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size + 1_000_000, resource.RLIM_INFINITY))
     written = 0
@@ -180,6 +182,8 @@ def test_a_disk_that_refuses_is_survived_and_used_again_when_it_takes_writes(dat
     assert reply.status in (503, 507) and int(reply.headers["Retry-After"]) >= 1
     assert reply["__status"] == "error" and written > 10
     assert api.search("task", "").ok()["total"] == written
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    assert "Hello, Nora" in visitor.get("/").text  # which notes what was tried, when it can
     resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert api.create("task", title="again").status == 200
     assert api.search("task", "").ok()["total"] == written + 1

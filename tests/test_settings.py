@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from server.errors import Invalid
-from server.settings import SETTINGS, Settings, help_rows, load
+from server.settings import LIVE, SETTINGS, Settings, help_rows, load
 
 
 def settings_file(folder: Path, text: str) -> Path:
@@ -154,3 +154,21 @@ def test_help_lists_every_setting_once():
     names = [row["name"] for row in help_rows()]
     assert names == [setting.name for setting in SETTINGS] and len(set(names)) == len(names)
     assert {"default", "unit", "help", "variable"} <= set(help_rows()[0])
+
+
+def test_what_is_set_in_the_console_takes_the_place_of_defaults_and_of_nothing_else(tmp_path):
+    settings = load({"port": "9000"}, {"HELPDESK_SUBJECT_PREFIX": "Desk"}, tmp_path)
+    settings.lay_over({"subject_prefix": "Other", "subject_mask": True, "base_url": "https://desk.example", "port": 1})
+    assert (settings.subject_prefix, settings.subject_mask, settings.port) == ("Desk", True, 9000)
+    assert (settings.base_url, settings.local_url) == ("https://desk.example", "http://127.0.0.1:9000")
+    assert settings.sources["subject_mask"] == "console" and settings.is_given("subject_prefix")
+    assert not settings.is_given("subject_mask") and settings.replace(port=9001).base_url == "https://desk.example"
+    settings.lay_over({})
+    assert settings.subject_mask is False and settings.base_url == "http://127.0.0.1:9000"
+    assert settings.sources == {"port": "command line", "subject_prefix": "HELPDESK_SUBJECT_PREFIX"}
+
+
+def test_the_console_cannot_set_what_is_for_the_machine_to_say():
+    # None that opens files or other doors of the machine: an administrator of the console is none of the machine.
+    others = {"host", "port", "data", "trusted_proxies", "lmtp_socket", "lmtp_certificate", "backup_folder"}
+    assert not others & set(LIVE) and others <= {each.name for each in SETTINGS}

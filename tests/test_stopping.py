@@ -3,12 +3,15 @@
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
+import apsw
 import requests
 
 from tests.automation.test_http import ALLOW
 from tests.automation.test_webhooks import Hook
 from tests.clients import Clients, found
+from tests.console.visitor import Visitor
 from tests.outbound.peer import Asked, Peer, answer
 from tests.service import Api, Server, command
 
@@ -77,17 +80,21 @@ def _is_all_there(data: Path, token: str, clients: Clients) -> None:
 
 
 def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice(data: Path, tmp_path: Path) -> None:
-    """An hour ahead, then right, then two hours ahead: a reminder for the second hour is told once."""
+    """An hour ahead, then right, then two hours ahead: a reminder for the second hour is told once, tokens and sessions
+    that were made ahead are good all the time, and no job runs more often than its due times say."""
     env = {"HELPDESK_BACKUP_FOLDER": str(tmp_path / "kept")}
     server = Server(data, seconds_off=HOUR, env=env)
     nora = server.set_up()
     me = nora.get("/rest/workers/me.json").ok()["id"]
+    visitor = Visitor(server.url)
+    assert visitor.sign_in().status_code == 303 and visitor.is_in
     first = nora.create("task", title="made an hour ahead").ok()["id"]
     reminder = nora.create("reminder", name="Oil the pump", remind_at="+30 minutes", worker_id=me).ok()["id"]
     assert server.stop() == 0
     for seconds_off, is_told in ((0, False), (2 * HOUR, True)):
         server = Server(data, seconds_off=seconds_off, env=env)
-        api = Api(server.url, nora.token)
+        api, visitor.url = Api(server.url, nora.token), server.url
+        assert visitor.is_in
         assert api.record("task", first).ok()["title"] == "made an hour ahead"
         assert api.create("task", title="goes on").ok()["id"] > first
         for _ in range(20_000):
@@ -97,4 +104,16 @@ def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice
         assert [each["message"] for each in told] == (["Oil the pump"] if is_told else [])
         assert requests.get(f"{server.url}/health", timeout=30).json()["status"] == "ok"
         assert server.stop() == 0
-    assert len(list((tmp_path / "kept").glob("*.db"))) <= 2  # one for each day that the clocks were in
+    made = list((tmp_path / "kept").glob("*.db"))
+    assert len(made) <= 2  # one for each day that the clocks were in
+    runs = dict(_rows(data, "SELECT kind, count(*) FROM job_run GROUP BY kind"))
+    assert runs.pop("backup") == len(made) and max(runs.values(), default=0) <= 3, runs
+    assert _rows(data, "SELECT error FROM job_run WHERE error <> ''") == []
+
+
+def _rows(data: Path, query: str) -> list[tuple[Any, ...]]:
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()

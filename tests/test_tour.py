@@ -1,4 +1,5 @@
-"""The tours in README.md, typed as they stand there: their blocks are run by bash, and show what README says they show.
+"""The tours in resources/help/tour.md, typed as they stand there: their blocks are run by bash, and show what the page
+says they show.
 
 Only the ports are others, so that tests can run beside each other and beside a service. Where there is no curl, which
 is no need of this program, tests/tour/curl.py does what the tours ask of it.
@@ -26,9 +27,9 @@ from tests.outbound.peer import Asked, Peer, answer
 from tests.service import Api
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
+PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|tour peer|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # those of README
+SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # those of the page
 FIRST, SECOND = "A tour in ten minutes", "A tour of automations"
 END_OF_STEP = "=== end of step ==="
 START_SECONDS, TOUR_SECONDS = 60, 120
@@ -37,14 +38,14 @@ CURLS = ["curl", "stand-in"] if shutil.which("curl") else ["stand-in"]
 
 
 class Tour:
-    """The blocks of a chapter of README. steps: (what is typed, what it shows), in order; programs: what runs in
-    terminals of its own; ports: {port of README: ours}."""
+    """The blocks of a chapter of the page. steps: (what is typed, what it shows), in order; programs: what runs in
+    terminals of its own; ports: {port of the page: ours}."""
 
     def __init__(self, chapter: str, *ports: str) -> None:
         self.ports = {port: free_port() for port in ports}
         self.steps: list[tuple[str, str]] = []
         self.programs: dict[str, str] = {}
-        _, _, following = README.partition(f"\n## {chapter}\n")
+        _, _, following = PAGE.partition(f"\n## {chapter}\n")
         for _, kind, content in BLOCK.findall(following.partition("\n## ")[0]):
             text = self._with_our_ports(content)
             if kind == "tour":

@@ -1,8 +1,10 @@
 """Databases of earlier days open, lose nothing, and end as a new one is made.
 
-tests/data/DATE.db.xz are databases as the program of that day left them, each with the same few records."""
+tests/data/DATE.db.xz are databases as the program of that day left them, TAG.db.xz that of a release; each with the
+same few records."""
 
 import lzma
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from server import app
 from server.settings import load
 from tests.service import BARE, Api, Server, command
 
-OLD = sorted((Path(__file__).parent / "data").glob("*.db.xz"))
+DATA = Path(__file__).parent / "data"
+OLD = sorted(DATA.glob("*.db.xz"))
 Shape = dict[str, set[str]]
 
 
@@ -50,8 +53,11 @@ def _rows(data: Path) -> dict[str, int]:
     return found
 
 
-def test_there_are_old_databases() -> None:
+def test_there_are_old_databases_and_one_of_every_release() -> None:
     assert len(OLD) >= 3
+    asked = subprocess.run(["git", "tag", "--list", "v*"], cwd=DATA.parent, capture_output=True, text=True)
+    lacking = set(asked.stdout.split()) - {each.name.removesuffix(".db.xz") for each in OLD}
+    assert lacking == set(), "a release leaves its database in tests/data, named after its tag"
 
 
 @pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from server import app
-from server.desk.first_start import own_context
+from server.access.own import own_context
 from server.desk.subtotals import MAX_VALUES
 from server.desk.writing import RecordWriter
 from server.settings import load

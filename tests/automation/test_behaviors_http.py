@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.desk.first_start import own_context
+from server.access.own import own_context
 from server.desk.metrics import builtin
 from server.desk.noted import write_notes
 from server.desk.queries import frame

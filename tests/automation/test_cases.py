@@ -1,6 +1,5 @@
 """Scripts and how they end, by the tables in cases/."""
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -22,13 +21,6 @@ ALONE = (
 )  # fmt: skip
 IN_A_SERVICE = (commands.BRANCHES, guarded.STORAGE, guarded.POLICIES, guarded.SIMULATIONS)
 DECLARATION = "inputs:\n  {}\nstart:\n  return:\n    v@key: inputs:v\n"
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened = Desk(tmp_path_factory.mktemp("cases"))
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("case", [*chain(*ALONE)], ids=lambda case: case.name)

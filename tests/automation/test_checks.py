@@ -249,15 +249,15 @@ def test_texts_are_checked_once_and_not_by_the_writer(desk, monkeypatch):
         return []
 
     monkeypatch.setitem(checks._CHECKS, "script", check)
-    checks._mistakes.cache_clear()
+    checks.mistakes.cache_clear()
     desk.create("automation", name="a", extension_id=WEBHOOK, script="start:")
     assert seen == [threading.current_thread()]
-    checks._mistakes.cache_clear()
+    checks.mistakes.cache_clear()
 
 
 def test_a_kind_of_text_that_nobody_checks_is_saved_as_it_is(desk, monkeypatch):
     monkeypatch.setattr(checks, "_CHECKS", {})
-    checks._mistakes.cache_clear()
+    checks.mistakes.cache_clear()
     assert desk.create("automation", name="a", extension_id=WEBHOOK, script="start")["id"]
     monkeypatch.undo()
     saving.register()

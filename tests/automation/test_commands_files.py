@@ -6,7 +6,6 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +26,6 @@ from tests.records.desk import NOW, Desk
 BINARY = bytes(range(256))
 TEXT = "één\nzwei\ntrois\n"
 LARGE = b"0123456789abcdef" * (PIECE_BYTES // 8)  # two pieces
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened = Desk(tmp_path_factory.mktemp("files"))
-    yield opened
-    opened.close()
 
 
 def stored(desk: Desk, content: bytes | str, mime_type: str = "text/plain", name: str = "file") -> str:

@@ -1,6 +1,5 @@
 """Commands on records: what they answer, what they refuse, and that they are undone in dry runs."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +10,6 @@ from server.automation.service import ServiceHost
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, ran, refused
 from tests.records.desk import Desk
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened = Desk(tmp_path_factory.mktemp("commands"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(scope="module")

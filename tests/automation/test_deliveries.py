@@ -5,23 +5,40 @@ from pathlib import Path
 
 import pytest
 
-from server.automation.webhooks import deliveries
-from server.automation.webhooks.deliveries import BATCH, DAY_SECONDS, DELIVERY, KEPT_DAYS, Delivery, forget_old, keep
+from server.automation.webhooks import deliveries, withheld
+from server.automation.webhooks.deliveries import (
+    BATCH,
+    DAY_SECONDS,
+    DELIVERY,
+    KEPT_DAYS,
+    KEPT_FAILURES,
+    Delivery,
+    forget_old,
+    keep,
+)
 from server.automation.webhooks.responding import Received
+from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     opened = Desk(tmp_path)
-    opened.create("webhook_listener", name="Hook")
+    opened.create("webhook_listener", name="Hook", kept_last=0)
     yield opened
     opened.close()
 
 
-def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"") -> list[int]:
+def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"", status: int = 0, hook: int = 1) -> list[int]:
     received = Received("POST", "", "", [], {}, body, "127.0.0.1")
-    return desk.store.write(lambda tx: [keep(tx, Delivery.of(1, received, at)) for _ in range(count)])
+
+    def write(tx: Transaction) -> list[int]:
+        made = [Delivery.of(hook, received, at) for _ in range(count)]
+        for each in made:
+            each.status = status
+        return [keep(tx, each) for each in made]
+
+    return desk.store.write(write)
 
 
 def kept(desk: Desk) -> list[int]:
@@ -33,6 +50,49 @@ def test_old_ones_go(desk: Desk) -> None:
     young = add(desk, 1, NOW - KEPT_DAYS * DAY_SECONDS)
     forget_old(desk.service, NOW)
     assert kept(desk) == young
+
+
+def test_each_webhook_keeps_what_it_is_told_to(desk: Desk) -> None:
+    days = desk.create("webhook_listener", name="Days", kept_days=2, kept_last=0)["id"]
+    last = desk.create("webhook_listener", name="Last", kept_days=0, kept_last=3)["id"]
+    young = add(desk, 2, NOW - 2 * DAY_SECONDS, hook=days)
+    add(desk, 2, NOW - 2 * DAY_SECONDS - 1, hook=days)
+    made = add(desk, 5, NOW - 1, hook=last)
+    forget_old(desk.service, NOW)
+    assert sorted(kept(desk)) == sorted([*young, *made[-3:]])
+
+
+def test_the_last_failures_stay_however_old_they_are(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.update("webhook_listener", 1, kept_days=0)
+    failures = add(desk, KEPT_FAILURES + 2, NOW - 99 * DAY_SECONDS, status=500)
+    add(desk, 9, NOW - 1, status=200)
+    monkeypatch.setattr(deliveries, "MAX_KEPT", 1)
+    forget_old(desk.service, NOW)
+    assert kept(desk) == failures[-KEPT_FAILURES:]
+
+
+def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
+    headers = [("Authorization", "Bearer dear"), ("Cookie", "sid=dear"), ("X-Hub-Signature-256", "sha256=dear"),
+               ("webhook-signature", "v1,dear"), ("X-Api-Key", "dear"), ("Accept", "text/html")]  # fmt: skip
+    received = Received("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
+    made = Delivery.of(1, received, NOW)
+    made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
+    id = desk.store.write(lambda tx: keep(tx, made))
+    row = desk.read(lambda tx: deliveries.row_of(tx, id))
+    assert "dear" not in str(row) and str(row).count("hidden") == 7 and "text/html" in row["headers"]
+    assert "X-Kite" in row["answer_headers"] and "a=1" in row["query"]
+
+
+def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(withheld, "MAX_REMEMBERED", 2)
+    memory, secret = withheld.Withheld(), [("Authorization", "dear")]
+    for id in (1, 2, 3):
+        memory.remember(id, secret, "")
+    memory.remember(4, [("Accept", "x")], "a=1")
+    memory.remember(5, secret, "a=" + "x" * withheld.MAX_SECRET_CHARS)
+    assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "")
+    memory.remember(6, [], "token=x")
+    assert memory.of(6) == ([], "token=x") and memory.of(2) is None
 
 
 def test_of_too_many_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from server import app
+from server.access.own import own_context
 from server.context import Service
-from server.desk import first_start
 from server.desk.writing import RecordWriter
 from server.records.shared.tables import CUSTOM_VALUE, REQUESTER
 from server.settings import load
@@ -78,7 +78,7 @@ class _Loader:
 
     def __init__(self, service: Service) -> None:
         registry = service.registry
-        ctx = first_start.own_context(service)
+        ctx = own_context(service)
         self.tickets, self.messages = registry.type("ticket"), registry.type("message")
         self.addresses, self.bucket = registry.type("address"), registry.type("bucket")
         self.senders: dict[str, int] = {}

@@ -41,9 +41,16 @@ class Desk:
 
     def post(self, path: str, **params: str) -> str:
         """A POST request with form fields as text, ready to be sent."""
+        return self._form("POST", path, params)
+
+    def put(self, path: str, **params: str) -> str:
+        """A PUT request with form fields as text, ready to be sent."""
+        return self._form("PUT", path, params)
+
+    def _form(self, method: str, path: str, params: dict[str, str]) -> str:
         body = urlencode(params)
         form = f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n"
-        return f"POST {path} HTTP/1.1\r\n{self._headers()}{form}\r\n{body}"
+        return f"{method} {path} HTTP/1.1\r\n{self._headers()}{form}\r\n{body}"
 
     def _headers(self) -> str:
         return f"Host: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n"

@@ -13,7 +13,8 @@ PAGE = (Path(__file__).resolve().parents[2] / "resources" / "help" / "clients.md
 EXAMPLE = re.compile(r"^```python example\n(.*?)^```\n\n```text shows\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = EXAMPLE.findall(PAGE)
 FAMILIES = """
-    attachments automations bots contexts data groups oauth packages parser records tickets webhooks workers
+    attachments automations bots contexts data groups notifications oauth orgs packages parser records tickets webhooks
+    workers
 """.split()
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Page
 
 from server import clock
 from server.access.sessions import SESSION
 from server.records.shared.secrets import digest
 from server.store.statements import slot
 from tests.console.browser import Browser
+from tests.console.lively import Lively
 from tests.console.visitor import Visitor
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server, people
@@ -98,3 +100,25 @@ def chromium() -> Iterator[Browser]:
     opened = Browser()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    """A page of nora's."""
+    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def phone(chromium: Browser, server: Server, nora_in_a_browser: Visitor) -> Iterator[Page]:
+    """One small dark page of nora's for all journeys of a module."""
+    with chromium.page(server.url, (390, 844), nora_in_a_browser.cookies, color_scheme="dark") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lively]:
+    """A desk of its own that people work at."""
+    made = Lively(tmp_path_factory.mktemp("lively"), tickets=40, messages=10)
+    yield made
+    assert made.server.stop() == 0

@@ -51,6 +51,18 @@ def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, serv
     assert place(other.send("/login/code", {"code": codes[0], "next": "/automations"})) == "/automations"
     assert other.is_in and other.cookies["sid"] != half
     assert "9 recovery codes are left" in other.get("/account").text
+    late = {"theme": "dark", "density": "normal", "_xsrf": other.token("/account")}
+    other.session.cookies.clear()
+    ours = {"headers": {"Sec-Fetch-Site": "same-origin"}}
+    path = "/account/appearance"
+    asked = other.post(path, late, **ours).text
+    proof = {**late, "_xsrf": value(asked, "_xsrf"), "_email": ines, "_proof": PASSWORD}
+    asked = other.post(path, proof, **ours).text
+    assert "Enter your code and go on" in asked and not other.is_in and value(asked, "theme") == "dark"
+    wrong = other.post(path, {**late, "_xsrf": value(asked, "_xsrf"), "_proof": "000000"}, **ours)
+    assert wrong.status_code == 422 and "The code is not right" in wrong.text
+    done = other.post(path, {**late, "_xsrf": value(wrong.text, "_xsrf"), "_proof": codes[1]}, **ours)
+    assert place(done) == "/account#appearance" and 'data-theme="dark"' in other.get("/account").text
     renewed = codes_of(visitor.send("/account/second-factor/codes", page="/account").text)
     assert len(renewed) == 10 and not set(renewed) & set(codes)
     assert place(visitor.send("/account/second-factor/off", page="/account")) == "/account#second-factor"
@@ -190,3 +202,16 @@ def test_staying_signed_in_outlives_the_browser(visitor: Visitor) -> None:
 
 def _parts(cookie: str) -> set[str]:
     return {part.strip() for part in cookie.split(";")[1:]}
+
+
+def test_times_and_numbers_are_written_as_where_the_worker_lives(visitor: Visitor, ines: str, nora: Api) -> None:
+    visitor.sign_in(ines)
+    for language, zone, time, number in (
+        ("en_US", "Europe/Zurich", "Mon, Feb 3, 2031, 4:05 PM Europe/Zurich", "1,234,567.5"),
+        ("de-CH", "Pacific/Chatham", "Mon 3 Feb 2031 16:05 Pacific/Chatham", "1’234’567.5"),
+        ("hu_HU", "UTC", "Mon 2031-02-03 16:05 UTC", "1\u202f234\u202f567,5"),
+    ):
+        nora.update("worker", nora.ids["ines"], language=language, timezone=zone).ok()
+        told = visitor.send("/-/time", {"text": "2031-02-03 16:05"}, page="/account").json()["understood"]
+        assert told.startswith(f"{time}, in "), told
+        assert number in visitor.get("/-/ui").text

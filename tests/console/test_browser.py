@@ -1,32 +1,13 @@
-"""The console in a real browser: by keyboard alone, without scripts, on a phone, in the dark, and for axe."""
+"""The console in a real browser: what people do there, by keyboard alone, without scripts, and undone again."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.console.browser import Browser, is_sideways, sign_in, violations
+from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
-
-PHONE, NARROW = (390, 844), (320, 640)
-PAGES = (
-    "/", "/account", "/account/second-factor", "/confirm", "/admin/tokens", "/admin/apps", "/admin/apps/new",
-    "/admin/apps/{app}", "/automations", "/automations/new", "/automations/{automation}", "/automations/webhooks",
-    "/automations/webhooks/new", "/automations/webhooks/{webhook}", "/automations/webhooks/{webhook}/rotate",
-    "/automations/webhooks/deliveries/{delivery}", "/automations/log", "/automations/log?q=nothing", "/-/ui",
-    "/no/such/page",
-)  # fmt: skip
-OPEN = ("/login", "/forgotten", "/login?out=1")
-
-
-@pytest.fixture
-def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
-    """A page of nora's."""
-    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
-        yield opened
 
 
 def test_sign_in_look_around_and_sign_out_by_keyboard_alone(chromium: Browser, server: Server, nora: Api) -> None:
@@ -86,6 +67,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         expect(page.get_by_role("heading", level=1)).to_have_text("From a browser without scripts")
         expect(page.locator("#toasts")).to_contain_text("listens")
         page.get_by_role("button", name="Call it for real").click()
+        page.get_by_role("button", name="Go on").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Delivery")
         expect(page.get_by_label("Body of the answer")).to_have_text('hello {"hello": "world"}')
         page.get_by_role("link", name="Open in the simulator").click()
@@ -146,7 +128,7 @@ def test_times_tell_what_they_were_understood_as(page: Page) -> None:
     told = page.locator(".understood")
     expect(told).to_contain_text("in 1 hour")
     page.fill("#expires", "2031-02-03 04:05")
-    expect(told).to_contain_text("Mon 3 Feb 2031 04:05 UTC")
+    expect(told).to_contain_text("Mon, Feb 3, 2031, 4:05 AM UTC")
     page.fill("#expires", "soonish")
     expect(told).to_have_class(re.compile("bad"))
 
@@ -173,42 +155,6 @@ def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browse
         f"{server.url}/rest/workers/me.json", headers={"Authorization": f"Bearer {token}"}, timeout=60
     )
     assert mine.json()["id"] == nora.ids["nora"]
-
-
-def test_axe_finds_nothing_on_any_page(chromium: Browser, server: Server, signed_in: Visitor, nora: Api) -> None:
-    found = {}
-    for cookies, paths in ((signed_in.cookies, PAGES), (None, OPEN)):
-        with chromium.page(server.url, cookies=cookies) as page:
-            for path in paths:
-                page.goto(path.format(**nora.ids))
-                found[path] = violations(page)
-                page.emulate_media(color_scheme="dark")
-                found[path] += violations(page, ["color-contrast"])
-                page.emulate_media(color_scheme="light")
-    wrong = {path: each for path, each in found.items() if each}
-    assert not wrong, wrong
-
-
-def test_axe_finds_nothing_in_the_list_of_keys(page: Page) -> None:
-    page.goto("/")
-    page.get_by_role("button", name="Keys").click()
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("size", [PHONE, NARROW])
-def test_no_page_scrolls_sideways_and_targets_can_be_hit(
-    chromium: Browser, server: Server, signed_in: Visitor, nora: Api, size: tuple[int, int]
-) -> None:
-    with chromium.page(server.url, size, signed_in.cookies) as page:
-        for path in PAGES:
-            page.goto(path.format(**nora.ids))
-            assert not is_sideways(page), path
-            small = page.evaluate(
-                "[...document.querySelectorAll('button, input:not([type=hidden]), select, .rail a, summary')]"
-                ".filter(e => e.checkVisibility() && e.type != 'checkbox' && e.type != 'radio')"
-                ".filter(e => e.getBoundingClientRect().height < 24).map(e => e.outerHTML.slice(0, 100))"
-            )
-            assert small == [], path
 
 
 def test_the_dark_is_dark(chromium: Browser, server: Server, signed_in: Visitor) -> None:

@@ -14,11 +14,12 @@ from playwright.sync_api import expect
 from console.pages import explorer
 from server.access.sessions import SESSION
 from server.access.tokens import TOKEN
+from server.web.errors import TABLE
 from server.web.openapi.document import document
 from server.web.routes import ENDPOINTS
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import Visitor
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
@@ -154,7 +155,7 @@ def test_changes_need_the_password_again(visitor: Visitor, nora: Api, desk: Desk
     assert 'href="/confirm?next=%2Fapi%2Frecords_org_create"' in page and ">Send<" not in page
     before = nora.search("org", "").ok()["total"]
     answer = tried(visitor, desk, "records_org_create", {"fields[name]": "Not made"})
-    assert answer.status_code == 303 and place(answer).startswith("/confirm?next=")
+    assert answer.status_code == 403 and "Confirm that it is you" in answer.text and "Not made" in answer.text
     answer = visitor.send(f"{BASE}/records_org_create", sent(desk, "records_org_create", **{"fields[name]": "x"}))
     assert answer.status_code == 422 and "changes something" in answer.text
     assert nora.search("org", "").ok()["total"] == before
@@ -193,3 +194,34 @@ def test_a_request_by_keyboard(chromium: Browser, server: Server, signed_in: Vis
         expect(page.locator("#reply")).to_contain_text("200 OK")
         expect(page.get_by_role("region", name="Body")).to_contain_text('"total": 1')
         expect(page.get_by_label("q", exact=True)).to_have_value("firstName:Nora")
+
+
+def test_a_request_with_one_scope_may_what_the_scope_says(
+    signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk
+) -> None:
+    scopes = 'tickets:\n  label: Tickets\n  endpoints:\n    - "workers/me": GET\n'
+    made = nora.create("oauth_app", name="Narrow", callback_url="https://app.example/back", scopes=scopes).ok()["id"]
+    path, one = f"{BASE}/records_worker_search", {"as": f"{made}:tickets"}
+    assert f'value="{made}:tickets"' in signed_in.get(path).text
+    status, body = answered(signed_in.send(path, one, page=path).text)
+    assert status == 403 and body["__error"] == "ERROR_SCOPE"
+    assert answered(signed_in.send(path, {"as": ""}, page=path).text)[0] == 200
+    assert signed_in.send(path, {"as": "999:tickets"}, page=path).status_code == 422
+    assert not live_tokens(desk)
+    visitor.sign_in("milo@desk.example")  # is told nothing of apps
+    assert 'name="as"' not in visitor.get(path).text and visitor.send(path, one, page=path).status_code == 422
+    nora.remove("oauth_app", made).ok()
+
+
+def test_the_collection_has_every_operation(signed_in: Visitor, desk: Desk) -> None:
+    made = signed_in.get(f"{BASE}/collection").json()
+    names = [each["name"] for folder in made["item"] for each in folder["item"]]
+    registry = desk.registry
+    listed = explorer.operations(registry, registry.revision, desk.service.base_url)
+    assert sorted(names) == sorted(f"{each.method.upper()} {each.path}" for each in listed)
+    assert made["info"]["schema"].endswith("/v2.1.0/collection.json") and made["auth"]["type"] == "bearer"
+
+
+def test_the_list_of_errors_has_every_code(signed_in: Visitor) -> None:
+    text = text_of(signed_in.get(f"{BASE}/errors").text)
+    assert all(code in text for _, code in TABLE.values()) and "details[" not in text

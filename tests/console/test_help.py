@@ -1,51 +1,100 @@
-"""Help in the console: every page that ships with the program, by its parts, with links that lead somewhere."""
+"""Help in the console: every page that ships with the program, by its parts, with links that lead somewhere, and a
+search over all of them."""
 
 import html
 import re
+from functools import cache
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from console.pages.help import articles, read
+from console.articles import CONTENTS, MAX_FOUND, Article, articles, found, read
 from server import resources
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
 
-NAMES = sorted(path.stem for path in resources.path("help").glob("*.md"))
+FOLDER = resources.path("help")
+NAMES = sorted(path.relative_to(FOLDER).as_posix().removesuffix(".md") for path in FOLDER.rglob("*.md"))
+OWN = "http://desk.example"  # links between pages begin with it
+MAX_PAGE_BYTES = 100_000  # of HTML
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_shows_all_of_its_text(name: str, signed_in: Visitor) -> None:
-    page = signed_in.get(f"/help/{name}")
-    text = resources.path("help", f"{name}.md").read_text("utf-8")
-    fenceless = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^## (.+)$", fenceless, re.MULTILINE)
-    assert page.status_code == 200 and len(re.findall('<section id="', page.text)) == len(headings)
-    assert len(re.findall(r'<li><a href="#', page.text)) == len(headings)
-    assert "&lt;!--" not in page.text and "## " not in re.sub(r"<pre>.*?</pre>", "", page.text, flags=re.DOTALL)
-    assert page.text.count("<table>") == len(re.findall(r"^\|[-| :]+\|$", fenceless, re.MULTILINE))
+@cache
+def pages() -> dict[str, Article]:
+    return {each.name: each for each in articles(OWN)}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_link_leads_somewhere(name: str, signed_in: Visitor) -> None:
-    for link in re.findall(rf'href="{re.escape(signed_in.url)}([^"]*)"', signed_in.get(f"/help/{name}").text):
-        parts = urlsplit(link)
-        answer = signed_in.get(parts.path)
-        assert answer.status_code == 200, link
-        assert not parts.fragment or f'id="{parts.fragment}"' in answer.text, link
+def shown(article: Article) -> str:
+    """The text of a page as HTML."""
+    return "".join(part.html for part in article.parts)
 
 
-def test_links_between_pages_stay_in_their_tab(signed_in: Visitor) -> None:
-    page = signed_in.get("/help/automations").text
-    assert f'href="{signed_in.url}/help/kata"' in page and 'target="_blank"' not in page
+def source(name: str) -> str:
+    """The Markdown of a page without what stands between fences."""
+    return re.sub(r"^```.*?^```$", "", (FOLDER / f"{name}.md").read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_contents_name_every_page(signed_in: Visitor) -> None:
-    page = signed_in.get("/help").text
-    assert re.findall(r'<li><a href="/help/([a-z-]+)">', page) == [each.name for each in articles(signed_in.url)]
-    assert sorted(re.findall(r'<li><a href="/help/([a-z-]+)">', page)) == NAMES
+def test_every_file_is_a_page_and_each_has_a_line_in_the_contents() -> None:
+    assert sorted(pages()) == NAMES
+    assert all(5 < len(each.about) < 400 and each.title != each.name for each in pages().values())
+    about = [each.about for each in pages().values()]
+    assert [each for each in about if about.count(each) > 1] == []
+
+
+@pytest.mark.parametrize("folder", ["", "api", "types"])
+def test_every_page_shows_all_of_its_text(folder: str) -> None:
+    for name, article in pages().items():
+        if article.folder == folder:
+            text, made = source(name), shown(article)
+            headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+            assert [part.id for part in article.parts if part.id] and len(article.parts) == len(headings) + 1, name
+            assert len({part.id for part in article.parts}) == len(article.parts), name
+            outside = re.sub(r"<pre>.*?</pre>", "", made, flags=re.DOTALL)
+            assert "&lt;!--" not in made and "\\|" not in made and "## " not in outside, name
+            assert "<th></th>" not in made, name
+            assert made.count("<table>") == len(re.findall(r"^\|[-| :]+\|$", text, re.MULTILINE)), name
+
+
+def test_every_link_leads_somewhere() -> None:
+    for name, article in pages().items():
+        for link in re.findall(rf'href="{OWN}([^"]*)"', shown(article)):
+            parts = urlsplit(link)
+            target = pages().get(parts.path.removeprefix("/help/"))
+            assert target is not None, f"{name}: {link}"
+            assert not parts.fragment or parts.fragment in [part.id for part in target.parts], f"{name}: {link}"
+        assert not re.search(r'href="(?!https?://|mailto:)', shown(article)), name
+
+
+@pytest.mark.parametrize("name", ["automations", "api", "api/records", "types/ticket", "limits", "data-queries"])
+def test_the_largest_pages_and_those_in_folders_are_shown(name: str, signed_in: Visitor) -> None:
+    page, article = signed_in.get(f"/help/{name}"), pages()[name]
+    assert page.status_code == 200 and len(page.content) < MAX_PAGE_BYTES
+    assert len(re.findall('<section id="', page.text)) == len(re.findall(r'<li><a href="#', page.text))
+    assert len(re.findall('<section id="', page.text)) == len(article.parts) - 1
+    assert 'target="_blank"' not in page.text
+
+
+def test_no_page_is_too_large() -> None:
+    frame = 12_000  # bytes of what stands around the text
+    assert [name for name, each in pages().items() if len(shown(each).encode()) > MAX_PAGE_BYTES - frame] == []
+
+
+def test_the_contents_name_every_page_with_its_line(signed_in: Visitor) -> None:
+    page = signed_in.get("/help")
+    assert re.findall(r'<li><a href="/help/([a-z_/-]+)">', page.text) == list(pages())
+    text = html.unescape(page.text)
+    assert all(each.about in text for each in pages().values()) and len(page.content) < MAX_PAGE_BYTES
+
+
+def test_pages_lead_on_to_the_next_and_back(signed_in: Visitor) -> None:
+    names = list(pages())
+    for place in (0, 1, names.index("types/ticket"), len(names) - 1):
+        text = signed_in.get(f"/help/{names[place]}").text
+        around = dict(re.findall(r'rel="(prev|next)" href="/help/([a-z_/-]+)"', text))
+        following = names[place + 1] if place + 1 < len(names) else None
+        assert around.get("prev") == (names[place - 1] if place else None) and around.get("next") == following
 
 
 @pytest.mark.parametrize(("text", "parts"), [
@@ -60,26 +109,69 @@ def test_pages_are_cut_at_their_headings(text: str, parts: list[tuple[str, str]]
     assert all("<script" not in each.html for each in article.parts)
 
 
+def test_a_search_finds_headings_first_and_then_text() -> None:
+    some = (
+        read("mail", "# Mail\n\nHow it goes.\n\n## Loops\n\nMail that goes round.\n\n## Queue\n\nLoops loops LOOPS.\n"),
+        read("x/y", "# Y\n\nNothing.\n\n## Loops in folders\n\nNo.\n"),
+    )
+    assert [each.path for each in found(some, "loops")] == ["/help/mail#loops", "/help/x/y#loops-in-folders",
+                                                            "/help/mail#queue"]  # fmt: skip
+    assert [each.path for each in found(some, "ROUND goes")] == ["/help/mail#loops"]
+    (hit,) = found(some, "round")
+    assert (hit.before, hit.word, hit.after) == ("Mail that goes ", "round", ".")
+    assert found(some, "") == found(some, "zeppelin") == found(some, "zeppelin propeller goes") == []
+    assert [(each.path, each.missing) for each in found(some, "goes a round zeppelin")] == [
+        ("/help/mail#loops", ("zeppelin",))
+    ]
+
+
+@pytest.mark.parametrize(("query", "path"), [
+    ("backup", "/help/operating#backup"), ("reopen_at", "/help/api/tickets"), ("subject_prefix", "/help/settings"),
+    ("pkce", "/help/oauth"), ("in-reply-to", "/help/mail"), ("record.upsert", "/help/automations"),
+    ("how do I restore a backup", "/help/operating#restore"), ("token expired 401", "/help/oauth#renew-them"),
+])  # fmt: skip
+def test_what_people_look_for_is_found(query: str, path: str) -> None:
+    hits = found(tuple(pages().values()), query)
+    assert any(each.path.startswith(path) for each in hits[:8]), [each.path for each in hits[:8]]
+    assert len(hits) <= MAX_FOUND
+
+
+def test_the_search_works_without_scripts(signed_in: Visitor) -> None:
+    page = signed_in.get("/help?q=Restore+backup").text
+    assert "<mark>" in page and 'value="Restore backup"' in page and re.search(r'href="/help/operating#[a-z-]+"', page)
+    nothing = signed_in.get("/help", params={"q": "<script>alert(1)</script>"}).text
+    assert "<script>alert" not in nothing and "Nothing in the help" in nothing
+
+
 def test_there_is_no_page_of_another_name(signed_in: Visitor) -> None:
     answer = signed_in.get("/help/automation")
     assert answer.status_code == 404 and "did you mean 'automations'" in html.unescape(answer.text)
-    for path in ("/help/..%2fpackages", "/help/../packages", "/help/automations.md"):
+    answer = signed_in.get("/help/types/tickets")
+    assert answer.status_code == 404 and "did you mean 'types/ticket'" in html.unescape(answer.text)
+    for path in ("/help/..%2fpackages", "/help/../packages", "/help/automations.md", "/help/types/..", "/help/a/b/c"):
         assert signed_in.get(path).status_code == 404
 
 
 def test_every_worker_may_read_it(visitor: Visitor, nora: Api) -> None:
     assert visitor.get("/help").status_code == 303
     visitor.sign_in("milo@desk.example")
-    assert visitor.get("/help").status_code == visitor.get("/help/kata").status_code == 200
+    for path in ("/help", "/help/kata", "/help/types/org", "/help?q=mail"):
+        assert visitor.get(path).status_code == 200
 
 
 def test_reading_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+    assert ("Begin", ("start", "tour")) in CONTENTS
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto("/help")
-        page.get_by_role("link", name="Automations").last.focus()
+        page.get_by_label("Search the help").fill("policies")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/help/automations")
-        page.get_by_role("navigation", name="On this page").get_by_role("link", name="Policies").focus()
+        page.get_by_role("link", name="Automations › Policies").focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Policies")).to_be_in_viewport()
-        assert page.url.endswith("#policies")
+        assert page.url.endswith("/help/automations#policies")
+        page.get_by_role("navigation", name="On this page").get_by_role("link", name="Commands").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Commands", exact=True)).to_be_in_viewport()
+        page.get_by_role("link", name="KATA →").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/help/kata")

@@ -1,15 +1,16 @@
 """What somebody tries who is not meant to be here: over plain HTTP, without a browser that would hold them back."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
 
-from console import routes
+from console import files, routes
 from server import clock
 from server.access import lockout, sessions
-from server.access.tokens import TOKEN
+from server.access.tokens import TOKEN, forget_useless
 from tests.console.conftest import HOSTILE, proven
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
@@ -24,7 +25,7 @@ def path_of(page: routes.Page, nora: Api) -> str:
     code = re.search(r"\(\?P<code>[^)]*\)", text)
     if code:
         text = text.replace(code[0], "A" * 43)
-    text = re.sub(r"\(\?P<name>[^)]*\)", "anything", text)
+    text = re.sub(r"\(\?P<(?:name|folder)>[^)]*\)", "anything", text)
     name = {"apps": "app", "webhooks": "webhook", "deliveries": "delivery", "automations": "automation"}
     parts = [part for part in text.split("/") if part in name]
     id = nora.ids.get(name[parts[-1]], 1) if parts else 1
@@ -42,7 +43,8 @@ def name_of(page: routes.Page) -> str:
 
 
 def rows(desk: Desk) -> dict[str, int]:
-    """How many rows there are of everything that pages make, change or remove."""
+    """How many rows there are of everything that pages make, change or remove, without what goes by itself."""
+    desk.store.write(lambda tx: forget_useless(tx, 0))
     tables = [desk.registry.type(uri).table for uri in ("automation", "webhook_listener", "oauth_app", "worker")]
     return {table.name: len(desk.read(lambda tx, table=table: tx.find(table))) for table in (*tables, TOKEN)}
 
@@ -117,25 +119,91 @@ def test_pages_for_administrators_are_for_them_alone(visitor: Visitor, nora: Api
     assert f'href="/automations/{nora.ids["automation"]}"' not in visitor.get("/automations").text
 
 
+def test_a_cookie_that_somebody_else_may_have_set_counts_for_nothing(signed_in: Visitor, visitor: Visitor) -> None:
+    """Other ports and hosts of a domain can set cookies of ours: of two with one name none is believed."""
+    own = signed_in.cookies["sid"]
+    for text, is_in in (
+        (f"sid={own}", True), (f"sid={own}; sid={own}", True), (f"a=b; sid={own};;=; sid", False),
+        (f"sid={own}; sid={'A' * 43}", False), (f"sid={'A' * 43}; sid={own}", False), (f"SID={own}", False),
+        (f"sid={own}x", False), (f"sid={own[:-1]}", False), (f"__Host-sid={own}", False), (f'sid="{own}"', False),
+        (f"sid={own}%00", False), (f"sid=%0a{own}", False), ("sid=" + "A" * 9000, False), ("sid=\xff", False),
+    ):  # fmt: skip
+        answer = visitor.get("/account", headers={"Cookie": text})
+        assert (answer.status_code == 200) is is_in, text
+
+
+def test_no_other_site_may_read_an_answer(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "PUT",
+               "Access-Control-Request-Headers": "authorization"}  # fmt: skip
+    token = {"Authorization": f"Bearer {nora.token}"}
+    for path in ("/", "/account", "/rest/workers/me.json", "/rest/records/org/search.json", "/oauth/token", "/health",
+                 "/webhooks/unknown", "/openapi.json", "/.well-known/oauth-authorization-server"):  # fmt: skip
+        for method in ("OPTIONS", "GET", "HEAD"):
+            for who in ({}, token):
+                answer = signed_in.session.request(
+                    method, visitor.url + path, headers=headers | who, timeout=60, allow_redirects=False
+                )
+                told = [name for name in answer.headers if name.lower().startswith("access-control-")]
+                assert told == [], (method, path)
+                assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
+
+
+def test_cookies_are_for_us_alone(visitor: Visitor) -> None:
+    page = visitor.get("/login")
+    answer = visitor.sign_in(keep="1")
+    told = [each for got in (page, answer) for each in got.raw.headers.getlist("Set-Cookie")]
+    assert {each.partition("=")[0] for each in told} == {"visit", "sid"}
+    for each in told:
+        parts = [part.strip() for part in each.split(";")[1:]]
+        assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(parts) and not [part for part in parts if "Domain" in part]
+    assert page.headers["Cache-Control"] == answer.headers["Cache-Control"] == "no-store"
+
+
 def test_the_cookie_opens_no_other_door(signed_in: Visitor, nora: Api) -> None:
     assert signed_in.get("/rest/workers/me.json").status_code == 401
     assert signed_in.post("/rest/records/org/create.json", {"fields[name]": "x"}).status_code == 401
 
 
-@names(
-    "target",
-    [
-        "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "/\t//evil.example",
-        "\\\\evil.example", "/\n/evil.example", "http:evil.example", " //evil.example", "/\r\nSet-Cookie: a=b",
-        "///evil.example", "/" + "x" * 5000, "evil.example", "",
-    ],
-)  # fmt: skip
-def test_signing_in_leads_to_no_other_host(visitor: Visitor, target: str) -> None:
-    page = visitor.get("/login", params={"next": target})
-    assert "evil.example" not in re.findall(r'name="next" value="([^"]*)"', page.text)[0]
-    answer = visitor.sign_in(next=target)
-    assert answer.status_code == 303 and place(answer) == "/"
-    assert "a=b" not in str(answer.headers)
+# Where somebody may wish to send who signs in. Browsers take backslashes for slashes, and leave tabs and line ends out.
+ELSEWHERE = [
+    "//evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example", "///evil.example", "////evil.example",
+    "/\t/evil.example", "/\n/evil.example", "/\r/evil.example", "\t//evil.example", " //evil.example",
+    "\x00//evil.example", "/\x0b/evil.example", "/ /evil.example", "/\u2028/evil.example", "/\u3002evil.example",
+    "//evil\u3002example", "//evil.example%2f..", "//desk.example@evil.example", "https://evil.example", "HTTPS://evil.example",
+    "https:evil.example", "https:/evil.example", "http:///evil.example", "http:\\\\evil.example", "ftp://evil.example",
+    "https://127.0.0.1@evil.example", "https://127.0.0.1.evil.example", "javascript:alert(1)", "java\tscript:alert(1)",
+    "data:text/html,x", "blob:https://evil.example/x", "evil.example", "@evil.example", ".evil.example",
+    "?//evil.example", "#//evil.example", "/\r\nSet-Cookie: a=b", "/\nLocation: //evil.example", "/" + "x" * 5000, "",
+]
+
+
+def test_no_page_leads_to_another_host(visitor: Visitor) -> None:
+    """By the form of the sign-in, by its address once somebody is in, by the question for the password, and out."""
+    secret = visitor.token("/login")
+    for target in ELSEWHERE:
+        page = visitor.get("/login", params={"next": target})
+        assert re.findall(r'name="next" value="([^"]*)"', page.text) == ["/"], target
+    form = {"email": "milo@desk.example", "password": PASSWORD, "_xsrf": secret, "next": "//evil.example"}
+    assert place(visitor.post("/login", form)) == "/"
+    token = visitor.token("/account")
+    for target in ELSEWHERE:
+        answer = visitor.get("/login", params={"next": target})
+        assert (answer.status_code, place(answer)) == (303, "/"), target
+        assert "evil" not in str(answer.headers) and "a=b" not in str(answer.headers), target
+        page = visitor.get("/confirm", params={"next": target})
+        assert re.findall(r'name="next" value="([^"]*)"', page.text) == ["/"], target
+    for target in ("//evil.example", "/\\evil.example", "/\t/evil.example", "https://evil.example"):
+        answer = visitor.post("/confirm", {"password": PASSWORD, "next": target, "_xsrf": token})
+        assert (answer.status_code, place(answer)) == (303, "/"), target
+        token = visitor.token("/account")
+    answer = visitor.post("/sign-out", {"next": "//evil.example", "_xsrf": token})
+    assert place(answer) == "/login?out=1"
+
+
+@names("path", ["//evil.example/admin/apps", "//evil.example/", "/\\evil.example/admin/apps", "/%2f/evil.example/"])
+def test_a_path_that_looks_like_a_host_leads_nowhere(path: str, visitor: Visitor) -> None:
+    answer = urllib3.request("GET", visitor.url + path, redirect=False, retries=False)
+    assert answer.status in (400, 404) and "evil" not in str(answer.headers)
 
 
 def test_signing_in_leads_back_to_where_one_was(visitor: Visitor) -> None:
@@ -183,8 +251,7 @@ def test_files_are_kept_for_good_under_their_digest(visitor: Visitor) -> None:
     assert "immutable" in visitor.get(address).headers["Cache-Control"]
     assert visitor.get("/static/console.css").headers["Cache-Control"] == "no-store"
     styles = len(visitor.get(address).content)
-    scripts = sum(len(visitor.get(f"/static/{name}").content) for name in
-                  ("console.js", "page.js", "copy.js", "dialogs.js", "editor.js", "fields.js", "keys.js", "trying.js"))
+    scripts = sum(path.stat().st_size for path in Path(files.__file__).parent.glob("static/*.js"))
     assert styles < 30_000 and scripts < 60_000
 
 
@@ -212,9 +279,23 @@ def test_what_was_written_survives_the_end_of_the_session(visitor: Visitor) -> N
     fields: dict[str, Any] = dict(sent)
     assert visitor.sign_in().status_code == 303
     again = visitor.post("/automations/new", fields, headers=headers)
-    token = re.search(r'action="/automations/new">\s*<input type="hidden" name="_xsrf" value="(\w+)"', again.text)
+    token = re.search(r'action="/automations/new"[^>]*>\s*<input type="hidden" name="_xsrf" value="(\w+)"', again.text)
     fields["_xsrf"] = token[1] if token else ""
     assert again.status_code == 403 and visitor.post("/automations/new", fields, headers=headers).status_code == 200
+
+
+# What gives power, keeps secrets or says where we are: whoever has a session alone must not get further by it.
+POWERFUL = re.compile(
+    r"/account/second-factor|/admin/(apps|tokens|people(/new|/\(|/roles)|packages/(look|import)|system/settings)"
+    r"|/admin/mail/(transports|mailboxes|listener)(?!.*/test)|/admin/backups(/send|/.*/(remove|restore))?\\Z"
+    r"|/setup/(address|mail)|/api/.*/write|/automations/webhooks/.*/(rotate|end-address)"
+)
+
+
+def test_power_is_not_given_without_the_password() -> None:
+    found = [each for each in FORMS if POWERFUL.match(each.pattern.pattern)]
+    assert len(found) > 25
+    assert [name_of(each) for each in found if not each.access.startswith("proven")] == []
 
 
 def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, nora: Api) -> None:
@@ -224,8 +305,11 @@ def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, 
     proven(desk, visitor, clock.now() - sessions.STEP_UP_SECONDS)
     for page in (each for each in routes.PAGES if each.access.startswith("proven")):
         path = path_of(page, nora)
-        answer = visitor.get(path) if page.method == "GET" else visitor.post(path, {"_xsrf": token})
-        assert place(answer).startswith("/confirm?next="), (page.method, path)
+        if page.method == "GET":
+            assert place(visitor.get(path)).startswith("/confirm?next="), path
+            continue
+        answer = visitor.post(path, {"_xsrf": token})
+        assert answer.status_code == 403 and "Confirm that it is you" in answer.text, path
     assert visitor.send("/confirm?next=/admin/tokens", {"password": "wrong"}).status_code == 422
     before = visitor.cookies["sid"]
     answer = visitor.send("/confirm", {"password": PASSWORD, "next": "/admin/tokens"})

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from server.jobs.queue import JOB, MAX_ATTEMPTS, JobQueue
+from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
-BASE, TIMERS = "/admin/jobs", "/admin/jobs/timers"
+BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
 
 
@@ -148,3 +148,39 @@ def test_a_job_is_dropped_by_keyboard(
         page.keyboard.press("Enter")
         expect(page.get_by_text(f"Job {id} (mail.send) is dropped")).to_be_visible()
     assert row(desk, id) is None
+
+
+def test_what_went_well_late_and_wrong_is_told(signed_in: Visitor, desk: Desk) -> None:
+    def note(error: str, **values: Any) -> None:
+        row = {"kind": "mail.send", "job_id": 999_999, "attempt": 3, "began_at": NOW, "due_at": NOW, "ms": 1234}
+        desk.store.write(lambda tx: tx.insert(RUN, {**row, **values, "error": error}))
+
+    note("", due_at=NOW - 7200)
+    note(HOSTILE)
+    page = signed_in.get(f"{RUNS}?kind=mail.send").text
+    shown = text_of(page)
+    assert "ran late" in shown and "1234 ms" in shown and HOSTILE in shown and "<script>alert" not in page
+    assert shown.count("ran late") == 1 and "failed" in shown and "done" in shown
+    assert "999999" not in signed_in.get(f"{RUNS}?kind=backup").text
+    assert signed_in.get(f"{RUNS}?kind=nothing").status_code == 422
+    desk.store.write(lambda tx: [tx.delete(RUN, id=row[0]) for row in tx.find(RUN, job_id=999_999)])
+
+
+def test_what_runs_from_time_to_time_is_switched_and_run(signed_in: Visitor, desk: Desk, nora: Api) -> None:
+    name = "reminders due"
+    assert name in signed_in.get(SCANS).text and "Switch on" not in signed_in.get(SCANS).text
+    assert place(signed_in.send(f"{SCANS}/switch", {"name": name, "off": "1"}, page=SCANS)) == SCANS
+    assert "is off" in text_of(signed_in.get(SCANS).text)
+    assert [row[0] for row in desk.read(lambda tx: tx.find(OFF))] == [name]
+    reminder = nora.create("reminder", name="Oil", remind_at="-1 minute", worker_id=nora.ids["nora"]).ok()["id"]
+    assert signed_in.send(SCANS, {}).status_code == 303
+    assert not nora.record("reminder", reminder)["is_closed"]
+    signed_in.send(f"{SCANS}/switch", {"name": name, "off": "0"}, page=SCANS)
+    signed_in.send(SCANS, {})
+    for _ in range(20_000):
+        if nora.record("reminder", reminder)["is_closed"]:
+            break
+    assert nora.record("reminder", reminder)["is_closed"] and desk.read(lambda tx: tx.find(OFF)) == []
+    answer = signed_in.send(f"{SCANS}/switch", {"name": "reminder due", "off": "1"}, page=SCANS)
+    assert answer.status_code == 404 and name in text_of(answer.text)
+    nora.remove("reminder", reminder).ok()

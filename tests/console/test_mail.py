@@ -1,7 +1,10 @@
 """Mail in the console: transports are made and tried, senders set, mailboxes looked at, the outbox emptied."""
 
+import base64
 import html
 import re
+import smtplib
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +17,13 @@ from server.jobs.queue import JOB
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, value
+from tests.mail_servers import LOGIN, ImapServer, Pop3Server
 from tests.records.desk import Desk
 from tests.service import Api, Server
 from tests.smtp_server import SmtpServer
 
 TRANSPORTS, MAILBOXES, OUTBOX = "/admin/mail/transports", "/admin/mail/mailboxes", "/admin/mail/outbox"
+FAILED, LISTENER = "/admin/mail/failed", "/admin/mail/listener"
 SMTP = "core.mail.transport.smtp"
 PASSWORD = "hunter2-of-the-mail-server"
 MOST_LOADS = 2000  # of a page, until the scheduler has done something
@@ -150,6 +155,11 @@ def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: A
     address = nora.found("address", "email:desk@desk.example")[0]
     signed_in.send(f"/admin/mail/senders/{address}/remove", {}, page="/admin/mail")
     assert nora.record("address", address).ok()["mail_transport_id"] == 0
+    undo = {"email": "desk@desk.example", "transport": transport}  # what the message carries
+    assert f'name="transport" value="{transport}"' in signed_in.get("/admin/mail").text
+    signed_in.send("/admin/mail/senders", undo, page="/admin/mail")
+    assert str(nora.record("address", address).ok()["mail_transport_id"]) == str(transport)
+    signed_in.send(f"/admin/mail/senders/{address}/remove", {}, page="/admin/mail")
     signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -214,9 +224,10 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     page = loaded(signed_in, path, "The last look failed")
     assert "127.0.0.1 cannot be reached" in page and PASSWORD not in signed_in.get(path).text
     id = int(path.rpartition("/")[2])
-    fails = desk.row("mailbox", id)["num_fails"]
-    assert place(signed_in.send(f"{path}/check", {}, page="/admin/mail")) == "/admin/mail"
-    loaded(signed_in, "/admin/mail", f"failed {fails + 1} times")
+    page = text_of(signed_in.get("/admin/mail"))
+    assert "1 failing" in page and "failed once" in page and "since just now" in page
+    answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
+    assert answer.status_code == 422 and "127.0.0.1 cannot be reached" in text_of(answer)
     # Without the login box ticked it is off, and cannot be looked at.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303
@@ -230,12 +241,92 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     assert desk.read(lambda tx: tx.first(JOB, unique_key=f"mailbox.check:{id}")) is None
 
 
-def test_mail_that_could_not_be_taken_is_named(signed_in: Visitor, desk: Desk) -> None:
-    assert "could not be taken" not in signed_in.get("/admin/mail").text
-    path = dead_letters.keep(desk.service.settings, f"mailbox-1-{HOSTILE}", b"Subject: broken\n\n")
-    page = signed_in.get("/admin/mail").text
-    assert "1 mail is kept in" in page and path.rpartition("/")[2] in page and "<script>alert" not in page
-    (desk.service.settings.data / path).unlink()
+@pytest.mark.parametrize(("kind", "heard", "wrong"), [
+    (ImapServer, "< * OK", "LOGIN (left out)"), (Pop3Server, "< +OK", "PASS (left out)"),
+])  # fmt: skip
+def test_what_a_server_says_that_lets_nobody_in_is_told_without_the_password(
+    kind: type[ImapServer] | type[Pop3Server], heard: str, wrong: str, signed_in: Visitor
+) -> None:
+    with kind() as server:
+        server.put(b"From: ann@kite.example\nSubject: Fetched by " + wrong[:4].encode() + b"\n\nHello")
+        fields = {"name": "Box", "protocol": "imap" if kind is ImapServer else "pop3", "host": server.host,
+                  "port": str(server.port), "username": LOGIN[0], "password": PASSWORD, "folder": "INBOX",
+                  "is_enabled": "1"}  # fmt: skip
+        path = place(signed_in.send(f"{MAILBOXES}/new", fields))
+        answer = signed_in.send(f"{path}/check", {}, page=path)
+        text = text_of(answer)
+        assert answer.status_code == 422 and "does not let in" in text and PASSWORD not in answer.text
+        assert heard in text and wrong in text and LOGIN[1] not in text
+        assert signed_in.send(path, fields | {"password": LOGIN[1]}).status_code == 303
+        assert place(signed_in.send(f"{path}/check", {}, page=path)) == "/admin/mail"
+        assert server.emptied.wait(30)
+        page = loaded(signed_in, path, "Last arrivedjust now")
+        assert "Next lookin" in page
+        signed_in.send(f"{path}/delete", {}, page=path)
+
+
+def test_a_mail_server_is_asked_in_words_that_are_shown(signed_in: Visitor, nora: Api) -> None:
+    with SmtpServer(login=("desk", PASSWORD)) as smtp:
+        path = made(signed_in, smtp, username="desk", password="another password")
+        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        text = text_of(answer)
+        assert answer.status_code == 422 and "does not accept user name and password" in text
+        assert "> ehlo" in text.lower() and "< 535" in text and "> AUTH" in text and "(left out)" in text
+        secret = base64.b64encode(b"\0desk\0another password").decode()
+        assert "another password" not in answer.text and secret not in answer.text
+        signed_in.send(f"{path}/delete", {}, page=path)
+
+
+def test_mail_that_could_not_be_taken_is_read_taken_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    assert "There is none" in text_of(signed_in.get(FAILED))
+    settings, raw = desk.service.settings, f"Subject: =?utf-8?q?Br=C3=B6ken?=\n\n{HOSTILE}".encode()
+    dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the mail names no sender {HOSTILE}")
+    page = signed_in.get(FAILED)
+    assert "Failed (1)" in text_of(page) and "names no sender" in text_of(page) and "<script>alert" not in page.text
+    (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", page.text))
+    path = f"{FAILED}/{key}"
+    page = signed_in.get(path)
+    assert "Bröken" in page.text and "<script>alert" not in page.text and HOSTILE in html.unescape(page.text)
+    source = signed_in.get(f"{path}/source")
+    assert source.content == raw and source.headers["Content-Type"] == "message/rfc822"
+    assert source.headers["Content-Disposition"].startswith("attachment")
+    assert place(signed_in.send(f"{path}/take", {}, page=path)) == path
+    assert "It could not be taken: the mail names no sender" in text_of(signed_in.get(path))
+    dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
+    assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
+    assert "The mail is on ticket" in text_of(signed_in.get(FAILED)) and nora.found("ticket", "subject:Mended")
+    dead_letters.keep(settings, "another", raw)
+    (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", signed_in.get(FAILED).text))
+    signed_in.send(f"{FAILED}/{key}/discard", {}, page=FAILED)
+    assert "another.eml is discarded" in text_of(signed_in.get(FAILED))
+    for action in ("take", "discard"):
+        signed_in.send(f"{FAILED}/{key}/{action}", {}, page=FAILED)
+        assert "not kept any more" in text_of(signed_in.get(FAILED))
+    assert signed_in.get(f"{FAILED}/{key}").status_code == 404
+    assert list((settings.data / dead_letters.FOLDER).iterdir()) == []
+
+
+def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> None:
+    assert "Switch on" in text_of(signed_in.get("/admin/mail"))
+    form = {"on": "1", "lmtp_host": "127.0.0.1", "lmtp_port": "0", "lmtp_protocol": "lmtp", "lmtp_domains": ""}
+    for changes, field in (({"lmtp_port": "many"}, "lmtp_port"), ({"lmtp_host": " "}, "lmtp_host"),
+                           ({"lmtp_protocol": "uucp"}, "lmtp_protocol")):  # fmt: skip
+        answer = signed_in.send(LISTENER, form | changes)
+        assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text, answer.text
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        answer = signed_in.send(LISTENER, form | {"lmtp_port": str(other.getsockname()[1])})
+        assert answer.status_code == 422 and "cannot be listened for" in text_of(answer)
+    assert signed_in.send(LISTENER, form).status_code == 303
+    page = text_of(signed_in.get("/admin/mail"))
+    assert "Listens at" in page and "Change" in page
+    port = int(re.search(r"lmtp://127\.0\.0\.1:(\d+)", page)[1])  # type: ignore[index]
+    with smtplib.LMTP("127.0.0.1", port, timeout=30) as client:
+        client.sendmail("ann@kite.example", ["help@desk.example"], b"From: ann@kite.example\nSubject: Handed\n\nHello")
+    assert nora.found("ticket", "subject:Handed") and "1 since the start" in text_of(signed_in.get("/admin/mail"))
+    assert "console" in text_of(signed_in.get("/admin/system/settings?q=lmtp_host"))
+    assert signed_in.send(LISTENER, form | {"on": "0"}).status_code == 303
+    with pytest.raises(ConnectionRefusedError):
+        smtplib.LMTP("127.0.0.1", port, timeout=30)
 
 
 @pytest.mark.parametrize(("changes", "field"), [
@@ -250,7 +341,7 @@ def test_mistakes_of_a_mailbox_stand_at_their_field(changes: dict[str, str], fie
 
 def test_milo_may_not_touch_mail(visitor: Visitor, nora: Api) -> None:
     assert visitor.sign_in("milo@desk.example").status_code == 303
-    for path in ("/admin/mail", f"{TRANSPORTS}/new", f"{MAILBOXES}/new", OUTBOX):
+    for path in ("/admin/mail", f"{TRANSPORTS}/new", f"{MAILBOXES}/new", OUTBOX, FAILED, LISTENER, f"{FAILED}/x"):
         assert visitor.get(path).status_code == 403
     draft = waiting(nora, "Not for milo")
     for path, sent in _FORMS.items():
@@ -263,6 +354,7 @@ def test_milo_may_not_touch_mail(visitor: Visitor, nora: Api) -> None:
 _FORMS: dict[str, dict[str, Any]] = {
     "/admin/mail/senders": {"email": "evil@desk.example", "transport": "0", "is_default": "1"},
     "/admin/mail/default": {"transport": "0"}, f"{TRANSPORTS}/new": {"name": "x", "extension_id": SMTP},
+    LISTENER: {"on": "1", "lmtp_host": "0.0.0.0"}, f"{FAILED}/x/take": {}, f"{FAILED}/x/discard": {},
     f"{OUTBOX}/{{draft}}/send": {}, f"{OUTBOX}/{{draft}}/drop": {},
 }  # fmt: skip
 

@@ -3,7 +3,6 @@
 import html
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,10 +10,9 @@ from playwright.sync_api import Page, expect
 
 from server.desk.packages import shipped
 from server.desk.packages.requirements import SVC_VERSION
-from tests.console.browser import Browser, is_sideways, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place
-from tests.service import Api, Server
+from tests.service import Api
 
 BASE = "/admin/packages"
 
@@ -42,13 +40,6 @@ PROMPTS = [
 ASKED = org("made", "{{{name}}} {{{ending}}} {{{colours|join('+')}}} {{{owner_first_name}}} {{{teams|length}}}")
 
 
-@pytest.fixture
-def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
-    """A page of nora's."""
-    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
-        yield opened
-
-
 def look(visitor: Visitor, text: str) -> Any:
     return visitor.send(f"{BASE}/look", {"package_json": text}, page=BASE)
 
@@ -73,6 +64,22 @@ def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api
     done = signed_in.get(place(answer)).text
     [hook] = nora.found("webhook_listener", 'name:"Caller"')
     assert "is imported" in done and f'href="/automations/webhooks/{hook}"' in done
+
+
+def test_imports_are_remembered_with_what_is_left_of_them(signed_in: Visitor, nora: Api, visitor: Visitor) -> None:
+    text = parcel(org("one", "Remembered"), org("two", "Forgotten"), name="Two of them", revision=7)
+    assert "Two of them" not in signed_in.get(BASE).text
+    assert run(signed_in, text, "try").status_code == 200
+    assert "Two of them" not in signed_in.get(BASE).text  # a rehearsal is no import
+    assert run(signed_in, text, "import").status_code == 303
+    nora.delete(f"/rest/records/org/{nora.found('org', 'name:Forgotten')[0]}.json")
+    listed = signed_in.get(BASE).text
+    assert "Two of them" in listed and "1 of 2" in listed and ">7<" in listed
+    [path] = re.findall(rf'href="({BASE}/imported/[0-9]+)">Two of them', listed)
+    shown = signed_in.get(path).text
+    assert "Remembered" in shown and shown.count("deleted") == 1
+    assert "It was imported before" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
+    assert signed_in.get(f"{BASE}/imported/999999").status_code == 404
 
 
 def test_a_file_is_opened_as_a_pasted_text_is(signed_in: Visitor) -> None:
@@ -213,14 +220,3 @@ def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
     assert orgs(nora, "By keys By default") == 1
     page.reload()
     assert orgs(nora, "By keys By default") == 1
-
-
-def test_package_pages_fit_a_narrow_screen_and_are_clear_to_axe(
-    chromium: Browser, server: Server, signed_in: Visitor
-) -> None:
-    done = place(run(signed_in, parcel(org("o", HOSTILE)), "import"))
-    with chromium.page(server.url, (320, 640), signed_in.cookies, color_scheme="dark") as page:
-        for path in (BASE, f"{BASE}/open?name=webhook-responder", f"{BASE}/export?type=automation", done):
-            page.goto(path)
-            assert not is_sideways(page), path
-            assert violations(page) == [], path

@@ -2,29 +2,20 @@
 
 import html
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.browser import Browser, is_sideways, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, value
-from tests.service import PASSWORD, Api, Server
+from tests.service import PASSWORD, Api
 
 BASE = "/admin/people"
 INES = {
     "first_name": "Ines", "last_name": "Moor", "email": "ines@desk.example", "timezone": "Europe/Zurich",
     "language": "de_CH", "invite": "link",
 }  # fmt: skip
-
-
-@pytest.fixture
-def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
-    """A page of nora's."""
-    with chromium.page(server.url, cookies=signed_in.cookies) as opened:
-        yield opened
 
 
 def made(nora: Api, name: str, **fields: Any) -> int:
@@ -280,15 +271,3 @@ def test_people_by_keyboard(page: Page, nora: Api) -> None:
     expect(page.locator("#toasts")).to_contain_text("1 place changed")
     expect(page.get_by_label("Kim in By keyboard")).to_have_value("member")
     nora.remove("group", group).ok()
-
-
-def test_people_pages_fit_a_narrow_screen_and_are_clear_to_axe(
-    chromium: Browser, server: Server, signed_in: Visitor, nora: Api
-) -> None:
-    paths = ("", "/new", "/{milo}", "/groups", "/groups/{support}", "/rosters", "/roles/new",
-             "/roles?worker_id={milo}&operation=create&type=task")  # fmt: skip
-    with chromium.page(server.url, (320, 640), signed_in.cookies, color_scheme="dark") as page:
-        for path in paths:
-            page.goto(BASE + path.format(**nora.ids))
-            assert not is_sideways(page), path
-            assert violations(page) == [], path

@@ -9,15 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from server import app
 from server.access import actor
 from server.context import Context, Service
-from server.desk import first_start, records, reopening, requesters, spam, tickets
-from server.desk.events import CAUSE
+from server.desk import first_start, records, reopening, requesters, tickets
 from server.desk.outbox import due
-from server.desk.outbox.rows import OUTGOING
-from server.desk.service_settings import SERVICE_SETTING, get, put
+from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
-from server.jobs.queue import JOB
 from server.jobs.scheduler import Scheduler
 from server.records.base import Record
 from server.records.registry import Registry
@@ -38,8 +36,7 @@ class Post:
     What is not said otherwise is done by nora."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
-        tables = [*registry.tables(), JOB, OUTGOING, CAUSE, SERVICE_SETTING, *spam.TABLES]
-        store = schema.open_store(folder / "helpdesk.db", tables, registry.texts())
+        store = schema.open_store(folder / "helpdesk.db", app.all_tables(registry), registry.texts())
         settings = load({}, {}, folder).replace(base_url=BASE_URL)
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
         self.now = NOW

@@ -1,5 +1,6 @@
 """When the service makes backups by itself, and which of them it keeps."""
 
+import shutil
 import time
 from calendar import timegm
 from dataclasses import replace
@@ -11,9 +12,10 @@ import pytest
 from server.context import Service
 from server.desk import backups
 from server.desk.backups import KIND, Backup
-from server.errors import Conflict, HelpdeskError, Invalid
+from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
+from server.errors import HelpdeskError, Invalid
 from server.jobs.queue import JOB, JobQueue, body_of
-from server.settings import load
+from server.settings import BUILD, VERSION, load
 from server.store import backup
 from tests.records.desk import NOW, Desk
 
@@ -120,6 +122,48 @@ def test_one_that_fails_is_tried_again_and_leaves_nothing(desk: Desk, tmp_path: 
     assert run(desk, mine, NOW) == 1
 
 
+def test_administrators_are_told_once_until_one_is_made_again(desk: Desk, tmp_path: Path) -> None:
+    """In the console, and by mail where it is set up."""
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    mine = service(desk, blocked / "kept")
+    ctx = replace(desk.context(), service=mine)
+    nora = desk.worker("Nora", is_superuser=1)
+    desk.worker("Milo")
+
+    def fails() -> tuple[int, list[str]]:
+        body = body_of(KIND)
+        assert body is not None
+        with pytest.raises(HelpdeskError):
+            body(mine, {}, NOW)
+        found = backups.failure(ctx)
+        assert found is not None and "cannot be made" in found.error
+        notices = desk.found("notification", f"worker.id:{nora}")
+        mails = [desk.row("draft", id)["to"] for id in desk.found("draft", "")]
+        return len(notices), mails
+
+    assert fails() == fails() == (1, [])
+    blocked.unlink()
+    assert run(desk, mine, NOW) == 1 and backups.failure(ctx) is None
+    shutil.rmtree(blocked)
+    blocked.write_text("no folder")
+    sender = desk.create("address", email="support@desk.example")["id"]
+    transport = desk.create("mail_transport", name="Relay", extension_id="core.mail.transport.null")["id"]
+    desk.store.write(lambda tx: [put(tx, DEFAULT_SENDER, sender), put(tx, DEFAULT_TRANSPORT, transport)])
+    assert fails() == fails() == (2, ["nora@desk.example"])
+
+
+def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
+    mine = service(desk, folder)
+    ctx = replace(desk.context(), service=mine)
+    assert run(desk, mine, NOW) == 1
+    ((name, look),) = backups.looks(ctx).items()
+    assert name in names(folder) and look.problem == "" and look.program == f"{VERSION} ({BUILD})"
+    with (folder / name).open("ab") as file:
+        file.write(b"more")
+    assert backups.looks(ctx) == {}  # it is another file now
+
+
 def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: Path) -> None:
     folder.mkdir()
     for name in ("helpdesk-20261101-023000.db.part", "helpdesk-20261101-023000.db.part-journal", "mine.db.part",
@@ -127,8 +171,11 @@ def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: 
         (folder / name).write_text("x")
     made = backups.make(service(desk, folder, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0), NOW)
     assert names(folder) == sorted([made.path.name, "mine.db.part", "helpdesk-notes.db", "helpdesk-20269999-023000.db"])
-    with pytest.raises(Conflict):
-        backups.make(service(desk, folder), NOW)
+
+
+def test_two_of_the_same_second_have_names_of_their_own(desk: Desk, folder: Path) -> None:
+    mine = service(desk, folder)
+    assert [backups.make(mine, NOW).at for _ in range(3)] == [NOW, NOW + 1, NOW + 2]
 
 
 RULES: list[tuple[dict[str, int], list[str]]] = [

@@ -12,7 +12,19 @@ import pytest
 from server import clock
 from server.context import Service
 from server.jobs import queue, scheduler
-from server.jobs.queue import CLAIM_SECONDS, JOB, MAX_ATTEMPTS, MAX_RETRY_SECONDS, RETRY_SECONDS, JobQueue, Room, job
+from server.jobs.queue import (
+    CLAIM_SECONDS,
+    JOB,
+    MAX_ATTEMPTS,
+    MAX_RETRY_SECONDS,
+    MAX_RUNS,
+    OFF,
+    RETRY_SECONDS,
+    RUN,
+    JobQueue,
+    Room,
+    job,
+)
 from server.jobs.scheduler import Scheduler, at_start, periodic
 from server.settings import load
 from server.store.database import Store
@@ -23,7 +35,7 @@ NOW = 1_795_187_045
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path / "jobs.db", [JOB], [])
+    opened = open_store(tmp_path / "jobs.db", [JOB, RUN, OFF], [])
     yield opened
     opened.close()
 
@@ -294,3 +306,47 @@ def test_stopping_does_not_wait_for_ever(store: Store, service: Service, pool: T
     runner.stop()
     assert jobs(store) == 1  # it is claimed, and done again when that has lapsed
     may_end.set()
+
+
+def test_how_jobs_went_is_kept_the_newest_of_each_kind(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    answers = iter([None, ValueError("no room")])
+
+    @job("work")
+    def work(service: Service, payload: dict[str, Any], now: int) -> None:
+        if error := next(answers, None):
+            raise error
+
+    @job("often")
+    def often(service: Service, payload: dict[str, Any], now: int) -> None:
+        pass
+
+    running = Scheduler(service, pool)
+    for number in range(2):
+        add(store, due_at=NOW + number)
+        assert running.run_due(NOW + number + 90) == 1
+    for _ in range(MAX_RUNS + 5):
+        add(store, "often")
+    assert running.run_due(NOW) == MAX_RUNS + 5
+    found = [dict(zip(RUN.names, row, strict=True)) for row in store.read(lambda tx: tx.find(RUN))]
+    assert sum(each["kind"] == "often" for each in found) == MAX_RUNS
+    mine = [each for each in found if each["kind"] == "work"]
+    assert [(each["due_at"], each["began_at"], each["error"]) for each in mine] == [
+        (NOW, NOW + 90, ""), (NOW + 1, NOW + 91, "ValueError: no room")
+    ]  # fmt: skip
+
+
+def test_a_scan_that_is_switched_off_does_not_run(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
+    ran: list[str] = []
+    for name in ("one", "two"):
+        periodic(name)(lambda service, now, name=name: ran.append(name))
+    running = Scheduler(service, pool)
+    store.write(lambda tx: tx.put(OFF, {"name": "one"}))
+    running.run_due(NOW)
+    store.write(lambda tx: tx.delete(OFF, name="one"))
+    running.run_due(NOW + 1)
+    assert ran == ["two", "one", "two"]
+    assert {name: (each.at, each.error) for name, each in running.scanned.items()} == {
+        "one": (NOW + 1, ""), "two": (NOW + 1, "")
+    }  # fmt: skip

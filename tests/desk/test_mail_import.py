@@ -174,7 +174,7 @@ def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> Non
     assert 70 <= stored < 200
     run = Import(desk, file)
     assert run.counts == Counts(tickets=200 - stored, earlier=stored)
-    assert run.progress[0] == (1, 200) and run.progress[-1] == (200, 200)
+    assert run.progress[0] == (stored + 1, 200) and run.progress[-1] == (200, 200)
     assert [ticket["subject"] for ticket in desk.all("ticket")] == [f"Mail {number}" for number in range(1, 201)]
     assert desk.read(lambda tx: tx.find(mail_import.IMPORTED)) == []
     desk.close()

@@ -75,7 +75,7 @@ def subjects(desk: Desk) -> list[str]:
 
 def letters(desk: Desk) -> dict[str, bytes]:
     folder = Path(desk.service.settings.data) / dead_letters.FOLDER
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.exists() else {}
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.eml"))} if folder.exists() else {}
 
 
 def test_mails_become_tickets_and_are_removed_from_the_server(desk: Desk, server: MailServer) -> None:

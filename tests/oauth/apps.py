@@ -19,6 +19,16 @@ SCOPES = """
 "write": {label: Change orders, endpoints: ["records/org/*"]}
 "api": {label: Everything, endpoints: ["*"]}
 """
+# Two scopes, each of one thing that can be read.
+READING = """"me":
+  label: Know who you are
+  endpoints:
+    - workers/me: GET
+"orgs":
+  label: Look at organizations
+  endpoints:
+    - records/org/*: GET
+"""
 
 
 def challenge(verifier: str = VERIFIER) -> str:

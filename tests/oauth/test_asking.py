@@ -8,6 +8,7 @@ from server.access import consents, provider
 from server.access.provider import Asked, Refused
 from server.errors import Forbidden, Invalid
 from tests.oauth.apps import CALLBACK, SCOPES, Apps, answer_of, challenge, changed
+from tests.oauth.test_callbacks import REGISTERED, VARIANTS
 from tests.records.desk import BASE_URL, NOW, Desk
 
 # what is sent instead, what the page says
@@ -34,6 +35,17 @@ PAGES = [
 def test_an_app_or_callback_that_is_not_known_gets_a_page_and_no_redirect(changes, says: str, apps: Apps) -> None:
     found = apps.ask(apps.stock, **changes)
     assert isinstance(found, Refused) and found.url == "" and says in found.message
+
+
+@pytest.mark.parametrize("mistake", [{}, {"scope": "nosuch"}, {"response_type": "token"}, {"code_challenge": None}])
+def test_no_mistake_sends_anybody_to_an_address_that_is_almost_registered(mistake, apps: Apps) -> None:
+    app = apps.new(callback_url=REGISTERED)
+    for sent in VARIANTS:
+        found = apps.ask(app, redirect_uri=sent, **mistake)
+        if sent:  # without one it is the only one that is registered
+            assert isinstance(found, Refused) and found.url == "", sent
+    found = apps.ask(app, redirect_uri=REGISTERED, **mistake)
+    assert isinstance(found, Asked) if not mistake else isinstance(found, Refused) and found.url.startswith(REGISTERED)
 
 
 # what is sent instead, the error that the app gets

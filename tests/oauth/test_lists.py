@@ -8,7 +8,8 @@ from server import clock
 from server.access import tokens
 from server.desk import app_tokens, token_lists
 from server.desk.noted import write_notes
-from server.errors import AdminOnly, NotFound
+from server.desk.token_lists import Wanted
+from server.errors import AdminOnly, Invalid, NotFound
 from server.web.rest_site import RestSite
 from server.web.server import Request
 from tests.oauth.apps import Apps, error_of
@@ -23,12 +24,43 @@ def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: D
     request = Request(RequestStartLine("GET", "/rest/workers/me.json", "HTTP/1.1"), headers, "192.0.2.1", "192.0.2.1")
     assert RestSite(desk.service).answer(request, None).status == 200
 
-    def used() -> list[tuple[str, int]]:
-        return [(each.kind, each.last_used_at) for each in token_lists.all(desk.context()) if each.label == "nightly"]
+    def used() -> list[tuple[str, int, str]]:
+        return [
+            (each.kind, each.last_used_at, each.last_used_from)
+            for each in token_lists.all(desk.context()) if each.label == "nightly"
+        ]  # fmt: skip
 
-    assert used() == [("refresh", 0), ("access", 0)]
+    assert used() == [("refresh", 0, ""), ("access", 0, "")]
     write_notes(desk.service, NOW + 60)
-    assert used() == [("refresh", 0), ("access", NOW + 30)]
+    assert used() == [("refresh", 0, ""), ("access", NOW + 30, "192.0.2.1")]
+
+
+def test_who_made_a_token_is_told_and_stays_with_what_it_is_renewed_to(apps: Apps, desk: Desk, ids) -> None:
+    worker = desk.worker("Uma")
+    made = app_tokens.create(desk.context(ids["nora"]), worker, apps.stock.id, "read")
+    apps.refresh(apps.stock, made.refresh_token)
+    apps.exchange(apps.stock, apps.code(apps.stock, worker_id=worker))
+    listed = token_lists.all(desk.context(), Wanted(worker_id=worker))
+    assert [each.created_by for each in listed] == ["", "", "Nora Berg", "Nora Berg"]
+    over = token_lists.all(desk.context(), Wanted(worker_id=worker, is_over=True))
+    assert [(each.kind, each.ending, each.revoked_at) for each in over] == [("access", made.access_token[-4:], NOW)]
+
+
+def test_the_tokens_of_an_app_or_a_worker_end_together(apps: Apps, desk: Desk, ids) -> None:
+    app, (pia, rob) = apps.new(name="Ends"), (desk.worker(name) for name in ("Pia", "Rob"))
+    made = {who: app_tokens.create(desk.context(), who, app.id, "read").access_token for who in (pia, rob)}
+    other = app_tokens.create(desk.context(), pia, apps.other.id, "read").access_token
+    uses = token_lists.in_use(desk.context(), app.id)
+    assert [(each.worker, each.scopes, each.tokens) for each in uses] == [("Pia", ("read",), 2), ("Rob", ("read",), 2)]
+    assert token_lists.revoke_all(desk.context(), app.id, pia) == 2
+    assert [apps.is_good(each) for each in (made[pia], made[rob], other)] == [False, True, True]
+    assert token_lists.revoke_all(desk.context(), worker_id=pia) == 2 and not apps.is_good(other)
+    assert token_lists.revoke_all(desk.context(), app.id) == 2 and not apps.is_good(made[rob])
+    with pytest.raises(Invalid):
+        token_lists.revoke_all(desk.context())
+    for call in (token_lists.revoke_all, token_lists.in_use):
+        with pytest.raises(AdminOnly):
+            call(desk.context(ids["milo"]), app.id)
 
 
 def test_a_login_is_ended_from_the_list(apps: Apps, desk: Desk, ids) -> None:

@@ -116,10 +116,10 @@ def test_a_worker_takes_it_back(nora: Api) -> None:
     browser.open("/oauth/authorize", **plain)
     browser.sign_in()
     found = exchange(nora, app, answer_of(browser.send(answer="allow"))["code"]).json()
-    browser.open("/account")
+    browser.open("/account/apps")
     assert ">Abacus<" in browser.page.text
     _, fields = browser.form()
-    assert browser.post(f"/account/apps/{app.id}/revoke", fields) == ""
+    assert browser.post(f"/account/apps/{app.id}/revoke", fields | {"_sure": "1"}) == ""
     assert ">Abacus<" not in browser.page.text
     assert Api(nora.url, found["access_token"]).get("/rest/workers/me.json").status == 401
     assert browser.open("/oauth/authorize", **plain) == "" and "Let Abacus in?" in browser.page.text

@@ -8,7 +8,8 @@ import pytest
 import requests
 
 from server import app, settings
-from server.desk import first_start, records
+from server.access.own import own_context
+from server.desk import records
 from server.desk.packages import shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from tests.packages.parcel import Tree, package, task
@@ -178,7 +179,7 @@ def test_a_new_service_has_the_starter(owner):
 def test_it_comes_once_and_what_was_deleted_stays_away(data):
     for found in (4, 0):
         service = app.open_service(settings.load({}, {}, data_folder=data))
-        ctx = first_start.own_context(service)
+        ctx = own_context(service)
         listed = records.search(ctx, "snippet", records.SearchRequest(limit=100))["results"]
         assert len(listed) == found
         for each in listed:

@@ -96,5 +96,8 @@ def test_it_may_write_and_its_log_is_kept(desk: Desk, ids: dict[str, int]) -> No
     automation(desk, "report.daily", WRITES, policy_kata="commands:\n  record.create:\n    allow: yes")
     frame.answer(desk.context(ids["olga"]), "type:automation.invoke name:report.daily")
     assert desk.found("task", "title:Made") == [1]
-    entries = desk.read(lambda tx: tx.find(desk.registry.type("automation_log").table))
-    assert [row[1:] for row in entries] == [("report.daily", "start:log.warn", desk.context().now, 4, "now")]
+    table = desk.registry.type("automation_log").table
+    [row] = desk.read(lambda tx: tx.find(table))
+    entry = dict(zip(table.names, row, strict=True))
+    assert (entry["automation_name"], entry["automation_node"]) == ("report.daily", "start:log.warn")
+    assert (entry["created_at"], entry["level"], entry["message"]) == (desk.context().now, 4, "now")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from server.access.own import own_context
 from server.desk import snippets
-from server.desk.first_start import own_context
 from server.desk.metrics import builtin, record
 from server.desk.noted import write_notes
 from tests.records.desk import NOW

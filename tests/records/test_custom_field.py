@@ -2,7 +2,9 @@
 
 import pytest
 
+from server.desk import deleted_fields
 from server.errors import Conflict, Forbidden, Invalid
+from tests.records.desk import NOW
 
 FIELD = {"name": "Serial number", "uri": "serial", "type": "S", "context": "task"}
 APP = {"owner__context": "app", "owner_id": 0}
@@ -13,6 +15,8 @@ def make(desk, **fields):
 
 
 def values(desk):
+    """How many there are, after those of deleted fields were kept for as long as they are."""
+    deleted_fields.forget_old(desk.service, NOW + deleted_fields.KEPT_SECONDS)
     return desk.read(lambda tx: tx.connection.execute("SELECT count(*) FROM custom_value").fetchone()[0])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.desk import records
+from server.desk import deleted_fields, records
 from server.desk.builtin_records import add_missing
 from server.desk.subtotals import subtotals
 from server.errors import BadQuery, Invalid
@@ -15,7 +15,7 @@ from server.records.shared.custom.definitions import COUNTABLE, SEVERAL
 from tests.api.custom_kinds import GEO, KINDS, LINKS, SLIDER, Kind, filled, numbered, uri_of
 from tests.api.direct import direct
 from tests.api.minimal import MINIMAL, made
-from tests.records.desk import Desk
+from tests.records.desk import NOW, Desk
 from tests.service import Api
 
 MADE_BY_PEOPLE = "parcel"  # a type that is data itself
@@ -110,10 +110,11 @@ class Case:
 
 @pytest.fixture(params=TYPES)
 def case(request: pytest.FixtureRequest, desk: Desk, ids: dict[str, int]) -> Iterator[Case]:
-    """Its fields are taken away again, and their values with them."""
+    """Its fields are taken away again, and their values with them after a week."""
     opened = Case(desk, ids, request.param)
     yield opened
     desk.store.write(lambda tx: [desk.delete("custom_field", id) for id in opened.fields.values()])
+    deleted_fields.forget_old(desk.service, NOW + deleted_fields.KEPT_SECONDS)
     left = desk.read(lambda tx: tx.connection.execute(
         "SELECT count(*) FROM custom_value WHERE field_id IN (SELECT value FROM json_each(?))",
         (str(list(opened.fields.values())),),

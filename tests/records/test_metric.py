@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from server.desk.first_start import own_context
+from server.access.own import own_context
 from server.desk.metrics import builtin, gauges, record, storing
 from server.desk.noted import write_notes
 from server.errors import AdminOnly, HelpdeskError

@@ -44,6 +44,7 @@ def made(desk, ids):
         ("workspace_list", {"view": {"title": ""}}, "view: title"),
         ("workspace_list", {"view": {"model": "x"}}, "view: model"),
         ("workspace_list", {"view": {"model": {"limit": "500"}}}, "view: model: limit"),
+        ("workspace_list", {"view": {"model": {"limit": "²"}}}, "view: model: limit"),  # a digit that is no number
         ("workspace_list", {"view": {"model": {"columns": "x"}}}, "view: model: columns"),
         ("workspace_list", {"view": {"model": {"sort_by": [1]}}}, "view: model: sort_by"),
         ("workspace_list", {"view": ["x"]}, "view"),

@@ -5,7 +5,6 @@ negated one, and(...), or(...) groups, !or(...) a negated group, org:and(...) an
 """
 
 import random
-import sys
 
 import pytest
 
@@ -14,6 +13,7 @@ from server.search import lexer, values
 from server.search.ast import Bare, Group, Items, Query, Sort, Subquery, Term, Text
 from server.search.controls import query_of
 from server.search.parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
+from tests.steps import steps
 
 
 def compact(node: object) -> str:
@@ -383,31 +383,11 @@ def test_only_bad_query_leaves_for_random_tokens() -> None:
     assert min(outcomes.values()) > 300
 
 
-def _steps(q: str) -> int:
-    """Lines of the parser and the lexer that run for `q`."""
-    count = 0
-
-    def trace(frame: object, event: str, _: object) -> object:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
-    try:
-        parse_group(q)
-    except BadQuery:
-        pass
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize(
     "piece", ["a ", "a OR ", "(", "()", "o:(", "! ", '"', '""', "f:[", "[[", "a:", "!", "x,", "f:[,] "]
 )
 def test_steps_grow_with_the_length_only(piece: str) -> None:
-    counts = [_steps(piece * n) for n in (40, 80, 160)]
+    counts = [steps(parse_group, piece * n, BadQuery) for n in (40, 80, 160)]
     assert counts[1] <= 2.6 * counts[0] and counts[2] <= 2.6 * counts[1]
 
 

@@ -414,3 +414,28 @@ def test_a_disk_that_knows_no_links_is_served_too(
     assert restored.kept is not None and digest_of(restored.kept) == digest_of(path) == before
     with pytest.raises(HelpdeskError):
         backup.make(path, target)
+
+
+def test_where_files_in_use_cannot_be_removed_a_copy_holds_none_open(
+    path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows; what a killed one left is removed, and one that is in use is told."""
+    monkeypatch.setattr(copying, "IS_WINDOWS", True)
+    part = target.with_name(f"{target.name}.part")
+    part.write_bytes(b"left by one that was killed")
+    opened: list[int] = []
+
+    def progress(done: int, total: int) -> None:
+        opened.append(sum(os.readlink(f"/proc/self/fd/{each}") == str(part) for each in os.listdir("/proc/self/fd")
+                          if os.path.islink(f"/proc/self/fd/{each}")))  # fmt: skip
+
+    backup.make(_filled(path, 100), target, progress)
+    assert set(opened) == {1}  # by SQLite alone
+    assert backup.verify(target).tables["pump"] == 100 and not part.exists()
+    monkeypatch.setattr(Path, "unlink", _in_use_by_another)
+    with pytest.raises(Conflict, match="being written by another process"):
+        backup.make(path, target.with_name("other.db"))
+
+
+def _in_use_by_another(self: Path, missing_ok: bool = False) -> None:
+    raise PermissionError(13, "in use")

@@ -4,7 +4,6 @@ import json
 import resource
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -180,13 +179,6 @@ def _wait_for(server: Server, holds: Any) -> None:
         if holds(events):
             return
     raise AssertionError(events)
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    opened = Desk(tmp_path_factory.mktemp("watching"))
-    yield opened
-    opened.close()
 
 
 def test_each_part_can_fail_by_itself(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

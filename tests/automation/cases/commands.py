@@ -177,6 +177,21 @@ VARIABLES = [
         values={"cfg": {"a": "1", "b": 2}},
     ),
     Case(
+        "a digit that is no number is no place in a list",
+        """
+        start:
+          set:
+            list@csv: a, b
+          var.unset:
+            inputs:
+              key: list:²
+          return:
+            list@key: list
+        """,
+        returned={"list": ["a", "b"]},
+        values={"list": ["a", "b"]},
+    ),
+    Case(
         "var.unset without inputs",
         """
         start:

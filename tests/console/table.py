@@ -1,0 +1,140 @@
+"""The route table as addresses of a lively desk: every page that can be looked at, and the forms that stand on them."""
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import urlencode, urlsplit
+
+from console import routes
+from tests.console.lively import BACKUP, Lively
+
+routes.load()
+_ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
+# What stands before an id, and which record of the desk it then is.
+IDS = {
+    "/account/apps": "plain", "/avatars": "nora", "/admin/apps": "app", "/admin/fields": "field",
+    "/admin/fields/sets": "fieldset",
+    "/admin/jobs/timers": "timer", "/admin/mail/mailboxes": "mailbox", "/admin/mail/outbox": "mail",
+    "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
+    "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
+    "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
+}  # fmt: skip
+NAMES = {
+    "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
+    "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
+    "/admin/system/settings": "mail_mask_pattern",
+}  # fmt: skip
+FOLDER = "api"
+# What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
+QUERIES = {
+    "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
+    "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
+    "/admin/tokens/revoke": "app={app}",
+}  # fmt: skip
+MORE = (
+    "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",
+    "/admin/fields?type=ticket", "/admin/people/rosters?group={group0}", "/no/such/page",
+)  # fmt: skip
+GONE = "A" * 43  # a code that was used long ago
+
+
+def addresses(lively: Lively) -> dict[str, str]:
+    """{address: access} of the table's pages to be looked at, each once, and further looks of them."""
+    found = {_address(each, lively): each.access for each in routes.PAGES if each.method == "GET"}
+    return found | {more.format(**lively.ids): "admin" for more in MORE}
+
+
+def _address(page: routes.Page, lively: Lively) -> str:
+    path = pattern(page)
+    if path == "/oauth/authorize":
+        asked = {"client_id": lively.texts["client_id"], "response_type": "code", "scope": "api", "prompt": "consent",
+                 "code_challenge": GONE, "code_challenge_method": "S256"}  # fmt: skip
+        return f"{path}?{urlencode(asked)}"
+    if path == "/admin/packages/done/{code}":
+        return lively.texts["done"]
+    before = re.split(r"/\{(?:id|name)\}", path)[0]
+    names = NAMES | {"/admin/mail/failed": lively.texts["letter"]}
+    filled = path.format(
+        code=GONE, name=names.get(before, ""), id=lively.ids.get(IDS.get(before, ""), 1), folder=FOLDER
+    )
+    return f"{filled}?{QUERIES[path].format(**lively.ids)}" if path in QUERIES else filled
+
+
+def pattern(page: routes.Page) -> str:
+    """The path of a page as it was declared, with {id}, {code} and {name}."""
+    return _ARGUMENT.sub(lambda match: f"{{{match[1]}}}", page.pattern.pattern.removesuffix(r"\Z"))
+
+
+@dataclass
+class Form:
+    """A form as a browser without scripts would send it: where to, by which method, which fields."""
+
+    action: str
+    method: str
+    fields: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Forms(HTMLParser):
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+        self.forms: list[Form] = []
+        self.is_inside, self.has_button = False, False
+        self.select, self.first, self.chosen = "", "", ""
+        self.area: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        name = given.get("name", "")
+        if tag == "form":
+            self.is_inside, self.has_button = True, False
+            self.forms.append(Form(given.get("action", self.address), given.get("method", "get").lower()))
+        elif tag == "select":
+            self.select, self.first, self.chosen = name, "", ""
+        elif tag == "option" and self.select:
+            self.first = self.first or given.get("value", "")
+            self.chosen = given.get("value", "") if "selected" in given else self.chosen
+        elif tag == "textarea":
+            self.area = name
+        elif tag == "input" and self._is_sent(given):
+            self._add(name, given.get("value", "on" if given.get("type") in ("checkbox", "radio") else ""))
+        elif tag == "button" and given.get("type", "submit") == "submit" and not self.has_button:
+            self.has_button = True  # which Enter presses
+            self._add(name, given.get("value", ""))
+
+    def _is_sent(self, given: dict[str, str]) -> bool:
+        if "disabled" in given or given.get("type") in ("submit", "button", "file"):
+            return False
+        return given.get("type") not in ("checkbox", "radio") or "checked" in given
+
+    def _add(self, name: str, value: str) -> None:
+        if self.is_inside and name:
+            self.forms[-1].fields.append((name, value))
+
+    def handle_data(self, data: str) -> None:
+        if self.area is not None:
+            self._add(self.area, data.removeprefix("\n"))
+            self.area = None
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self.is_inside = False
+        elif tag == "select":
+            self._add(self.select, self.chosen or self.first)
+            self.select = ""
+        elif tag == "textarea" and self.area is not None:
+            self._add(self.area, "")
+            self.area = None
+
+
+def forms(html: str, address: str) -> list[Form]:
+    """The forms that are posted from a page, with what stands in their fields."""
+    reader = _Forms(address)
+    reader.feed(html)
+    return [form for form in reader.forms if form.method == "post"]
+
+
+def kind(form: Form) -> str:
+    """The page of the route table that takes a form, "" for none."""
+    path = urlsplit(form.action).path
+    return next((pattern(each) for each in routes.PAGES if each.method == "POST" and each.pattern.match(path)), "")

@@ -1,0 +1,384 @@
+"""The pages of automations: editor, runs, examples, history, what uses them, in a browser and over HTTP."""
+
+import html
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from server.automation import uses
+from tests.console.browser import Browser, is_sideways, violations
+from tests.console.visitor import Visitor, place, value
+from tests.service import Api, Server
+
+FUNCTION = "svc.trigger.automation.function"
+GREET = """inputs:
+  text/who:
+    required@bool: yes
+    description: Whom to greet.
+  text/loud:
+    type: bool
+    default: no
+  array/also:
+start:
+  log: greets {{inputs.who}}
+  return:
+    greeting: Hello {{inputs.who}}
+    also: {{inputs.also|join('+')}}
+"""
+FIND = """start:
+  set:
+    x: 1
+  record.search:
+    inputs:
+      record_type: org
+      record_query: name:*
+    output: found
+  return:
+    x: {{x}}
+"""
+WAIT = "start:\n  set:\n    a: 1\n  await:\n    until: +1 hour\n  return:\n    a: {{a}} later\n"
+POLICY = "commands:\n  record.search:\n    allow/orgs@bool: yes\n"
+
+
+@pytest.fixture
+def page(chromium: Browser, server: Server, signed_in: Visitor) -> Iterator[Page]:
+    with chromium.page(server.url, cookies=signed_in.cookies, permissions=["clipboard-read"]) as opened:
+        yield opened
+
+
+def made(nora: Api, name: str, script: str, **more: str) -> int:
+    fields = {"extension_id": FUNCTION, **more}
+    return int(nora.create("automation", name=name, script=script, **fields).ok()["id"])
+
+
+def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
+    """What the editor would send."""
+    record = nora.record("automation", id, expand="script").ok().json
+    names = ("name", "extension_id", "description", "script", "policy_kata")
+    return {name: record[name] for name in names} | {"values": "{}"} | changes
+
+
+def text_of(page: str) -> str:
+    """What a page says, without its markup."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mouse(page: Page, nora: Api) -> None:
+    page.goto("/automations/new")
+    script = page.locator("#script")
+    script.fill("start:\n  set:\n    n: 1\n  retrun:\n    n: {{n}}\n")
+    told = page.locator("#script-mistakes")
+    expect(told).to_contain_text("Line 4")
+    expect(told).to_contain_text("return")
+    page.locator("#name").focus()
+    page.keyboard.press("F8")
+    expect(script).to_be_focused()
+    assert script.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == 4
+    page.keyboard.press("End")
+    for _ in "  retrun:":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("  lo")
+    popup = page.get_by_role("listbox")
+    expect(popup.get_by_role("option").first).to_contain_text("log")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(popup).to_be_hidden()
+    page.keyboard.type("g")
+    expect(popup.get_by_role("option", selected=True)).to_contain_text("log")
+    page.keyboard.press("ArrowDown")
+    expect(popup.get_by_role("option", selected=True)).to_contain_text("log.")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page.locator(".where").first).to_have_text(re.compile("Line 4: start:log – Write a text into"))
+    page.keyboard.type(" n is {{n}}")
+    page.keyboard.press("Enter")
+    page.keyboard.type("  ret")
+    popup.get_by_role("option").first.click()
+    expect(script).to_have_value("start:\n  set:\n    n: 1\n  log: n is {{n}}\n  return:\n    n: {{n}}\n")
+    expect(told).to_be_empty()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.locator("#policy_kata")).to_be_focused()
+    page.fill("#name", "journey.one")
+    page.keyboard.press("Control+s")
+    page.wait_for_url(re.compile(r"/automations/\d+$"))
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
+    page.locator("#script").focus()
+    page.keyboard.press("Control+Enter")
+    result = page.locator("#result")
+    expect(result).to_be_focused()
+    expect(result).to_contain_text("Simulated")
+    page.get_by_role("button", name="Show the state after step 1", exact=True).click()
+    expect(page.get_by_role("region", name="State after step 1")).to_contain_text('"n": "1"')
+    page.get_by_role("button", name="Run for real…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("as the service itself, not as you")
+    dialog.get_by_role("button", name="Go on").click()
+    expect(result).to_contain_text("Run for real")
+    page.locator("#description").fill("Says a number.")
+    page.locator("#script").fill("start:\n  return:\n    n: 2\n")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#toasts").get_by_role("button", name="Undo")).to_be_visible()
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("link", name="Version 1").click()
+    page.get_by_role("link", name="Compare with now").click()
+    expect(page.get_by_role("row", name="− removed log: n is {{n}}")).to_be_visible()
+    expect(page.get_by_role("row", name="+ added n: 2")).to_be_visible()
+    page.get_by_role("button", name="Bring it back").click()
+    expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
+    id = nora.found("automation", "name:journey.one")[0]
+    assert "n is {{n}}" in nora.record("automation", id, expand="script").ok()["script"]
+    page.locator("#toasts").get_by_role("button", name="Undo").click()
+    expect(page.locator("#toasts")).to_contain_text("Version 2 is back")
+    assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
+
+
+def test_leaving_with_unsaved_words_is_asked_about_and_a_draft_waits(page: Page, nora: Api) -> None:
+    id = made(nora, "journey.two", GREET)
+    asked: list[str] = []
+    page.on("dialog", lambda each: (asked.append(each.type), each.accept()))
+    page.goto(f"/automations/{id}")
+    page.goto("/automations")
+    assert asked == []
+    page.goto(f"/automations/{id}")
+    page.locator("#description").click()
+    page.keyboard.type("typed")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#summary")).to_contain_text("requires this input")
+    page.goto("/automations")
+    assert asked == ["beforeunload"]
+
+
+def test_without_scripts_it_is_written_tried_for_real_and_brought_back(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api
+) -> None:
+    id = made(nora, "plain.one", GREET)
+    with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as page:
+        page.goto(f"/automations/{id}")
+        page.get_by_label("who").fill("Ana")
+        page.get_by_label("also").fill("Ben\nCleo")
+        page.get_by_role("button", name="Simulate").first.click()
+        expect(page.get_by_label("Returned")).to_contain_text("Ben+Cleo")
+        page.get_by_role("button", name="Show the state after step 1", exact=True).click()
+        expect(page.get_by_role("heading", name="State after step 1")).to_be_visible()
+        page.locator("#example_name").fill("Ana and others")
+        page.get_by_role("button", name="Keep as example").click()
+        expect(page.locator(".note").first).to_contain_text("is kept")
+        page.get_by_role("button", name="Run for real").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("for real?")
+        page.get_by_role("button", name="Run for real").click()
+        expect(page.locator("#result")).to_contain_text("Run for real")
+        page.locator("#script").fill(GREET.replace("Hello", "Bye"))
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator("#toasts")).to_contain_text("1 of 1 examples changed result.")
+        page.get_by_role("button", name="Simulate the example Ana and others").click()
+        expect(page.get_by_label("Result when it was kept")).to_contain_text("Hello Ana")
+        expect(page.get_by_label("Result now")).to_contain_text("Bye Ana")
+        page.get_by_role("button", name="Keep the new result").click()
+        page.get_by_role("button", name="Simulate the example Ana and others").click()
+        expect(page.locator("#result")).to_contain_text("ends as when it was kept")
+        page.goto("/automations/log?q=automation:(name:plain.one)")
+        page.get_by_role("link", name="start:log").click()
+        expect(page.locator("#here")).to_contain_text("log: greets {{inputs.who}}")
+        page.get_by_role("link", name="Version 1").click()
+        page.get_by_role("button", name="Bring it back").click()
+        expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
+
+
+def test_on_a_phone_in_the_dark_nothing_is_wrong_for_axe(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api
+) -> None:
+    id = made(nora, "shop.orders.intake_and_forwarding.northern_region.v2", GREET, description="Long. " * 30)
+    nora.update("automation", id, script=FIND, policy_kata=POLICY).ok()
+    paths = ("", f"/{id}", f"/{id}/history?version=1&against=now", f"/{id}/uses", "/log", "/log?group=run")
+    with chromium.page(server.url, (390, 844), signed_in.cookies, color_scheme="dark") as page:
+        for path in paths:
+            page.goto(f"/automations{path}")
+            assert violations(page) == [] and not is_sideways(page), path
+        page.goto(f"/automations/{id}")
+        page.get_by_role("button", name="Simulate").first.click()
+        expect(page.locator("#result")).to_contain_text("allowed by")
+        page.evaluate("scrollTo(0, 0)")  # else the bar at the top lies over something
+        assert violations(page) == [] and not is_sideways(page)
+
+
+# -- over HTTP ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_script_with_mistakes_is_kept_as_a_draft_while_the_old_one_runs(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "draft.one", "start:\n  return:\n    a: 1\n")
+    path = f"/automations/{id}"
+    script = "inputs:\n  text/who:\nstart:\n  retrun:\n"
+    wrong = signed_in.send(path, form(nora, id, script=script, do="save", **{"input:who": "typed"}))
+    assert wrong.status_code == 422 and "kept as your draft. The version that runs stays" in text_of(wrong.text)
+    assert "Line 4" in text_of(wrong.text)
+    assert nora.record("automation", id, expand="script").ok()["script"] == "start:\n  return:\n    a: 1\n"
+    page = signed_in.get(path).text
+    no_draft = f'data-draft-note="automation:{id}" hidden'
+    assert no_draft not in page and "You have an unsaved draft" in page and "retrun" not in page
+    taken = signed_in.get(f"{path}?draft=automation:{id}").text
+    assert "retrun" in taken and "did you mean" in text_of(taken) and value(taken, "input:who") == "typed"
+    assert place(signed_in.send(path, form(nora, id, script="start:\n  return:\n    a: 2\n", do="save"))) == path
+    assert no_draft in signed_in.get(path).text
+
+
+def test_inputs_have_fields_and_what_is_wrong_with_them_is_said_there(signed_in: Visitor, nora: Api) -> None:
+    script = (
+        "inputs:\n  text/mail:\n    type: email\n    required@bool: yes\n  record/owner:\n    record_type: worker\n"
+        "  text/note:\n    type: freeform\n    default: none\nstart:\n  return:\n    got: {{inputs.mail}}\n"
+    )
+    id = made(nora, "inputs.one", script)
+    page = signed_in.get(f"/automations/{id}").text
+    said = text_of(page)
+    hints = ("Type email. Required.", "One record of the type worker.", "When blank: none.")
+    assert all(each in said for each in hints) and "Milo" in said
+    for sent, words in (
+        ({}, "The script requires this input"), ({"input:mail": "nobody"}, "Takes a mail address"),
+        ({"input:mail": "a@b.example", "input:owner": "999999"}, "Names worker 999999"),
+        ({"input:mail": "a@b.example", "input:owner": "Nobody at all"}, "Nothing has exactly that name"),
+        ({"values": "[]"}, "The values are a map"), ({"values": "{"}, "values"),
+    ):  # fmt: skip
+        answer = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent)
+        assert answer.status_code == 422 and words in text_of(answer.text), sent
+    sent = {"input:mail": "a@b.example", "input:owner": str(nora.ids["milo"]), "input:note": "x"}
+    assert "a@b.example" in signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent).text
+    sent = {"input:mail": "", "values": '{"inputs": {"mail": "c@d.example"}}'}
+    assert "c@d.example" in signed_in.send(f"/automations/{id}", form(nora, id, do="simulate") | sent).text
+
+
+def test_examples_are_named_few_and_compared_when_it_is_saved(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "examples.one", GREET)
+    path = f"/automations/{id}"
+    keep = form(nora, id, do="keep", **{"input:who": "Ana"})
+    assert "Give the example a name" in text_of(signed_in.send(path, keep).text)
+    assert "at most 100" in text_of(signed_in.send(path, keep | {"example_name": "x" * 101}).text)
+    for name in ("Ana", "Ben"):
+        assert signed_in.send(path, keep | {"example_name": name, "input:who": name}).status_code == 200
+    signed_in.send(path, form(nora, id, do="save", description="other"))
+    assert "All examples end as before" in text_of(signed_in.get(path).text)
+    signed_in.send(path, form(nora, id, do="save", script=GREET.replace("{{inputs.who}}\n    also", "Ana\n    also")))
+    assert "1 of 2 examples changed result" in text_of(signed_in.get(path).text)
+    number = re.findall(r'name="example" value="(\d+)" aria-label="Simulate the example Ben"', signed_in.get(path).text)
+    shown = text_of(signed_in.send(path, form(nora, id, example=number[0])).text)
+    assert "changed result" in shown and "Hello Ben" in shown
+    assert place(signed_in.send(f"{path}/examples", {"example": number[0]}, page=path)) == f"{path}#examples"
+    assert "the example Ben" not in signed_in.get(path).text
+    assert signed_in.send(f"{path}/examples", {"example": number[0]}, page=path).status_code == 404
+    new = signed_in.send("/automations/new", keep | {"example_name": "x", "name": "", "script": GREET})
+    assert "Save the automation first" in text_of(new.text)
+
+
+def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "rules.one", FIND, policy_kata=POLICY)
+    path = f"/automations/{id}"
+    allowed = text_of(signed_in.send(path, form(nora, id, do="simulate")).text)
+    assert "allowed by allow/orgs" in allowed and "time limit of 25 s" in allowed
+    refused = POLICY.replace("allow/orgs", "deny/orgs") + "settings:\n  time_limit_ms: 3000\n"
+    for policy, words in ((refused, "refused by deny/orgs"), ("", "refused: no rule allows it")):
+        shown = text_of(signed_in.send(path, form(nora, id, do="simulate", policy_kata=policy)).text)
+        assert words in shown, policy
+    assert "time limit of 3 s" in text_of(signed_in.send(path, form(nora, id, do="run", policy_kata=refused)).text)
+
+
+def test_a_run_that_waits_can_be_followed_to_its_end(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "waits.one", WAIT, extension_id="svc.trigger.automation.timer")
+    path = f"/automations/{id}"
+    waiting = signed_in.send(path, form(nora, id, do="simulate")).text
+    assert "The run waits at start:await" in text_of(waiting)
+    continuation = re.findall(r'name="continuation" value="([^"]*)"', waiting)
+    went_on = signed_in.send(path, form(nora, id, do="resume", continuation=html.unescape(continuation[0])))
+    assert '"a": "1 later"' in html.unescape(went_on.text)
+    for bad in ("", "[]", '{"__state": {"frames": 7}}'):
+        assert signed_in.send(path, form(nora, id, do="resume", continuation=bad)).status_code in (200, 422)
+
+
+def test_simulating_honours_on_simulate_and_writes_nothing(signed_in: Visitor, nora: Api) -> None:
+    script = (
+        "start:\n  record.create:\n    inputs:\n      record_type: org\n      fields:\n        name: Never made\n"
+        "    output: org\n    on_simulate:\n      simulate.success:\n        id: 7\n  return:\n    id: {{org.id}}\n"
+    )
+    id = made(nora, "dry.one", script, policy_kata="commands:\n  all:\n    allow@bool: yes\n")
+    shown = signed_in.send(f"/automations/{id}", form(nora, id, do="simulate")).text
+    assert '"id": "7"' in html.unescape(shown) and nora.found("org", 'name:"Never made"') == []
+
+
+def test_every_change_is_a_version_whoever_makes_it(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "history.one", "start:\n  return:\n    a: 1\n")
+    path = f"/automations/{id}/history"
+    nora.update("automation", id, script="start:\n  return:\n    a: 2\n", description="<b>two</b>").ok()
+    nora.update("automation", id, script="start:\n  return:\n    a: 2\n").ok()
+    nora.update("automation", id, name="history.renamed").ok()
+    page = text_of(signed_in.get(path).text)
+    assert "Version 3" in page and "Version 4" not in page
+    assert "what it does, script" in page and "Nora Berg" in page and "made" in page
+    second = text_of(signed_in.get(f"{path}?version=2").text)
+    assert "− removed a: 1" in second and "+ added a: 2" in second and "<b>two</b>" in second
+    assert "No difference." in text_of(signed_in.get(f"{path}?version=3&against=now").text)
+    for unknown in ("99", str(2**63 - 1)):
+        assert signed_in.get(f"{path}?version={unknown}").status_code == 422
+    other = made(nora, "history.taken", "start:\n  return:\n    a: 1\n")
+    nora.update("automation", id, name="history.two").ok()
+    nora.update("automation", other, name="history.renamed").ok()
+    refused = signed_in.send(f"/automations/{id}/restore", {"version": "3"}, page=path)
+    assert refused.status_code == 422 and "history.renamed" in text_of(refused.text)
+    assert signed_in.send(f"/automations/{id}/restore", {"version": "77"}, page=path).status_code == 422
+
+
+def test_what_uses_an_automation_is_listed_and_counted(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "used.one", "start:\n  return:\n    a: 1\n")
+    path = f"/automations/{id}/uses"
+    assert "Nothing names this automation" in text_of(signed_in.get(path).text)
+    binding = "automation/x:\n  uri: svc:automation:Used.One\n"
+    hook = nora.create("webhook_listener", name="A hook", automations_kata=binding).ok()["id"]
+    nora.create("automation_timer", name="A timer", automations_kata=binding).ok()
+    nora.create("webhook_listener", name="Another", automations_kata=binding.replace("One", "one.more")).ok()
+    caller = made(nora, "used.caller", "start:\n  function:\n    uri: used.one\n    output: a\n")
+    page = signed_in.get(path).text
+    assert [name in page for name in ("A hook", "A timer", "used.<wbr>caller", "Another")] == [True] * 3 + [False]
+    assert f"/automations/webhooks/{hook}" in page and f"/automations/{caller}" in page
+    assert 'aria-label="Used by 3: used.one"' in signed_in.get("/automations?q=name:used.one").text
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("uri: svc:automation:A.b", ["a.b"]), ("uri@text: plain-name\n", ["plain-name"]), ("uri: {{x}}", []),
+        ("{{ svc_automation('f.g', {}) }}", ["f.g"]), ('{{svc_automation(uri="h", inputs={})}}', ["h"]),
+        ("query: type:automation.invoke name:i.j", ["i.j"]), ('{"kata": "  uri: k\\nx"}', ["k"]),
+        ("uri: two words", []), ("my_uri: x\nURI: y", ["y"]), ("", []),
+    ],
+)  # fmt: skip
+def test_names_in_texts(text: str, named: list[str]) -> None:
+    assert sorted(uses.names(text)) == named
+
+
+def test_the_list_tells_of_last_runs_and_failures(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "runs.one", "start:\n  error: no\n", extension_id="svc.trigger.data.query")
+    assert "no runs" in text_of(signed_in.get("/automations?q=name:runs.one").text)
+    signed_in.send(f"/automations/{id}", form(nora, id, do="run", sure="1"))
+    page = text_of(signed_in.get("/automations?q=name:runs.one").text)
+    assert "failed" in page and "1 of 1 (100 %)" in page and "just now" in page
+
+
+def test_who_is_no_administrator_sees_names_alone(server: Server, nora: Api) -> None:
+    id = made(nora, "for.all", GREET)
+    milo = Visitor(server.url)
+    milo.sign_in("milo@desk.example")
+    listed = milo.get("/automations?q=name:for.all").text
+    assert "for.<wbr>all" in listed and "Used by" not in listed and f"/automations/{id}" not in listed
+    for path in (f"/automations/{id}", f"/automations/{id}/history", f"/automations/{id}/uses", "/-/words"):
+        assert milo.get(path).status_code == 403, path
+    assert milo.get("/automations?q=nmae:x").status_code == 422
+
+
+def test_the_words_of_the_editor_are_those_of_the_language(signed_in: Visitor) -> None:
+    found = signed_in.get("/-/words").json()
+    assert "record_type" in found["commands"]["record.search"]["inputs"]
+    assert found["flow"]["repeat"]["keys"] == ["each", "as", "do"]
+    assert {"bool", "json"} <= set(found["annotations"]) and "all" in found["policy"]["commands"]
+    assert "shop.echo" in found["names"]

@@ -1,0 +1,279 @@
+"""Backups in the console: made, read, sent, fetched, and put back while the service runs and others write."""
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from playwright.sync_api import expect
+
+from server import clock
+from server.store import schema
+from tests.clients import Clients
+from tests.console.browser import Browser, is_sideways, sign_in, violations
+from tests.console.conftest import proven
+from tests.console.visitor import Visitor, place
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
+MOST_LOADS = 20_000  # of a page, until the service has done something
+KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # not those that note who was seen when
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("backups")
+    env = {"HELPDESK_BACKUP_FOLDER": str(folder / "kept"), "HELPDESK_BACKUP_KEEP_LAST": "1000"}  # none goes meanwhile
+    started = Server(folder / "data", env=env)
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def nora(server: Server) -> Api:
+    return server.set_up()
+
+
+@pytest.fixture(scope="module")
+def visitor(server: Server, nora: Api) -> Visitor:
+    found = Visitor(server.url)
+    assert found.sign_in().status_code == 303
+    return found
+
+
+def text_of(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def loaded(visitor: Visitor, path: str, words: str) -> str:
+    """The text of a page, once these words stand on it; the service may be away meanwhile."""
+    for _ in range(MOST_LOADS):
+        try:
+            answer = visitor.get(path)
+        except OSError:  # a connection that ended with the service before it read from it
+            continue
+        assert answer.status_code in (200, 503), (answer.status_code, answer.headers)
+        if answer.status_code == 503:
+            assert answer.headers["Retry-After"]
+        elif words in (text := text_of(answer.text)):
+            return text
+    raise AssertionError(f"'{words}' is not on {path}: {text_of(answer.text)[-1500:]}")
+
+
+def kept(server: Server) -> Path:
+    return server.data.parent / "kept"
+
+
+def names(server: Server) -> set[str]:
+    return {each.name for each in kept(server).glob("*.db")}
+
+
+def made(server: Server, visitor: Visitor) -> str:
+    """The name of a new backup that was made from the page, without .db."""
+    while not names(server) or "A backup is being made" in visitor.get(BASE).text:
+        pass  # that of the schedule, or one that was being made when a restored backup was
+    before = names(server)
+    assert place(visitor.send(BASE, {})) == BASE
+    while "A backup is being made" in visitor.get(BASE).text:
+        pass
+    (new,) = names(server) - before
+    return Path(new).stem
+
+
+def digest(database: Path, but: str = "no such word") -> dict[str, str]:
+    """{table: of the rows that people made in it}. but: those with this word are left out."""
+    connection, found = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE), {}
+    for table in KEPT_ROWS:
+        rows = connection.execute(f'SELECT * FROM "{table}" ORDER BY 1')
+        texts = (json.dumps(row, default=bytes.hex) for row in rows)
+        found[table] = hashlib.sha256("\n".join(text for text in texts if but not in text).encode()).hexdigest()
+    connection.close()
+    return found
+
+
+def test_what_was_made_under_load_is_restored_under_load_as_it_was(
+    server: Server, nora: Api, visitor: Visitor, tmp_path: Path
+) -> None:
+    """Clients write while the backup is made, others while it is put back; the service comes back by itself."""
+    first = Clients(nora, "first", 30, 8)
+    assert first.reached.wait(60)
+    name = made(server, visitor)
+    first.stop()
+    first.join()
+    wanted = digest(kept(server) / f"{name}.db")
+    second = Clients(nora, "second", 30, 8)
+    assert second.reached.wait(60)
+    assert place(visitor.send(f"{BASE}/{name}/restore", {"typed": f"{name}.db"}, page=BASE)) == RESTORE
+    loaded(visitor, RESTORE, f"The database is that of {name}.db now")
+    second.stop()
+    second.join()
+    assert set(second.refused) <= {503}
+    (before,) = server.data.glob("helpdesk.db.before-restore-*[0-9]")
+    _holds(before, first, second)
+    assert digest(before) != wanted
+    assert digest(server.data / "helpdesk.db", "secondx") == wanted  # but for what came after it was back
+    assert nora.search("task", "title:secondx*").ok()["total"] < len(second.acknowledged["task"])
+    assert "Nora Berg restored the database from" in str(nora.search("activity_log", "sort:-id").ok()["results"])
+    assert nora.create("task", title="goes on").status == 200
+
+
+def _holds(before: Path, *clients: Clients) -> None:
+    """The database of before holds all that was acknowledged until it was put aside."""
+    connection = apsw.Connection(str(before))
+    there = {row[0] for row in connection.execute("SELECT title FROM task")}
+    connection.close()
+    for each in clients:
+        mine = list(each.acknowledged["task"].values())
+        assert mine and set(mine[: len(mine) // 2]) <= there
+    assert set(clients[0].acknowledged["task"].values()) <= there  # all of these had ended before
+
+
+def test_a_restored_database_is_the_backup_row_by_row(server: Server, nora: Api, visitor: Visitor) -> None:
+    id = nora.create("task", title="as it was").ok()["id"]
+    name = made(server, visitor)
+    wanted = digest(kept(server) / f"{name}.db")
+    nora.update("task", id, title="changed since").ok()
+    later = nora.create("task", title="later").ok()["id"]
+    assert place(visitor.send(f"{BASE}/{name}/restore", {"typed": f"{name}.db"}, page=BASE)) == RESTORE
+    loaded(visitor, RESTORE, f"The database is that of {name}.db now")
+    assert digest(server.data / "helpdesk.db") == wanted
+    assert nora.record("task", id).ok()["title"] == "as it was" and nora.record("task", later).status == 404
+
+
+def test_a_restore_wants_the_name_and_a_proven_administrator(server: Server, nora: Api, visitor: Visitor) -> None:
+    (name, *_) = sorted(each.removesuffix(".db") for each in names(server))
+    for typed in ("", name, f"{name}.db.part"):
+        answer = visitor.send(f"{BASE}/{name}/restore", {"typed": typed}, page=BASE)
+        assert answer.status_code == 422 and f"Type the name of the backup, {name}.db" in answer.text
+    other = Visitor(server.url)
+    assert place(other.get(f"{BASE}/{name}")).startswith("/login")
+    assert visitor.send(f"{BASE}/helpdesk-20200101-000000/restore", {"typed": "x"}, page=BASE).status_code == 404
+    assert visitor.get(f"{BASE}/helpdesk-20200101-000000").status_code == 404
+
+
+def test_who_gave_the_password_long_ago_gives_it_again(server: Server, nora: Api, visitor: Visitor) -> None:
+    (name, *_) = sorted(each.removesuffix(".db") for each in names(server))
+
+    def gave_it(at: int) -> None:
+        desk = Desk(server.data)
+        proven(desk, visitor, at)
+        desk.close()
+
+    gave_it(0)
+    id = nora.create("task", title="made before it was asked").ok()["id"]
+    for what, form in (("restore", {"typed": f"{name}.db"}), ("remove", {})):
+        answer = visitor.send(f"{BASE}/{name}/{what}", form, page=BASE)
+        assert answer.status_code == 403 and "your password was asked for some time ago" in text_of(answer.text)
+    assert place(visitor.get(f"{BASE}/{name}/download")).startswith("/confirm")
+    gave_it(clock.now())
+    assert nora.record("task", id).status == 200 and f"{name}.db" in names(server)
+
+
+def _cut(whole: bytes) -> bytes:
+    return whole[:-5000]
+
+
+def _foreign(whole: bytes) -> bytes:
+    return whole[:68] + b"\0\0\0\7" + whole[72:]
+
+
+def _newer(whole: bytes) -> bytes:
+    return whole[:60] + (schema.SCHEMA_NUMBER + 1).to_bytes(4, "big") + whole[64:]
+
+
+REFUSED = [(_cut, "cut short"), (_foreign, "another program"), (_newer, "newer version"), (lambda whole: b"", "choose"),
+           (lambda whole: b"<script>", "no backup of this program")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), REFUSED, ids=[words for _, words in REFUSED])
+def test_what_is_no_whole_backup_is_neither_taken_nor_restored(
+    server: Server, nora: Api, visitor: Visitor, change, words: str
+) -> None:
+    """Sent by a form, and put into the folder by hand."""
+    (name, *_) = sorted(names(server))
+    whole = (kept(server) / name).read_bytes()
+    token = visitor.token(BASE)
+    answer = visitor.post(f"{BASE}/send", {"_xsrf": token}, files={"file": ("mine.db", change(whole))})
+    assert answer.status_code == 422 and words in text_of(answer.text).lower(), text_of(answer.text)
+    assert not list(kept(server).glob("uploaded-*"))
+    title = nora.create("task", title=f"unharmed by {words}").ok()["id"]
+    hand = kept(server) / "uploaded-20250101-000000.db"
+    hand.write_bytes(change(whole) or b"-")
+    answer = visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)
+    assert answer.status_code == 422 and nora.record("task", title).status == 200
+    hand.unlink()
+
+
+def test_one_that_is_damaged_inside_is_told_and_not_restored(server: Server, nora: Api, visitor: Visitor) -> None:
+    """Its beginning is in order, so that only reading all of it shows."""
+    (name, *_) = sorted(names(server))
+    whole = (kept(server) / name).read_bytes()
+    hand = kept(server) / "uploaded-20250102-000000.db"
+    hand.write_bytes(whole[:8192] + bytes(range(256)) * 16 * 20 + whole[8192 + 4096 * 20 :])
+    assert visitor.send(f"{BASE}/{hand.stem}/verify", {}, page=BASE).status_code == 303
+    assert "is damaged" in loaded(visitor, f"{BASE}/{hand.stem}", "damaged")
+    assert place(visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)) == RESTORE
+    assert "is damaged" in loaded(visitor, RESTORE, "It was not restored")
+    assert nora.create("task", title="goes on").status == 200
+    assert visitor.send(f"{BASE}/{hand.stem}/remove", {}, page=BASE).status_code == 303 and not hand.exists()
+
+
+def test_a_database_that_cannot_be_used_is_taken_back(server: Server, nora: Api, visitor: Visitor) -> None:
+    """It is sound, and what the program would add to it cannot be added."""
+    (name, *_) = sorted(names(server))
+    hand = kept(server) / "uploaded-20250103-000000.db"
+    hand.write_bytes((kept(server) / name).read_bytes())
+    connection = apsw.Connection(str(hand))
+    connection.execute("DROP TABLE job; CREATE VIEW job AS SELECT 1 AS id; DELETE FROM meta WHERE name = 'schema'")
+    connection.close()
+    id = nora.create("task", title="still mine").ok()["id"]
+    assert place(visitor.send(f"{BASE}/{hand.stem}/restore", {"typed": hand.name}, page=BASE)) == RESTORE
+    assert "the one before has its place again" in loaded(visitor, RESTORE, "It was not restored")
+    assert nora.record("task", id).ok()["title"] == "still mine"
+    assert list(server.data.glob("helpdesk.db.not-restored-*"))
+    hand.unlink()
+
+
+def test_a_backup_is_fetched_sent_read_and_removed_in_a_browser(
+    chromium: Browser, server: Server, nora: Api, visitor: Visitor, tmp_path: Path
+) -> None:
+    name = made(server, visitor)
+    with chromium.page(server.url, (320, 640), refused=r"\b503\b") as page:  # which the service is away with
+        sign_in(page)
+        page.goto(BASE)
+        page.get_by_role("link", name=f"{name}.db").click()
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name="Download").click()
+        waiting.value.save_as(tmp_path / "mine.db")
+        assert (tmp_path / "mine.db").read_bytes() == (kept(server) / f"{name}.db").read_bytes()
+        assert violations(page) == [] and not is_sideways(page)
+        page.goto(BASE)
+        page.locator("#file").set_input_files(tmp_path / "mine.db")
+        page.get_by_role("button", name="Send it").click()
+        expect(page.get_by_text("It is sound, and kept as uploaded-")).to_be_visible()
+        page.get_by_label("Name of the backup").fill("not this")
+        page.get_by_role("button", name="Restore").click()
+        expect(page.get_by_role("link", name=re.compile("Type the name of the backup"))).to_be_visible()
+        typed = page.locator("h1 code").inner_text()
+        page.get_by_label("Name of the backup").fill(typed)
+        page.get_by_role("button", name="Restore").click()
+        _is_back(page, typed)
+        assert violations(page) == [] and not is_sideways(page)
+    for each in kept(server).glob("uploaded-*"):
+        each.unlink()
+
+
+def _is_back(page, typed: str) -> None:
+    """The page loads itself until the service is back; who signed in since the backup must do so again."""
+    expect(page.get_by_text(f"The database is that of {typed} now").or_(page.get_by_label("Password"))).to_be_visible(
+        timeout=30_000
+    )
+    if page.get_by_label("Password").count():
+        sign_in(page)
+        page.goto(RESTORE)
+    expect(page.get_by_text(f"The database is that of {typed} now")).to_be_visible()

@@ -1,0 +1,208 @@
+"""What holds on every page, by the route table: its size, the requests that it shows, the states of its list."""
+
+import html
+import re
+
+import pytest
+import requests
+from playwright.sync_api import expect
+from tornado.httputil import HTTPHeaders, RequestStartLine
+
+from console import lists
+from console.site import Console
+from server import app, clock
+from server.access import sessions
+from server.errors import TimedOut
+from server.web.routes import ENDPOINTS, Router
+from server.web.server import Request
+from tests.console import table
+from tests.console.browser import Browser, violations
+from tests.console.crowd import crowd
+from tests.console.lively import Lively
+from tests.records.desk import Desk
+
+MAX_PAGE_BYTES = 100_000
+# What the API cannot do, or what is about the API itself, or a question on the way to something.
+WITHOUT_REQUESTS = (
+    "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/admin/backups", "/oauth/",
+    "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener", "/admin/packages/done", "/admin/packages/imported",
+    "/setup", "/admin/system/checkup", "/admin/system/log", "/admin/system/settings", "/admin/tokens/revoke",
+    "/admin/mail/failed/",
+)  # fmt: skip
+DRAWER = '<details class="drawer"><summary>API</summary>'
+SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")
+
+
+@pytest.fixture(scope="module")
+def shown(lively: Lively) -> dict[str, requests.Response]:
+    """Every page, with hundreds of what it lists."""
+    opened = Desk(lively.server.data)
+    crowd(opened, lively.ids["nora"], lively.ids["app"], lively.ids["group0"])
+    opened.close()
+    found = {address: lively.visitor.get(address) for address in table.addresses(lively)}
+    return {
+        address: page for address, page in found.items()
+        if page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
+    }  # fmt: skip
+
+
+def test_no_page_is_large(shown: dict[str, requests.Response]) -> None:
+    assert len(shown) > 80
+    large = {address: len(page.content) for address, page in shown.items() if len(page.content) > MAX_PAGE_BYTES}
+    assert large == {}
+
+
+def test_every_page_shows_the_request_that_does_the_same(shown: dict[str, requests.Response]) -> None:
+    has_none = {address for address, page in shown.items() if DRAWER not in page.text}
+    excused = {address for address in shown if address.startswith(WITHOUT_REQUESTS) and address != "/-/ui"}
+    assert has_none - excused == set()
+    unused = [each for each in WITHOUT_REQUESTS if not any(address.startswith(each) for address in table_of(shown))]
+    assert unused == []
+
+
+def table_of(shown: dict[str, requests.Response]) -> list[str]:
+    return [*shown, "/login", "/admin/mail/failed/"]
+
+
+def test_the_requests_that_pages_show_are_those_of_the_api(
+    shown: dict[str, requests.Response], lively: Lively
+) -> None:
+    app.endpoints()
+    router = Router(ENDPOINTS)
+    asked: dict[tuple[str, str], str] = {}
+    for address, page in shown.items():
+        drawer = page.text.partition(DRAWER)[2]
+        for method, path in SAMPLE.findall(drawer):
+            asked.setdefault((method, html.unescape(path)), address)
+        assert "Bearer $HELPDESK_TOKEN" in html.unescape(drawer) or not drawer, address
+    assert len(asked) > 40
+    for (method, path), address in asked.items():
+        below = path.partition("?")[0].removeprefix("/rest/").removesuffix(".json")
+        assert method in router.find(below)[0] or path == "/health", (method, path, address)
+        if method == "GET":
+            assert lively.nora.get(path).status == 200, (path, address)
+
+
+def test_every_dangerous_button_asks_first_or_stands_below_its_question(shown: dict[str, requests.Response]) -> None:
+    forms = [
+        (address, form) for address, page in shown.items()
+        for form in re.findall(r'<form\b[^>]*method="post".*?</form>', page.text, re.DOTALL)
+        if re.search(r'<button type="submit"[^>]*class="[^"]*danger', form)
+    ]  # fmt: skip
+    assert len(forms) > 15
+    for address, form in forms:
+        action = re.findall(r'action="([^"]*)"', form)
+        stands_alone = action == [address.partition("?")[0]] or action == [address]
+        is_typed = "to show that it is meant" in form
+        assert stands_alone or is_typed or 'name="_ask"' in form, (address, action)
+
+
+# -- the states of a list ---------------------------------------------------------------------------------------------
+
+NOTHING = "zzz-nothing-has-this"
+LISTS = {
+    "/admin/apps": NOTHING, "/admin/people": NOTHING, "/admin/people/groups": NOTHING, "/admin/people/roles": NOTHING,
+    "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
+    "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_tells_why_it_is_empty_and_keeps_the_query(lively: Lively, path: str) -> None:
+    query = LISTS[path]
+    empty = lively.visitor.get(path, params={"q": query})
+    assert empty.status_code == 200 and 'class="empty"' in empty.text, path
+    assert f'value="{query}"' in empty.text and f"<code>{query}" in empty.text and "Clear the filter" in empty.text
+    wrong = lively.visitor.get(path, params={"q": "nosuchfilter:x (("})
+    assert wrong.status_code in (200, 422) and 'role="alert"' in wrong.text, path
+    assert 'value="nosuchfilter:x (("' in wrong.text and 'aria-invalid="true"' in wrong.text, path
+
+
+def test_every_list_that_is_searched_is_in_the_table(shown: dict[str, requests.Response]) -> None:
+    searched = {
+        address for address, page in shown.items()
+        if re.search(r'<input[^>]*name="q"', page.text.partition(DRAWER)[0]) and "?" not in address
+    }  # fmt: skip
+    own = ("/api", "/help", "/jump", "/choose", "/admin/system", "/admin/packages/export")  # words, not queries
+    assert {each for each in searched if not each.startswith(own)} == set(LISTS)
+
+
+def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
+    lively: Lively, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(lively.server.data)
+    span = sessions.Lifetime(3600, 3600)
+    id = desk.store.write(lambda tx: sessions.create(tx, lively.ids["nora"], clock.now(), span, "", ""))
+
+    def slow(*_: object) -> None:
+        raise TimedOut("reading took longer than 5 seconds; search for less")
+
+    monkeypatch.setattr(lists.records, "search", slow)
+    line = RequestStartLine("GET", "/automations?q=name%3A%22%3Cb%3E%22&page=2", "HTTP/1.1")
+    request = Request(line, HTTPHeaders({"Cookie": f"__Host-sid={id}"}), "127.0.0.1", "127.0.0.1")
+    console = Console(desk.service)
+    try:
+        answer = console.answer(request, None)
+    finally:
+        desk.close()
+    page = bytes(answer.body).decode()
+    assert answer.status == 504 and "longer than 5 seconds" in page and request.id in page
+    assert 'value="name:&quot;&lt;b&gt;&quot;"' in page
+    assert 'href="/automations?q=name%3A%22%3Cb%3E%22&amp;page=2">Try again' in page
+
+
+# -- choosing one of many ---------------------------------------------------------------------------------------------
+
+
+def test_one_of_many_is_chosen_by_name_number_or_looking_it_up(
+    lively: Lively, shown: dict[str, requests.Response], chromium: Browser
+) -> None:
+    page, number = lively.visitor.get("/admin/tokens").text, lively.ids["worker0"]
+    assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{lively.ids["nora"]}"' in page
+    form = {"app_id": lively.ids["plain"], "scopes[]": "api", "expires": "1 hour", "label": ""}
+    for text, words in (("Number", "nothing has exactly"), ("Otto", "disabled"), ("#99999999", "no worker")):
+        wrong = lively.visitor.send("/admin/tokens", {**form, "worker_id": text}).text
+        assert words in html.unescape(wrong).lower() and f'value="{text}"' in wrong, text
+    for text in ("mara lindqvist", f"Whoever #{number}", str(number)):
+        assert "svc_at_" in lively.visitor.send("/admin/tokens", {**form, "worker_id": text}).text, text
+    looked = lively.visitor.get("/choose/worker", params={"q": "linDQ"}).text
+    assert "Mara Lindqvist" in looked and f"<code>{number}</code>" in looked and "1 of 1" in looked
+    assert lively.visitor.get("/choose/nothing").status_code == 404
+    with chromium.page(lively.server.url, cookies=lively.visitor.cookies) as opened:
+        opened.goto("/admin/tokens")
+        box = opened.get_by_role("combobox", name="Worker", exact=True)
+        box.fill("mara")
+        option = opened.get_by_role("option", name="Mara Lindqvist")
+        expect(option).to_have_attribute("aria-selected", "true")
+        assert violations(opened) == []
+        box.press("ArrowDown")
+        box.press("ArrowUp")
+        box.press("Enter")
+        expect(box).to_have_value(f"Mara Lindqvist #{number}")
+        expect(box).to_have_attribute("aria-expanded", "false")
+        box.fill("nobody is called so")
+        expect(opened.get_by_text("Nothing has that name.")).to_be_visible()
+        box.press("Escape")
+        box.fill("number 7")
+        expect(opened.get_by_role("listbox", name="Worker")).to_contain_text("Number 7 of a crowd")
+        opened.get_by_role("option", name="Number 77 of").click()
+        expect(box).to_have_value(re.compile("Number 77 of a crowd #[0-9]+"))
+        opened.get_by_role("button", name="Make token").click()
+        expect(opened.locator("body")).to_contain_text("svc_at_")
+
+
+# -- other scripts and other ways to see ------------------------------------------------------------------------------
+
+
+def test_nothing_scrolls_sideways_from_right_to_left(
+    lively: Lively, shown: dict[str, requests.Response], chromium: Browser
+) -> None:
+    with chromium.page(lively.server.url, (320, 640), lively.visitor.cookies, forced_colors="active") as opened:
+        for address in ("/", "/automations", "/automations/{automation}", "/automations/webhooks/{webhook}",
+                        "/admin/tokens", "/admin/people", "/admin/people/rosters", "/admin/apps/{app}", "/-/ui",
+                        "/admin/system/settings", "/account", "/jump?q=a"):  # fmt: skip
+            opened.goto(address.format(**lively.ids))
+            opened.evaluate("document.documentElement.dir = 'rtl'")
+            assert not opened.evaluate("document.documentElement.scrollWidth > innerWidth"), address
+            left = opened.evaluate("document.querySelector('main h1').getBoundingClientRect().right > innerWidth / 2")
+            assert left, address

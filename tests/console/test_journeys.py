@@ -1,0 +1,182 @@
+"""Every page of the route table, for everybody: by keyboard alone, without scripts, on a phone, in the dark, in forced
+colours, on paper, and for axe. A page that is added is in the table by itself; what its address needs stands there."""
+
+import re
+import struct
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console import shots, table, walking
+from tests.console.browser import NARROW, PHONE, Browser, axe, is_sideways, violations
+from tests.console.lively import Lively
+
+MIDDLE = {"width": 1100, "height": 800}  # hardly wide enough for tables
+SHORT = {"width": PHONE[0], "height": 560}  # so that bars are near
+TINY = {"width": NARROW[0], "height": NARROW[1]}
+NOT_THERE = (f"/reset/{table.GONE}", f"/setup/{table.GONE}", "/no/")  # codes that were used, and what never was
+FEW = ("/-/ui", "/automations", "/account")  # where colours are looked at that are the same everywhere
+# Forms whose answer is a page: what came out, or a secret that is shown once.
+SHOWN = (
+    "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens",
+    "/admin/apps/{id}/rotate", "/admin/packages/look", "/admin/packages/import", "/admin/packages/export",
+    "/admin/people/{id}/invite", "/api/{name}",
+)  # fmt: skip
+# Endings of what is sent last and in this order, because nothing of it is left after that.
+LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/end")
+# Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
+PICTURED = (
+    ("start", "/", "Hello, Nora Berg", "body"), ("mail", "/admin/mail", "Ways in", "body"),
+    ("webhook", "/automations/webhooks/{webhook}", "Deliveries", "body"),
+    ("app", "/admin/apps/{app}", "What the scopes let through", ".field.editor"),
+)  # fmt: skip
+MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
+    .filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length"""
+
+
+@pytest.fixture(scope="module")
+def pages(chromium: Browser, lively: Lively) -> Iterator[list[tuple[Page, str]]]:
+    """Every page, each with the browser tab that opens it: nora's, or nobody's."""
+    url = lively.visitor.url
+    dark = {"color_scheme": "dark"}
+    with chromium.page(url, cookies=lively.visitor.cookies, **dark) as mine, chromium.page(url, **dark) as nobodys:
+        for page in (mine, nobodys):
+            page.add_init_script(axe())
+        yield [
+            (nobodys if access == "anyone" and not path.startswith(("/-/", "/oauth/")) else mine, path)
+            for path, access in table.addresses(lively).items() if is_page(lively, path)
+        ]  # fmt: skip
+
+
+@pytest.fixture
+def mine(pages: list[tuple[Page, str]]) -> Page:
+    """A tab of nora's, in the dark."""
+    return next(page for page, path in pages if path == "/account")
+
+
+def is_page(lively: Lively, path: str) -> bool:
+    """Whether it is HTML, and not a file to be kept."""
+    answer = lively.visitor.get(path)
+    assert answer.status_code < 500, (path, answer.status_code)
+    return answer.headers["Content-Type"].startswith("text/html")
+
+
+def test_every_page_for_everybody(pages: list[tuple[Page, str]]) -> None:
+    wrong: dict[str, list[str]] = {}
+    titles: dict[str, list[str]] = {}
+    for page, path in pages:
+        wrong[path] = problems(page, path)
+        if "?" not in path and not path.startswith(NOT_THERE) and page.url.endswith(path):
+            titles.setdefault(page.title(), []).append(path)
+    told = [f"{path}: {each}" for path, found in wrong.items() for each in found]
+    told += [f"{paths} have the same title" for paths in titles.values() if len(paths) > 1]
+    assert not told, "\n".join(told)
+
+
+def problems(page: Page, path: str) -> list[str]:
+    """What is wrong with one page, for anybody."""
+    page.set_viewport_size(SHORT)
+    answer = page.goto(path)
+    assert answer is not None
+    found = [] if answer.ok or path.startswith(NOT_THERE) else [f"is {answer.status}: is its address in table.py?"]
+    found += violations(page, part="main")
+    found += walking.keyboard(page) + walking.question(page)
+    for size in (SHORT, TINY, MIDDLE):
+        page.set_viewport_size(size)
+        found += [f"scrolls sideways at {size['width']}"] if is_sideways(page) else []
+    return found + ([] if page.locator("h1").count() == 1 else ["has not one heading of the first level"])
+
+
+def test_what_stands_around_every_page(mine: Page) -> None:
+    mine.goto("/account")
+    assert violations(mine) == []
+    mine.get_by_role("button", name="Keys").click()
+    assert violations(mine) == []
+    mine.keyboard.press("Escape")
+    expect(mine.get_by_role("button", name="Keys")).to_be_focused()
+
+
+def test_light_and_forced_colours(mine: Page) -> None:
+    for path in FEW:
+        mine.goto(path)
+        for colours in ({"color_scheme": "light"}, {"color_scheme": "dark", "forced_colors": "active"}):
+            mine.emulate_media(**colours)
+            assert violations(mine, ["color-contrast"]) == [], (path, colours)
+        bare = mine.evaluate(
+            "[...document.querySelectorAll('.badge, .card, .primary, .rail [aria-current]')]"
+            ".filter(e => e.checkVisibility() && getComputedStyle(e).borderTopStyle === 'none').map(e => e.outerHTML)"
+        )
+        assert bare == [], path  # borders alone tell there what backgrounds tell elsewhere
+        mine.emulate_media(color_scheme="dark", forced_colors="none")
+
+
+def test_pages_on_paper(mine: Page) -> None:
+    mine.emulate_media(media="print")
+    mine.goto("/admin/tokens")
+    assert mine.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 33, 41)"
+    for gone in (".top", ".rail", "main button", ".drawer"):
+        expect(mine.locator(gone).first).to_be_hidden()
+    expect(mine.locator("main table").first).to_be_visible()
+    assert not is_sideways(mine)
+    mine.emulate_media(media="screen")
+
+
+def test_nothing_moves_where_less_motion_is_asked_for(mine: Page) -> None:
+    mine.goto("/-/ui")  # these browsers ask for it
+    assert mine.evaluate(MOVING) == 0
+    mine.emulate_media(reduced_motion="no-preference")
+    assert mine.evaluate(MOVING) > 0
+    mine.emulate_media(reduced_motion="reduce")
+
+
+def test_pictures_of_what_people_see(mine: Page, lively: Lively) -> None:
+    mine.emulate_media(color_scheme="light")
+    for name, path, words, top in PICTURED:
+        mine.goto(path.format(**lively.ids))
+        expect(mine.locator("main")).to_contain_text(words)
+        shots.take(mine, name, top)
+    mine.goto(f"/automations/webhooks/deliveries/{lively.ids['delivery']}")
+    mine.get_by_role("link", name="Open in the simulator").click()
+    mine.get_by_role("button", name="Simulate", exact=True).click()
+    expect(mine.locator("#result")).to_contain_text("Order 4711 is noted.")
+    shots.take(mine, "automation")
+    mine.emulate_media(color_scheme="dark")
+    mine.goto("/automations/webhooks")
+    expect(mine.locator("main")).to_contain_text("Orders from the shop")
+    shots.take(mine, "phone")
+
+
+def test_the_readme_shows_every_picture_there_is() -> None:
+    found = {path.stem: path.read_bytes() for path in shots.FOLDER.iterdir()}
+    assert found.keys() == shots.PICTURES.keys()
+    for name, content in found.items():
+        size = struct.unpack(">II", content[16:24])
+        assert content.startswith(b"\x89PNG\r\n") and size == shots.PICTURES[name], name
+        assert len(content) <= shots.MAX_BYTES, name
+    shown = re.findall(r"\(resources/screenshots/([^)]*)\.png\)", (shots.ROOT / "README.md").read_text("utf-8"))
+    assert sorted(shown) in ([], sorted(found))
+
+
+def test_every_form_is_taken_without_scripts(lively: Lively) -> None:
+    """Last, because it changes everything: each kind of form once, with what stands in it."""
+    visitor = lively.visitor
+    kinds: dict[str, tuple[table.Form, str]] = {}
+    for path in table.addresses(lively):
+        answer = visitor.get(path)
+        if answer.headers["Content-Type"].startswith("text/html"):
+            for form in table.forms(answer.text, path) if path != "/-/ui" else []:
+                kinds.setdefault(table.kind(form), (form, path))
+    assert "" not in kinds, f"{kinds['']} leads nowhere"
+    del kinds["/sign-out"]  # stands on every page
+    wrong = []
+    for kind, (form, path) in sorted(kinds.items(), key=lambda each: _turn(each[0])):
+        answer = visitor.post(form.action, form.fields)
+        if answer.status_code not in ((200, 303, 422) if kind in SHOWN else (303, 422)):
+            wrong.append(f"{kind}, which stands on {path}: {answer.status_code}")
+    assert not wrong, "\n".join(wrong)
+    assert len(kinds) > 40
+
+
+def _turn(kind: str) -> int:
+    return next((place for place, ending in enumerate(LAST, 1) if kind.endswith(ending)), 0)

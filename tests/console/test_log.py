@@ -1,0 +1,165 @@
+"""The page of the automation log: filters, levels, runs, files, and that it stays live."""
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import peewee
+import pytest
+from playwright.sync_api import expect
+
+from server import clock
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from tests.console.browser import Browser, is_sideways
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+PATH = "/automations/log"
+NAME = "log.test"
+SCRIPT = "start:\n  log: first {{inputs.n}}\n  log.warn: =cmd()\n  log.error: the last, late one\n  return:\n    a: 1\n"
+MANY = 10_000
+ENTRY: Any = peewee.Table("automation_log", ("id", "automation_name", "created_at", "level", "message"))
+
+
+@pytest.fixture(scope="module")
+def hook(nora: Api) -> str:
+    """The token of a webhook whose calls write three entries each; it was called twice."""
+    nora.create(
+        "automation", name=NAME, extension_id="svc.trigger.webhook.respond", script="inputs:\n  text/n:\n" + SCRIPT
+    ).ok()
+    kata = f"automation/x:\n  uri: svc:automation:{NAME}\n  inputs:\n    n: {{{{request_body}}}}\n"
+    made = nora.create("webhook_listener", name="For the log", automations_kata=kata).ok()
+    for number in (1, 2):
+        call(nora, made["guid"], str(number))
+    return str(made["guid"])
+
+
+@pytest.fixture(scope="module")
+def many(desk: Desk) -> Iterator[None]:
+    """As many old entries as the log page must bear."""
+
+    def write(tx: Transaction) -> None:
+        columns = (ENTRY.automation_name, ENTRY.created_at, ENTRY.level, ENTRY.message)
+        tx.run_many(
+            ("many entries",), lambda: ENTRY.insert({each: slot(place) for place, each in enumerate(columns)}),
+            [("many", now - 86400 + number, 4 if number % 4 else 3, f"entry {number}") for number in range(MANY)],
+        )  # fmt: skip
+
+    now = clock.now()
+    desk.store.write(write)
+    yield
+    desk.store.write(lambda tx: tx.run(
+        ("no more entries",), lambda: ENTRY.delete().where(ENTRY.automation_name == slot(0)), ("many",)
+    ))  # fmt: skip
+
+
+def call(nora: Api, token: str, body: str) -> None:
+    answer = nora.session.post(f"{nora.url}/webhooks/{token}", data=body, timeout=60)
+    assert answer.status_code == 200
+
+
+def exported(visitor: Visitor, q: str, **more: str) -> list[dict[str, Any]]:
+    """What the file of JSON lines holds."""
+    answer = visitor.get(f"{PATH}/export", params={"q": q, "format": "jsonl", **more})
+    assert answer.status_code == 200 and "automation-log.jsonl" in answer.headers["Content-Disposition"]
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        "", f"automation:(name:{NAME})", f'automation:(name:{NAME} node:"start:log.*")', "level:[warning,error]",
+        "level:!debug", "message:*late*", 'created:"-1 hour to now"', "id:>2", f"automation:{NAME} message:*first*",
+    ],
+)  # fmt: skip
+def test_filters_find_what_the_api_finds(signed_in: Visitor, nora: Api, hook: str, q: str) -> None:
+    told = nora.get("/rest/automations/logs/search.json", q=q, limit=100).ok()["results"]
+    assert [each["id"] for each in exported(signed_in, q)][:100] == [each["id"] for each in told] != []
+    page = html.unescape(signed_in.get(PATH, params={"q": q}).text)
+    assert all(each["message"] in page for each in told[:25])
+
+
+def test_a_level_is_added_to_the_search(signed_in: Visitor, nora: Api, hook: str) -> None:
+    found = exported(signed_in, f"automation:{NAME}", level="warning,error")
+    assert {each["level"] for each in found} == {"warning", "error"} and len(found) >= 4
+    page = signed_in.get(PATH, params={"q": f"automation:{NAME}", "level": "error"}).text
+    assert "the last, late one" in page and "=cmd()" not in page and 'value="error" selected' in page
+
+
+def test_a_wrong_search_says_so_and_stays(signed_in: Visitor) -> None:
+    answer = signed_in.get(PATH, params={"q": "levle:error"})
+    assert answer.status_code == 422 and 'value="levle:error"' in answer.text and "did you mean" in answer.text
+    assert signed_in.get(f"{PATH}/export?q=levle:error").status_code == 422
+    assert signed_in.get(f"{PATH}/export?format=xls").status_code == 404
+    nothing = signed_in.get(PATH, params={"q": "message:nowhere"}).text
+    assert "No entry fits." in nothing and "message:nowhere" in nothing and "Clear the filter" in nothing
+
+
+def test_entries_are_shown_by_run_and_lead_to_the_line_that_wrote_them(
+    signed_in: Visitor, nora: Api, hook: str
+) -> None:
+    runs = signed_in.get(PATH, params={"q": f"automation:{NAME}", "group": "run"}).text
+    rows = re.findall(rf"<tr>(?:(?!</tr>).)*{NAME.replace('.', '.<wbr>')}.*?</tr>", runs, re.DOTALL)
+    assert len(rows) >= 2 and all('data-label="Entries">3<' in row and "error" in row for row in rows)
+    number = re.findall(r"log\?run=(\d+)", rows[0])[0]
+    run = signed_in.get(f"{PATH}?run={number}").text
+    assert [text in run for text in ("first 1", "first 2")].count(True) == 1 and run.count('data-label="Level"') == 3
+    assert [each["run_id"] for each in exported(signed_in, "", run=number)] == [int(number)] * 3
+    link = html.unescape(re.findall(r'href="([^"]+/history\?[^"]+)"', run)[0])
+    assert "node=start%3Alog.error" in link and link.endswith("#here")
+    id = nora.found("automation", f"name:{NAME}")[0]
+    nora.update("automation", id, script="inputs:\n  text/n:\n\n" + SCRIPT).ok()
+    marked = re.findall(r'<tr class="here".*?</tr>', signed_in.get(link).text, re.DOTALL)
+    assert len(marked) == 1 and "> 6<" in marked[0] and "log.error: the last, late one" in html.unescape(marked[0])
+
+
+def test_files_hold_no_formula_and_pages_no_markup_of_others(signed_in: Visitor, nora: Api, hook: str) -> None:
+    answer = signed_in.get(f"{PATH}/export", params={"q": f"automation:{NAME}"})
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert {row["message"] for row in rows} >= {"'=cmd()", "the last, late one"} and rows[0]["level"] == "error"
+    page = signed_in.get(PATH, params={"q": "automation:shop.echo"}).text
+    assert HOSTILE not in page and html.escape(HOSTILE, quote=False)[:20] in page
+
+
+def test_ten_thousand_entries_are_one_small_page(signed_in: Visitor, many: None) -> None:
+    page = signed_in.get(PATH, params={"q": "automation:many"}).text
+    assert len(page) < 100_000 and "7,500" in page and "2,500" in page and "of 10,000" in page
+    assert "7500 entries of the level warning" in page and "entries are kept for 14 days" in page.lower()
+    last = signed_in.get(PATH, params={"q": "automation:many", "page": "400"}).text
+    assert "entry 24<" in last and "entry 25<" not in last
+    assert len(exported(signed_in, "automation:many")) == MANY
+
+
+def test_the_list_stays_live_and_rests_while_it_is_read(
+    chromium: Browser, server: Server, signed_in: Visitor, nora: Api, hook: str, many: None
+) -> None:
+    with chromium.page(server.url, (390, 844), signed_in.cookies) as page:
+        page.clock.install()
+        page.goto(f"{PATH}?q=automation:(name:{NAME})")
+        assert not is_sideways(page)
+        page.get_by_label("Live").check()
+        expect(page.locator("[data-live-told]")).to_have_text("Live.")
+        assert "live=1" in page.url
+        call(nora, hook, "seen at once")
+        page.clock.run_for(4000)
+        expect(page.locator("#log")).to_contain_text("first seen at once")
+        page.locator("#log a").first.focus()
+        call(nora, hook, "not yet")
+        page.clock.run_for(4000)
+        expect(page.locator("[data-live-told]")).to_have_text("Resting while you read.")
+        expect(page.locator("#log")).not_to_contain_text("first not yet")
+        page.locator("#q").focus()
+        page.evaluate("scrollTo(0, 0)")
+        page.clock.run_for(4000)
+        expect(page.locator("#log")).to_contain_text("first not yet")
+        page.get_by_label("Live").uncheck()
+        assert "live" not in page.url
+        expect(page.get_by_role("link", name="Reload")).to_be_visible()

@@ -1,0 +1,156 @@
+"""The token generator in the console: what is asked and told, the list, ending many at once."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+from server.access.tokens import TOKEN
+from server.store.statements import slot
+from tests.console.browser import Browser, is_sideways, violations
+from tests.console.visitor import Visitor, place
+from tests.oauth.apps import READING, App, register
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+ME = "/rest/workers/me.json"
+
+
+@pytest.fixture(scope="module")
+def app(nora: Api) -> App:
+    return register(nora, name="Nightly", scopes=READING)
+
+
+def form(nora: Api, app: App, **changes: str) -> dict[str, str]:
+    return {"app_id": str(app.id), "worker_id": str(nora.ids["milo"]), "expires": "8 hours", "scopes[]": "me",
+            "label": "copies orders"} | changes  # fmt: skip
+
+
+def made(signed_in: Visitor, sent: dict[str, str]) -> str:
+    """The access token that the form leads to."""
+    answer = signed_in.send("/admin/tokens", sent)
+    assert answer.status_code == 200, answer.text
+    return re.findall(r"svc_at_[A-Za-z0-9_-]{43}", answer.text)[0]
+
+
+def row(page: str, token: str) -> str:
+    """The row of a token in a list."""
+    found = re.findall(r"<tr>(?:(?!</tr>).)*?</tr>", page, re.DOTALL)
+    return html.unescape(next(each for each in found if f"{token[:13]}…{token[-4:]}" in each))
+
+
+def test_a_scope_left_unchecked_is_refused_by_its_name(signed_in: Visitor, nora: Api, app: App) -> None:
+    shown = html.unescape(signed_in.get(f"/admin/tokens?app_id={app.id}").text)
+    assert re.search(r"Know who you are \(1 of \d+ endpoints\)", shown) and 'list="presets"' in shown
+    client = Api(nora.url, made(signed_in, form(nora, app)), is_checked=False)
+    assert client.get(ME).ok()["id"] == nora.ids["milo"]
+    refused = client.search("org")
+    assert refused.status == 403 and "the scope 'orgs' does" in refused["message"]
+    assert 'scope="orgs"' in refused.headers["WWW-Authenticate"]
+    assert client.search("ticket")["message"].endswith("do not cover GET records/ticket/search")
+
+
+def test_a_long_life_is_asked_about_once(signed_in: Visitor, nora: Api, app: App) -> None:
+    sent = form(nora, app, expires="13 months")
+    asked = signed_in.send("/admin/tokens", sent)
+    assert asked.status_code == 422 and "for more than a year" in asked.text
+    assert not re.search("svc_at_[A-Za-z0-9_-]{43}", asked.text)
+    assert re.search(r'name="scopes\[\]" value="me" checked', asked.text) and "13 months" in asked.text
+    made(signed_in, {**sent, "sure": "1"})
+    made(signed_in, form(nora, app, expires="1 year"))
+
+
+def test_the_list_tells_who_made_a_token_and_when_it_ends(
+    signed_in: Visitor, nora: Api, app: App, desk: Desk
+) -> None:
+    soon, later = made(signed_in, form(nora, app)), made(signed_in, form(nora, app, expires="30 days"))
+    listed = signed_in.get(f"/admin/tokens?app={app.id}&worker={nora.ids['milo']}").text
+    assert "▲" in row(listed, soon) and "soon" in row(listed, soon) and "soon" not in row(listed, later)
+    for word in ("by Nora Berg", "copies orders", "Nightly", "Milo Test", "never"):
+        assert word in row(listed, soon), word
+    assert soon not in listed and signed_in.get("/admin/tokens").headers["Cache-Control"] == "no-store"
+    path = re.findall(r"/admin/tokens/\d+/revoke", row(listed, soon))[0]
+    signed_in.send(path, page="/admin/tokens")
+    table = TOKEN.sql
+    desk.store.write(lambda tx: tx.run(("age",), lambda: table.update({table.expires_at: slot(0)}).where(
+        table.prefix == slot(1)), (1_700_000_000, later[:13])))  # fmt: skip
+    over = signed_in.get(f"/admin/tokens?app={app.id}&state=over").text
+    assert "revoked" in row(over, soon) and "expired" in row(over, later) and "/revoke" not in row(over, later)
+    assert "No token fits." in signed_in.get(f"/admin/tokens?app={app.id}&worker=999999").text
+
+
+def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> None:
+    app = register(nora, name="Ends", scopes=READING)
+    clients = [Api(nora.url, made(signed_in, form(nora, app, worker_id=str(nora.ids[name])))) for name in
+               ("milo", "olga")]  # fmt: skip
+    question = signed_in.get(f"/admin/tokens/revoke?app={app.id}").text
+    assert "Revoke all tokens of the app Ends?" in question and "4 tokens end now" in question
+    assert "/admin/tokens/revoke?" in signed_in.get(f"/admin/tokens?app={app.id}").text
+    page = f"/admin/tokens/revoke?app={app.id}"
+    assert place(signed_in.send("/admin/tokens/revoke", {"app": str(app.id), "worker": ""}, page)) == (
+        "/admin/tokens#tokens"
+    )
+    assert [each.get(ME).status for each in clients] == [401, 401]
+    assert "There are none that work." in signed_in.get(page).text
+    assert signed_in.get("/admin/tokens/revoke").status_code == 422
+    assert signed_in.send("/admin/tokens/revoke", {"app": "", "worker": ""}, page).status_code == 422
+    assert signed_in.get("/admin/tokens/revoke?app=999999").status_code == 404
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+def test_a_token_is_made_by_keyboard_alone_and_leaving_it_asks_once(phone: Page, signed_in: Visitor, app: App) -> None:
+    phone.goto(f"/admin/tokens?app_id={app.id}")
+    phone.locator("#scopes-1").focus()
+    phone.keyboard.press("Space")
+    phone.keyboard.press("Tab")
+    phone.keyboard.press("Control+a")
+    phone.keyboard.type("14 months")
+    phone.keyboard.press("Control+Enter")
+    expect(phone.get_by_text("for more than a year")).to_be_visible()
+    assert violations(phone) == [] and not is_sideways(phone)
+    phone.get_by_role("button", name="Make it all the same").focus()
+    phone.keyboard.press("Enter")
+    expect(phone.get_by_role("heading", level=1)).to_have_text("Here is the token")
+    assert violations(phone) == [] and not is_sideways(phone)
+    phone.get_by_role("button", name="Test now").focus()
+    phone.keyboard.press("Enter")
+    expect(phone.locator("#answer")).to_contain_text("403")
+    expect(phone.locator("#answer")).to_contain_text("the scope 'me' does")
+    asked: list[str] = []
+    phone.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    phone.get_by_role("link", name="Back to the tokens").focus()
+    phone.keyboard.press("Enter")
+    expect(phone.get_by_role("heading", level=1)).to_have_text("Here is the token")
+    phone.keyboard.press("Enter")
+    phone.wait_for_url("**/admin/tokens")
+    assert asked == ["beforeunload"]
+
+
+def test_the_tokens_are_downloaded_without_scripts(
+    chromium: Browser, server: Server, nora: Api, signed_in: Visitor, tmp_path: Path
+) -> None:
+    with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
+        plain.goto("/admin/tokens")
+        plain.fill("#label", "from a file")
+        plain.get_by_role("button", name="Make token").click()
+        with plain.expect_download() as coming:
+            plain.get_by_role("link", name="Download as .env").click()
+        coming.value.save_as(tmp_path / "helpdesk.env")
+        assert coming.value.suggested_filename == "helpdesk.env"
+        values = dict(line.split("=", 1) for line in (tmp_path / "helpdesk.env").read_text().splitlines())
+        assert list(values) == ["HELPDESK_URL", "HELPDESK_TOKEN", "HELPDESK_REFRESH_TOKEN"]
+        headers = {"Authorization": f"Bearer {values['HELPDESK_TOKEN']}"}
+        assert requests.get(values["HELPDESK_URL"] + ME, headers=headers, timeout=60).status_code == 200
+        plain.get_by_role("link", name="Back to the tokens").click()
+        assert values["HELPDESK_TOKEN"] not in plain.content()
+        plain.select_option("#worker", str(nora.ids["nora"]))
+        plain.get_by_role("button", name="Show", exact=True).click()
+        plain.get_by_role("link", name="Revoke all of these").click()
+        expect(plain.get_by_role("heading", level=1)).to_have_text("Revoke all tokens of Nora Berg?")
+        plain.get_by_role("link", name="Cancel").click()
+        expect(plain.get_by_role("heading", level=1)).to_have_text("Tokens")

@@ -1,0 +1,76 @@
+"""Walks through a page as people do who use the keyboard, a phone, or other colours, and tells what is in their way."""
+
+from playwright.sync_api import Page
+
+MOST_STOPS = 30  # of a walk: what is wrong with the further rows of a long table is wrong with the first ones
+MOST_OTHERS = 20  # stops that the browser adds by itself, such as boxes that scroll
+
+_STOPS = """() => {
+  const kinds = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]';
+  window.stops = [...document.querySelectorAll('main :is(' + kinds + ')')]
+    .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}));
+  document.getElementById('main').focus();
+  return window.stops.map(e => e.matches('[data-editor] textarea'));
+}"""
+# What the focus has reached: [place among the stops or -1, what is wrong with it].
+_REACHED = """() => {
+  const e = document.activeElement, place = window.stops.indexOf(e);
+  if (place < 0) return [e === document.body ? -2 : -1, ''];
+  const shown = getComputedStyle(e), bottom = document.querySelector('.rail')?.getBoundingClientRect();
+  const low = bottom && bottom.top > 60 ? bottom.top : innerHeight;
+  const top = document.querySelector('.top').getBoundingClientRect().bottom;
+  const box = [...e.getClientRects()].find(each => each.bottom > top && each.top < low);
+  if (!box) return [place, 'is under a bar'];
+  const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
+  const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
+  if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
+  if (shown.outlineStyle === 'none' || parseFloat(shown.outlineWidth) < 2) return [place, 'does not show its focus'];
+  return [place, ''];
+}"""
+# The first button that asks before it does something, and could do it: the focus is on it.
+_ASKING = """() => {
+  window.asking = [...document.querySelectorAll('main form[data-confirm] button, main button[data-confirm]')]
+    .find(e => !e.disabled && e.checkVisibility() && e.form.checkValidity());
+  window.asking?.focus();
+  return Boolean(window.asking);
+}"""
+
+
+def keyboard(page: Page) -> list[str]:
+    """What hinders somebody who goes through the page by Tab: controls that are not reached, or not in the order of the
+    page, whose focus cannot be seen, or is hidden under a bar."""
+    is_editor = page.evaluate(_STOPS)[:MOST_STOPS]
+    wrong, expected, others = [], 0, 0
+    while expected < len(is_editor):
+        page.keyboard.press("Tab")
+        place, told = page.evaluate(_REACHED)
+        if place == -1 and others < MOST_OTHERS:
+            others += 1
+            continue
+        if place != expected:
+            return [*wrong, f"Tab came to {_name(page, place)} instead of {_name(page, expected)}"]
+        if told:
+            wrong.append(f"{_name(page, place)} {told}")
+        if is_editor[place]:
+            page.keyboard.press("Escape")  # so that Tab leaves it
+        expected += 1
+    return wrong
+
+
+def _name(page: Page, place: int) -> str:
+    return str(page.evaluate("place => (window.stops[place] ?? document.activeElement).outerHTML.slice(0, 120)", place))
+
+
+def question(page: Page) -> list[str]:
+    """What is wrong with the question before something that cannot be undone, where the page has one: Enter asks it,
+    Escape leaves it, and the focus is then where it was."""
+    if not page.evaluate(_ASKING):
+        return []
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").wait_for()
+    if not page.evaluate("document.activeElement.closest('dialog') !== null"):
+        return ["the question does not get the focus"]
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    is_back = page.evaluate("document.activeElement === window.asking")
+    return [] if is_back else ["the focus is not given back after the question"]

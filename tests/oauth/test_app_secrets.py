@@ -1,0 +1,80 @@
+"""Secrets of apps that are replaced: both work for a while, then the old one is that of nobody."""
+
+import pytest
+
+from server.access import app_secrets
+from server.access.app_secrets import USE_SECONDS, Secret
+from tests.oauth.apps import App, Apps, error_of
+from tests.records.desk import NOW, Desk
+
+HOUR, DAY = 3600, 86400
+
+
+def rotated(desk: Desk, app: App, until: int) -> App:
+    """The app with a new secret; the present one works until an instant."""
+    made = desk.update("oauth_app", app.id, client_secret="", overlap_until=until)
+    return App(app.id, app.client_id, made["client_secret"])
+
+
+def listed(desk: Desk, app: App, now: int = NOW) -> list[Secret]:
+    row = desk.row("oauth_app", app.id)
+    return desk.read(lambda tx: app_secrets.listed(tx, row, now))
+
+
+def status(apps: Apps, app: App, now: int) -> int:
+    return apps.send(now, grant_type="refresh_token", refresh_token="none", **app.login).status
+
+
+@pytest.mark.parametrize("seconds", [HOUR, DAY, 7 * DAY])
+def test_the_old_secret_works_until_its_hour_and_is_refused_then(seconds: int, apps: Apps, desk: Desk) -> None:
+    old = apps.new()
+    new = rotated(desk, old, NOW + seconds)
+    assert apps.refresh(old, apps.pair(old)["refresh_token"]).status == 200
+    assert status(apps, old, NOW + seconds - 1) == 400  # who it is was believed
+    assert error_of(apps.refresh(old, apps.pair(new)["refresh_token"], NOW + seconds)) == (401, "invalid_client")
+    assert apps.refresh(new, apps.pair(new)["refresh_token"], NOW + seconds).status == 200
+    assert len(listed(desk, new, NOW + seconds - 1)) == 2 and len(listed(desk, new, NOW + seconds)) == 1
+
+
+def test_without_time_the_old_secret_ends_at_once_and_is_not_even_kept(apps: Apps, desk: Desk) -> None:
+    old = apps.new()
+    new = rotated(desk, old, NOW)
+    assert error_of(apps.refresh(old, "none")) == (401, "invalid_client")
+    assert desk.row("oauth_app", old.id)["previous_secret_hash"] == "" and len(listed(desk, new)) == 1
+
+
+def test_an_old_secret_is_ended_before_its_time(apps: Apps, desk: Desk) -> None:
+    old = apps.new()
+    rotated(desk, old, NOW + DAY)
+    desk.update("oauth_app", old.id, overlap_until="now")
+    assert error_of(apps.refresh(old, "none")) == (401, "invalid_client")
+
+
+def test_a_secret_replaced_without_a_word_goes_on_until_the_next_one(apps: Apps, desk: Desk) -> None:
+    first = apps.new()
+    rotated(desk, first, NOW + HOUR)
+    second = App(first.id, first.client_id, desk.update("oauth_app", first.id, client_secret="")["client_secret"])
+    third = App(first.id, first.client_id, desk.update("oauth_app", first.id, client_secret="")["client_secret"])
+    assert [status(apps, each, NOW + DAY) for each in (first, second, third)] == [401, 400, 400]
+    assert [each.until for each in listed(desk, third)] == [0, 0]
+
+
+def test_when_a_secret_was_last_used_is_told_of_each(apps: Apps, desk: Desk) -> None:
+    old = apps.new()
+    new = rotated(desk, old, NOW + DAY)
+    assert [each.used_at for each in listed(desk, new)] == [0, 0]
+    apps.refresh(old, "none", NOW + 5)
+    apps.refresh(new, "none", NOW + 9)
+    apps.refresh(new, "none", NOW + 9 + USE_SECONDS - 1)
+    apps.refresh(App(new.id, new.client_id, "wrong"), "none", NOW + 90)
+    assert listed(desk, new) == [Secret(True, NOW + 9, 0), Secret(False, NOW + 5, NOW + DAY)]
+    apps.refresh(new, "none", NOW + 9 + USE_SECONDS)
+    assert listed(desk, new)[0].used_at == NOW + 9 + USE_SECONDS
+
+
+def test_what_is_known_of_uses_goes_with_the_app(apps: Apps, desk: Desk) -> None:
+    app = apps.new()
+    apps.refresh(app, "none")
+    desk.delete("oauth_app", app.id)
+    desk.store.write(lambda tx: app_secrets.forget_useless(tx, 0))
+    assert desk.read(lambda tx: tx.find(app_secrets.SECRET_USE, app_id=app.id)) == []

