@@ -117,8 +117,8 @@ SETTINGS: tuple[Setting, ...] = (
             most=86400),
     Setting("oauth_refresh_days", 30, "Time an app has to renew its tokens before the worker must sign in again.",
             "days", least=1, most=365),
-    Setting("oauth_remember_consent", True, "Ask a worker only once what an app may do; no: at every login of the app.",
-            type="yes/no"),
+    Setting("oauth_remember_consent", False, "Ask a worker only once what an app may do; no: at every login of the "
+            "app.", type="yes/no", is_live=True),
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text", is_live=True),

@@ -134,8 +134,8 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
 
 
 def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
-    """Whether the worker must be asked: not for scopes that were allowed before, unless another program could stand
-    behind the callback, or the app wants it, or the service is set to ask every time."""
+    """Whether the worker must be asked: every time. Where the service is set to remember, not for scopes that were
+    allowed before, unless another program could stand behind the callback, or the app wants it."""
     if not service.settings.oauth_remember_consent or asked.is_consent_forced:
         return True
     if not callbacks.is_only_its_own(asked.redirect_uri):

@@ -14,6 +14,7 @@ from tests.oauth.apps import CALLBACK, App, challenge, register
 from tests.service import PASSWORD, Api
 
 SITE = CALLBACK.removesuffix("/back")
+REMEMBERING = "/admin/system/settings/oauth_remember_consent"
 BACK = re.compile(re.escape(CALLBACK) + r"\?code=")
 
 
@@ -40,20 +41,27 @@ def _arrive(page: Page, app: App, **changes: str) -> None:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_worker_signs_in_allows_and_ends_up_in_the_app(scripts: bool, chromium: Browser, nora: Api) -> None:
+def test_a_worker_signs_in_allows_and_ends_up_in_the_app(
+    scripts: bool, chromium: Browser, nora: Api, signed_in: Visitor
+) -> None:
     app = register(nora)
     with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page:
         _arrive(page, app)
         with page.expect_request(BACK):
             page.get_by_role("button", name="Allow").click()
-    # The next time nobody asks. The sign-in form may lead nowhere but to us, so a page of ours leads on.
+    # Nobody asks again, if it is set so. The sign-in form may lead nowhere but to us, so a page of ours leads on.
+    signed_in.send(REMEMBERING, {"oauth_remember_consent": "1"})
     with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page, page.expect_request(BACK):
         _arrive(page, app)
+    signed_in.send(REMEMBERING, {})
+    with chromium.page(nora.url, elsewhere=SITE, java_script_enabled=scripts) as page:
+        _arrive(page, app)
+        page.get_by_text("You let it in before; it asks once more.").wait_for()
 
 
 def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) -> None:
     with chromium.page(nora.url, elsewhere=SITE) as page:
-        _arrive(page, app, prompt="consent")
+        _arrive(page, app)
         assert page.evaluate("document.activeElement.textContent.trim()") != "Allow"
         page.get_by_role("button", name="Cancel").focus()
         with page.expect_request(re.compile(re.escape(CALLBACK) + r"\?error=access_denied&")):
@@ -62,7 +70,7 @@ def test_a_worker_refuses_by_keyboard(chromium: Browser, nora: Api, app: App) ->
 
 def test_the_page_is_readable_for_everybody(chromium: Browser, nora: Api, app: App, signed_in: Visitor) -> None:
     with chromium.page(nora.url, PHONE, signed_in.cookies, color_scheme="dark") as page:
-        page.goto(_address(app, prompt="consent"))
+        page.goto(_address(app))
         assert "Look at orders" in page.inner_text("main") and not is_sideways(page)
         assert violations(page) == []
         page.goto(_address(app, client_id="nobody"))

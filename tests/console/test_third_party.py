@@ -97,7 +97,7 @@ def test_a_new_scope_is_marked_and_without_scripts_it_is_all_the_same(
         expect(items.nth(1)).to_contain_text("Look at organizations ◆ new since last time")
         page.get_by_role("button", name="Allow").click()
         told(page, HELLO)
-        page.goto(stock.address(["me"], prompt="consent"))
+        page.goto(stock.address(["me"]))
         expect(page.locator("main")).to_contain_text("You let it in before; it asks once more.")
     with chromium.page(server.url, (390, 844), elsewhere=stock.url, color_scheme="dark") as page:
         page.goto(stock.address(["me", "orgs"]))

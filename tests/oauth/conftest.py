@@ -30,3 +30,9 @@ def ids(desk: Desk) -> dict[str, int]:
 def apps(desk: Desk, ids: dict[str, int]) -> Apps:
     """Apps of all kinds, and logins by milo."""
     return Apps(desk, ids["milo"])
+
+
+@pytest.fixture
+def remembering(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are asked once what an app may do."""
+    monkeypatch.setitem(desk.service.settings.__dict__, "oauth_remember_consent", True)

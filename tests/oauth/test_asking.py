@@ -212,10 +212,16 @@ def test_a_form_must_be_that_of_the_page_that_was_shown(apps: Apps, desk: Desk, 
             provider.require_seal(desk.service, *other)
 
 
-# -- consent that is remembered
+# -- consent, and where it is remembered
 
 
-def test_a_worker_is_asked_once_and_again_for_more(apps: Apps, desk: Desk, ids) -> None:
+def test_a_worker_is_asked_every_time(apps: Apps, desk: Desk, ids) -> None:
+    app = apps.new()
+    provider.allow(desk.service, apps.asked(app), ids["milo"], NOW)
+    assert provider.needs_consent(desk.service, apps.asked(app), ids["milo"])
+
+
+def test_a_service_may_be_set_to_ask_once_and_again_for_more(apps: Apps, desk: Desk, ids, remembering) -> None:
     app, milo = apps.new(), ids["milo"]
     assert provider.needs_consent(desk.service, apps.asked(app), milo)
     provider.allow(desk.service, apps.asked(app), milo, NOW)
@@ -230,18 +236,11 @@ def test_a_worker_is_asked_once_and_again_for_more(apps: Apps, desk: Desk, ids) 
 
 @pytest.mark.parametrize("callback", ["http://127.0.0.1/back", "com.example.app:/back", "http://stock.example/back"])
 def test_where_another_program_may_stand_behind_the_callback_the_worker_is_always_asked(
-    callback: str, apps: Apps, desk: Desk, ids
+    callback: str, apps: Apps, desk: Desk, ids, remembering
 ) -> None:
     app = apps.new(callback_url=callback)
     provider.allow(desk.service, apps.asked(app), ids["milo"], NOW)
     assert provider.needs_consent(desk.service, apps.asked(app), ids["milo"])
-
-
-def test_a_service_may_be_set_to_ask_every_time(apps: Apps, desk: Desk, ids, monkeypatch) -> None:
-    provider.allow(desk.service, apps.asked(apps.stock), ids["milo"], NOW)
-    assert not provider.needs_consent(desk.service, apps.asked(apps.stock), ids["milo"])
-    monkeypatch.setitem(desk.service.settings.__dict__, "oauth_remember_consent", False)
-    assert provider.needs_consent(desk.service, apps.asked(apps.stock), ids["milo"])
 
 
 def test_connected_apps_are_listed_and_let_in_no_longer(apps: Apps, desk: Desk, ids) -> None:

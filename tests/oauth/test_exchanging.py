@@ -330,7 +330,7 @@ def test_how_long_a_login_can_be_renewed(apps: Apps) -> None:
 
 
 @pytest.mark.parametrize("what", ["worker", "app"])
-def test_a_worker_or_app_that_goes_takes_all_along(what: str, apps: Apps, desk: Desk) -> None:
+def test_a_worker_or_app_that_goes_takes_all_along(what: str, apps: Apps, desk: Desk, remembering) -> None:
     worker, app = desk.worker(f"Rosa{what}"), apps.new()
     waiting = apps.code(app, worker_id=worker)
     found = apps.exchange(app, apps.code(app, worker_id=worker)).payload

@@ -92,13 +92,16 @@ def test_a_worker_who_refuses(api: Api, app: App, signed_in: Browser) -> None:
     assert answer["error"] == "access_denied" and "code" not in answer
 
 
-def test_who_was_asked_before_is_sent_on(api: Api, nora: Api) -> None:
-    app = register(nora, name="Again")
+def test_who_was_asked_before_is_asked_again_or_sent_on_as_it_is_set(api: Api, nora: Api) -> None:
+    app, setting = register(nora, name="Again"), "/admin/system/settings/oauth_remember_consent"
     plain = {name: value for name, value in request_of(app).items() if name != "prompt"}
     browser = Browser(api.url)
     browser.open("/oauth/authorize", **plain)
     assert browser.sign_in() == ""
     first = answer_of(browser.send(answer="allow"))
+    assert browser.open("/oauth/authorize", **plain) == "" and "Let Again in?" in browser.page.text
+    browser.open(setting)
+    browser.send(oauth_remember_consent="1")
     second = answer_of(browser.open("/oauth/authorize", **plain))
     assert browser.page.status_code == 303 and second["code"] != first["code"]
     # From the form of our own sign-in page no browser would follow a redirect to another site.
@@ -107,6 +110,9 @@ def test_who_was_asked_before_is_sent_on(api: Api, nora: Api) -> None:
     third = answer_of(other.sign_in())
     assert other.page.status_code == 200 and third["code"] not in (first["code"], second["code"])
     assert exchange(api, app, third["code"]).status_code == 200
+    browser.open(setting)
+    browser.send()
+    assert browser.open("/oauth/authorize", **plain) == ""
 
 
 def test_a_worker_takes_it_back(nora: Api) -> None:
