@@ -25,7 +25,9 @@ _content_length = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)").search
 @dataclass
 class Plan:
     """`requests` are whole HTTP requests, as text of one byte a character, sent in turn over `clients` connections for
-    `seconds` after `warm_up_seconds` that are not counted. `count_from` is the first number put for COUNTER."""
+    `seconds` after `warm_up_seconds` that are not counted. `count_from` is the first number put for COUNTER.
+    `per_second`: requests are due at this rate, whatever the answers take, and wait for a connection when all are in
+    use; their time counts from when they were due. 0: each connection sends as soon as it has its answer."""
 
     port: int
     requests: list[str]
@@ -33,6 +35,7 @@ class Plan:
     seconds: float = 2.0
     warm_up_seconds: float = 0.3
     count_from: int = 0
+    per_second: float = 0.0
 
 
 @dataclass
@@ -71,13 +74,16 @@ class Load:
         self.bad = 0
         self.first_bad = b""
         self.latencies: list[float] = []
+        self.idle: list[Connection] = []  # with `per_second`
+        self.due = 0.0  # when the next request is, with `per_second`
         self.selector = selectors.DefaultSelector()
 
     def run(self) -> Measured:
         """Warm up, measure, and close. Raises ConnectionError when the server hangs up."""
         connections = [self._connect() for _ in range(self.plan.clients)]
+        self.due = time.perf_counter()
         for connection in connections:
-            self._send(connection)
+            self._go_on(connection)
         self._exchange(self.plan.warm_up_seconds)
         self.latencies.clear()
         self.bad = 0
@@ -101,11 +107,27 @@ class Load:
         select, clock = self.selector.select, time.perf_counter
         end = clock() + seconds
         while clock() < end:
-            for key, _ in select(0.1):
+            for key, _ in select(self._send_due()):
                 connection: Connection = key.data
                 if self._receive(connection):
                     self.latencies.append(clock() - connection.sent_at)
-                    self._send(connection)
+                    self._go_on(connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        """A connection that waits for nothing sends, or waits until something is due."""
+        if self.plan.per_second:
+            self.idle.append(connection)
+        else:
+            self._send(connection)
+
+    def _send_due(self) -> float:
+        """Send what is due, as long as there are connections for it; the seconds until something may be to be done."""
+        while self.idle and self.due <= time.perf_counter():
+            connection = self.idle.pop()
+            self._send(connection)
+            connection.sent_at = self.due
+            self.due += 1 / self.plan.per_second
+        return max(min(self.due - time.perf_counter(), 0.1), 0.0) if self.idle else 0.1
 
     def _send(self, connection: Connection) -> None:
         request = self.requests[self.sent % len(self.requests)]

@@ -52,7 +52,7 @@ def ratios(url: str, token: str, visit: Visit, ids: dict[str, int]) -> list[tupl
     found = []
     for page, path in PAGES.items():
         ours, theirs = f"{url}{page.format(**ids)}", f"{url}/rest/{path.format(**ids)}"
-        times: list[tuple[float, float]] = [(_once(visit.session, ours), _once(api, theirs)) for _ in range(ROUNDS)]
+        times: list[tuple[float, float]] = [(once(visit.session, ours), once(api, theirs)) for _ in range(ROUNDS)]
         found.append((page, median(one for one, _ in times), median(other for _, other in times)))
     return found
 
@@ -69,7 +69,7 @@ def line(page: str, ours_ms: float, api_ms: float) -> str:
     return f"{page:<40} {ours_ms:>8.1f} ms {api_ms:>8.1f} ms {ratio:>6.1f} {TARGET:>6.1f}  {verdict}"
 
 
-def _once(session: requests.Session, address: str) -> float:
+def once(session: requests.Session, address: str) -> float:
     """Milliseconds of one request. Raises AssertionError for anything but 200."""
     started = time.perf_counter()
     answer = session.get(address, timeout=SECONDS, allow_redirects=False)

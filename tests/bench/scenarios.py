@@ -154,6 +154,12 @@ start:
       Content-Type: application/json
     body: {{ {last: last}|json_encode }}
 """
+NOTING = """
+start:
+  log.warn: {{request_method}} {{request_body}}
+  return:
+    body: {{request_params|json_encode}}
+"""
 ASKING = """
 start:
   http.request:
