@@ -41,6 +41,7 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
 from server.web.away import Away
+from server.web.connections import Connections, raise_limit
 from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
@@ -175,6 +176,7 @@ def serve(
     make_folder(folder)
     held = lock.FolderLock(folder)
     held.take()
+    raise_limit()
     try:
         backup.remove_unfinished(folder / DATABASE)
         asyncio.run(_serve(settings, sites, ready, again))
@@ -326,7 +328,7 @@ def _start(
     watching = WatchingSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
     all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
     front = Front(service, all_sites, settings.rest_errors_as_200, meter)
-    http = HTTPServer(
+    http = Connections(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,
         body_timeout=settings.body_timeout_seconds,

@@ -223,9 +223,11 @@ class Exchange(HTTPMessageDelegate):
         self.limit = 0
         self.refusal: HelpdeskError | None = None
         self.is_closed = False
+        self.is_waiting = True  # for the head of a request
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
+        self.is_waiting = False
         context = getattr(self.connection, "context", None)
         peer = str(getattr(context, "remote_ip", "") or "")
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)

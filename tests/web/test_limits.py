@@ -1,5 +1,8 @@
 """What is too large, too slow or no HTTP: refused in the form of every error, while others are served."""
 
+import resource
+import select
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 from tests.service import Api, Server
 from tests.web.wire import Heard, chunks, connect, head, hear, send
 
+FILES = 200  # that a process may have open
 MAX_BODY, READ_AND_DROPPED = 8192, 4 * 8192
 CREATE = "POST /rest/records/task/create.json HTTP/1.1"
 ME = "GET /rest/workers/me.json HTTP/1.1"
@@ -24,6 +28,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     server = Server(data, env=env)
     yield server.set_up()
     assert server.stop() == 0
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """This process may have as many open files as it is ever let."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def _is_refusal(heard: Heard, status: int) -> None:
@@ -142,6 +155,57 @@ def test_slow_clients_are_cut_and_hold_up_nobody(small: Api) -> None:
         assert hear(connection).status == 0  # closed by the server, not by the end of our patience
         connection.close()
     assert small.search("task", "title:never*").ok()["total"] == 0
+
+
+def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_are_closed(
+    small: Api, many_files: None
+) -> None:
+    """Those that drip send a byte of a head or a body between any two requests of others, as long as they are let."""
+    idle = [connect(small.url) for _ in range(1000)]
+    body = head(CREATE, small.token, "Content-Length: 100000")
+    dripping = [(connect(small.url), body if number % 2 else b"GET / HTTP/1.1\r\nX: ") for number in range(40)]
+    for connection, beginning in dripping:
+        connection.sendall(beginning)
+    open_ones = [connection for connection, _ in dripping]
+    turns = 0
+    while open_ones:
+        assert small.get("/rest/workers/me.json").status == 200
+        open_ones = [each for each in open_ones if _drips(each)]
+        turns += 1
+        assert turns < 20_000
+    assert turns > 1
+    for connection in [*idle, *(each for each, _ in dripping)]:
+        assert hear(connection).status == 0  # closed by the server
+        connection.close()
+
+
+def _drips(connection: socket.socket) -> bool:
+    """Send one more byte; False when the server has closed the connection."""
+    try:
+        connection.sendall(b"x")
+        polled = select.poll()
+        polled.register(connection, select.POLLIN)
+        return not polled.poll(0)
+    except OSError:
+        return False
+
+
+def test_more_connections_than_there_are_files_for_take_the_place_of_the_oldest(server: Server, api: Api) -> None:
+    limit = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (FILES, limit[1]))
+    try:
+        idle = [connect(server.url) for _ in range(2 * FILES)]
+        assert Api(server.url, api.token).get("/rest/workers/me.json").status == 200
+        idle[-1].sendall(head(ME, api.token))  # the newest, which was left alone
+        assert hear(idle[-1]).status == 200
+    finally:
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limit)
+    for connection in idle[:FILES]:
+        assert hear(connection).status == 0
+    for connection in idle:
+        connection.close()
+    log = Path(server.log.name).read_text()
+    assert log.count("connections.full") == 1 and "Too many open files" not in log
 
 
 def test_a_client_that_leaves_in_the_middle_does_no_harm(small: Api) -> None:

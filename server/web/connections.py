@@ -1,0 +1,90 @@
+"""The connections of clients: no more than the process has files for, so that it never runs out of those for the
+database, mail and answers. Above that a new one takes the place of the one that has waited longest for a request.
+
+Source: ours."""
+
+import time
+from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPConnection, HTTPMessageDelegate
+from tornado.iostream import IOStream
+
+from server import log
+from server.web.server import Exchange, Front
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
+FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
+TOLD_SECONDS = 60  # between two lines of log about too many connections
+LOG = log.get("web")
+
+
+def raise_limit() -> None:
+    """Let this process have as many open files as it may, up to WANTED_FILES."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        LOG.warning("files.limit", files=soft, reason=str(error))
+
+
+def most_connections() -> int:
+    """Half of the files that the process may have open now: the rest is for the database and other programs."""
+    if resource is None:
+        return FILES_WITHOUT_LIMIT // 2
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return (WANTED_FILES if files == resource.RLIM_INFINITY else files) // 2
+
+
+class Connections(HTTPServer):
+    """The framework's server with a bound to its connections."""
+
+    def initialize(self, front: Front, **options: Any) -> None:  # type: ignore[override]
+        """options: those of the framework."""
+        super().initialize(front, **options)
+        self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
+        self._told_at = -TOLD_SECONDS * 1.0
+        front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
+
+    def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        """A connection begins to wait for a request."""
+        exchange = super().start_request(server_conn, request_conn)
+        assert isinstance(exchange, Exchange)
+        stream = request_conn.stream  # type: ignore[attr-defined]
+        self._streams.pop(stream, None)  # it goes behind those that wait already
+        if not stream.closed():
+            self._streams[stream] = exchange
+        return exchange
+
+    def on_close(self, server_conn: object) -> None:
+        self._streams.pop(server_conn.stream, None)  # type: ignore[attr-defined]
+        super().on_close(server_conn)
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        """A new connection."""
+        super().handle_stream(stream, address)
+        self._streams[stream] = None
+        if len(self._streams) > most_connections():
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Close the connection that has waited longest for a request; the new one when all others have sent theirs."""
+        for stream, exchange in self._streams.items():
+            if exchange is None or exchange.is_waiting:
+                del self._streams[stream]
+                stream.close()
+                break
+        now = time.monotonic()
+        if now - self._told_at >= TOLD_SECONDS:
+            self._told_at = now
+            LOG.warning("connections.full", connections=len(self._streams))
