@@ -1,5 +1,7 @@
 """Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +10,10 @@ import pytest
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
 
+# Tests start hundreds of processes. Where the environment forbids to keep compiled modules, as that of containers often
+# does, each of them would compile the whole program first, which is half of what a start takes.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
