@@ -1,10 +1,14 @@
-// A line with a list below it that the keyboard walks through: the jump to anything, and fields that take one record.
+// A line with a list below it that the keyboard walks through: the jump to anything, fields that take one record, and
+// long lists to choose from.
 import { all, calmly, isPlain } from "./page.js";
 
+const MOST = 200; // of a long list, shown at once
 let made = 0;
 
-// find(text) answers [{label, note, ...}]; take(option) gets the one that was chosen. What comes late is not shown.
-export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
+// find(text) answers [{label, note, ...}], for "" what there is; take(option) gets the one that was chosen, and changes
+// the line to what stands for it; isSettled() tells whether that is what stands there, so that nothing is looked for.
+// What comes late is not shown.
+function combobox(input, find, take, isSettled) {
   const list = document.createElement("ul");
   list.id = `options-${++made}`;
   list.className = "options";
@@ -12,7 +16,7 @@ export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
   list.setAttribute("aria-label", input.labels[0]?.textContent ?? "Choices");
   list.hidden = true;
   const told = document.createElement("p");
-  told.className = "help";
+  told.className = "unseen";
   told.setAttribute("role", "status");
   input.after(list, told);
   const set = (name, value) => input.setAttribute(name, value);
@@ -23,6 +27,13 @@ export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
   let options = [];
   let at = -1;
   let asked = 0;
+  let settled = input.value;
+  isSettled ??= () => input.value === settled;
+
+  function tell(text, isSeen = true) {
+    told.textContent = text;
+    told.className = isSeen && text ? "help" : "unseen";
+  }
 
   function close() {
     asked += 1;
@@ -44,15 +55,16 @@ export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
   function choose(place) {
     const chosen = options[place];
     close();
-    told.textContent = "";
-    if (chosen) take(chosen);
+    tell("");
+    if (!chosen) return;
+    take(chosen);
+    settled = input.value;
   }
 
   async function look() {
     const mine = ++asked;
-    const text = input.value.trim();
-    if (!text && !isOpenWhenEmpty) return close();
-    const wait = setTimeout(() => mine === asked && (set("aria-busy", "true"), (told.textContent = "Looking…")), 150);
+    const text = isSettled() ? "" : input.value.trim();
+    const wait = setTimeout(() => mine === asked && (set("aria-busy", "true"), tell("Looking…")), 150);
     const found = await find(text);
     clearTimeout(wait);
     if (mine !== asked) return;
@@ -73,15 +85,21 @@ export function combobox(input, find, take, { isOpenWhenEmpty = true } = {}) {
       item.addEventListener("click", () => choose(place));
       return item;
     }));
-    told.textContent = found === null ? "The server does not answer; type again in a moment." : options.length
-      ? `${options.length} found.` : "Nothing has that name.";
+    if (found === null) tell("The server does not answer; type again in a moment.");
+    else if (options.length) tell(`${options.length} found.`, false);
+    else tell("Nothing has that name.");
     list.hidden = !options.length;
     set("aria-expanded", String(!list.hidden));
-    mark(text && options.length ? 0 : -1);
+    mark(text && options.length ? 0 : options.findIndex((each) => each.isNow));
   }
 
   input.addEventListener("input", calmly(look, 120));
   input.addEventListener("blur", close);
+  input.addEventListener("click", () => {
+    if (!list.hidden) return;
+    if (isSettled()) input.select();
+    look();
+  });
   input.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     const isOpen = !list.hidden;
@@ -118,6 +136,42 @@ for (const input of all("[data-chooser]")) {
       input.dispatchEvent(new Event("change", { bubbles: true }));
     },
   );
+}
+
+// The list stays in the form and is what is sent; what was typed and is none of its options does not leave the page.
+for (const list of all("[data-search-options]")) {
+  const input = document.createElement("input");
+  const chosen = () => list.selectedOptions[0]?.text ?? "";
+  const fitting = (words) => [...list.options].filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
+  Object.assign(input, { type: "text", id: list.id, autocomplete: "off", value: chosen() });
+  for (const name of ["aria-describedby", "aria-invalid"]) {
+    if (list.hasAttribute(name)) input.setAttribute(name, list.getAttribute(name));
+  }
+  list.id += "-list";
+  list.hidden = true;
+  list.before(input);
+  list.closest(".field").classList.add("chooser");
+  const take = ({ option }) => {
+    const isNew = option && !option.selected;
+    if (isNew) option.selected = true;
+    input.value = chosen();
+    input.setCustomValidity("");
+    if (!isNew) return;
+    list.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  combobox(
+    input,
+    (text) => fitting(text.toLowerCase().split(/\s+/).filter(Boolean)).slice(0, MOST)
+      .map((option) => ({ label: option.text, option, isNow: option.selected })),
+    take,
+    () => input.value === chosen(),
+  );
+  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : "Choose one of the list."));
+  input.addEventListener("blur", () => {
+    const text = input.value.trim().toLowerCase();
+    const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);
+    take({ option: same.length === 1 ? same[0] : null });
+  });
 }
 
 const jump = document.getElementById("jump");

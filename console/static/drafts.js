@@ -54,10 +54,12 @@ function mark(form, key) {
       going = null;
     });
   };
-  form.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(now, 1000);
-  });
+  for (const name of ["input", "change"]) { // what is chosen from a list of ours is no input
+    form.addEventListener(name, () => {
+      clearTimeout(timer);
+      timer = setTimeout(now, 1000);
+    });
+  }
   addEventListener("visibilitychange", () => document.hidden && timer && now());
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-// Times that tell what they were understood as, long lists that can be searched, forms that are not left by accident.
+// Times that tell what they were understood as, the zone of the browser, forms that are not left by accident.
 import { all, ask, calmly } from "./page.js";
 
 for (const field of all("[data-time]")) {
@@ -14,30 +14,12 @@ for (const field of all("[data-time]")) {
   if (field.value) look();
 }
 
-for (const list of all("[data-search-options]")) {
-  const options = [...list.options];
-  const search = document.createElement("input");
-  search.type = "search";
-  search.placeholder = "Search";
-  search.setAttribute("aria-label", `Search: ${list.labels[0]?.textContent ?? "list"}`);
-  search.setAttribute("aria-controls", list.id);
-  list.before(search);
-  search.addEventListener("input", () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = options.filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
-    list.replaceChildren(...fitting);
-  });
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") (event.preventDefault(), list.focus());
-  });
-}
-
 const zone = document.querySelector("input[data-zone]");
 if (zone && (!zone.value || zone.value === "UTC")) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 for (const form of all("form[data-guard]")) {
   let isChanged = false;
-  form.addEventListener("input", () => (isChanged = true));
+  for (const name of ["input", "change"]) form.addEventListener(name, () => (isChanged = true));
   form.addEventListener("submit", () => (isChanged = false));
   addEventListener("beforeunload", (event) => {
     if (isChanged) event.preventDefault();

@@ -309,3 +309,36 @@ def test_every_place_and_key_leads_to_a_page(signed_in: Visitor) -> None:
     assert len(set(places.values())) == len(places) >= 10
     for path in places:
         assert signed_in.get(path).status_code == 200, path
+
+
+# -- long lists -------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_list_is_a_line_that_finds_while_typing(page: Page) -> None:
+    page.goto("/-/ui")
+    box, sent = page.locator("input#good-list"), page.locator("select#good-list-list")
+    expect(box).to_have_attribute("role", "combobox")
+    expect(box).to_have_value("Worker 7")
+    expect(sent).to_be_hidden()
+    box.click()
+    options = page.get_by_role("listbox", name="One of a long list").get_by_role("option")
+    expect(options).to_have_count(30)
+    expect(page.get_by_role("option", name="Worker 7")).to_have_attribute("aria-selected", "true")
+    assert violations(page, part="main") == []
+    page.keyboard.type("2 work")
+    expect(options).to_have_text(["Worker 2", "Worker 12", *(f"Worker {each}" for each in range(20, 30))])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("Worker 12")
+    expect(sent).to_have_value("12")
+    expect(options.first).to_be_hidden()
+    box.fill("worker 3")
+    page.keyboard.press("Tab")
+    expect(box).to_have_value("Worker 3")
+    expect(sent).to_have_value("3")
+    box.fill("nobody")
+    expect(page.get_by_text("Nothing has that name.")).to_be_visible()
+    assert box.evaluate("each => each.validationMessage") == "Choose one of the list."
+    page.keyboard.press("Tab")
+    expect(box).to_have_value("Worker 3")
+    assert box.evaluate("each => each.validationMessage") == ""
