@@ -85,14 +85,18 @@ class Failure:
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup in the folder. at: Unix seconds of its making, or of its sending, as its name tells."""
+    """A backup in the folder. at: Unix seconds of its making, or of its sending, as its name tells. bytes: 0 for one
+    that was removed since it was listed."""
 
     path: Path
     at: int
 
     @property
     def bytes(self) -> int:
-        return self.path.stat().st_size
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
 
     @property
     def is_sent(self) -> bool:
@@ -120,8 +124,9 @@ def everything(settings: Settings) -> list[Backup]:
 
 
 def make(service: Service, now: int) -> Backup:
-    """Make a backup in the folder of the settings, then remove those that no rule keeps. Raises Unavailable without a
-    folder, or when it cannot be written; Full. Source: ours."""
+    """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
+    Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which stays
+    there until the next one. Source: ours."""
     settings = service.settings
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
@@ -134,10 +139,25 @@ def make(service: Service, now: int) -> Backup:
     finally:
         shared.pop(PROGRESS, None)
     _log.info("backup.made", file=made.path.name, bytes=size)
-    for each in superfluous(listed(settings), settings):
+    try:
+        look_at(service, made, now)
+    except Damaged:
+        _remove_superfluous(service)
+        raise
+    _remove_superfluous(service)
+    return made
+
+
+def _remove_superfluous(service: Service) -> None:
+    """Of those that are damaged the newest one alone stays, and only until a sound one is made: they count for none,
+    or a few bad days would drive out all that can be restored."""
+    settings = service.settings
+    found, looks = listed(settings), _looks(service)
+    damaged = [each for each in found if each.path.name in looks and looks[each.path.name].problem]
+    sound = [each for each in found if each not in damaged]
+    for each in (*superfluous(sound, settings), *(each for each in damaged if each != found[0])):
         each.path.unlink(missing_ok=True)
         _log.info("backup.removed", file=each.path.name)
-    return made
 
 
 def _folder(settings: Settings) -> Path:
@@ -189,7 +209,11 @@ def add_due(service: Service, now: int) -> int | None:
     if not settings.backup_folder:
         return None
     slot, step = slot_of(now, settings), settings.backup_hours * HOUR_SECONDS
-    if not any(slot <= each.at <= now + step for each in listed(settings)):
+    try:
+        is_made = any(slot <= each.at <= now + step for each in listed(settings))
+    except Unavailable:  # the job will tell administrators of it
+        is_made = False
+    if not is_made:
         service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, KIND))
     return slot + step
 
@@ -205,7 +229,7 @@ def _remove_half_sent(service: Service, now: int) -> None:
 @job(KIND)
 def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
     try:
-        look_at(service, make(service, now), now)
+        make(service, now)
     except Exception as error:
         _failed(service, now, error.message if isinstance(error, HelpdeskError) else str(error))
         raise
@@ -315,8 +339,12 @@ def looks(ctx: Context) -> dict[str, Look]:
     """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
     AdminOnly, Unavailable."""
     _require_admin(ctx)
-    sizes = {each.path.name: each.bytes for each in everything(ctx.service.settings)}
-    rows = ctx.service.store.read(lambda tx: tx.find(LOOK))
+    return _looks(ctx.service)
+
+
+def _looks(service: Service) -> dict[str, Look]:
+    sizes = {each.path.name: each.bytes for each in everything(service.settings)}
+    rows = service.store.read(lambda tx: tx.find(LOOK))
     return {
         name: Look(at, program, tickets, problem)
         for name, size, at, program, tickets, problem in rows if sizes.get(name) == size

@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import peewee
 import pytest
 
 from server.context import Service
 from server.desk import backups
 from server.desk.backups import KIND, Backup
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
-from server.errors import HelpdeskError, Invalid
+from server.errors import Damaged, HelpdeskError, Invalid
 from server.jobs.queue import JOB, JobQueue, body_of
 from server.settings import BUILD, VERSION, load
 from server.store import backup
+from server.store.statements import slot
 from tests.records.desk import NOW, Desk
 
 HOUR, DAY = 3600, 86400
@@ -153,6 +155,21 @@ def test_administrators_are_told_once_until_one_is_made_again(desk: Desk, tmp_pa
     assert fails() == fails() == (2, ["nora@desk.example"])
 
 
+def test_a_folder_that_cannot_be_read_is_told_as_well(tmp_path: Path) -> None:
+    """Else the scan would fail, again and again, and nobody but its log would know."""
+    desk, blocked = Desk(tmp_path), tmp_path / "file"
+    blocked.write_text("no folder")
+    mine = service(desk, blocked)
+    backups.add_due(mine, NOW)
+    assert jobs(desk) == 1
+    body = body_of(KIND)
+    assert body is not None
+    with pytest.raises(HelpdeskError):
+        body(mine, {}, NOW)
+    assert backups.failure(replace(desk.context(), service=mine)) is not None
+    desk.close()
+
+
 def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder)
     ctx = replace(desk.context(), service=mine)
@@ -210,3 +227,36 @@ def test_old_ones_go_when_a_new_one_is_there(desk: Desk, folder: Path) -> None:
 def test_a_time_of_the_day_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="from 00:00 to 23:59"):
         load({}, {"HELPDESK_BACKUP_AT": text})
+
+
+def exchanged(desk: Desk, database: Path, content: bytes) -> bytes:
+    """Put this in the place of the page of a table that nobody reads here; answers what was there. All else goes on,
+    and is copied with what is wrong in it."""
+    table: Any = peewee.Table("sqlite_master")
+    page = desk.read(lambda tx: tx.value(
+        ("page",), lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",)
+    ))  # fmt: skip
+    with database.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        was = file.read(4096)
+        file.seek((page - 1) * 4096)
+        file.write(content)
+    return was
+
+
+def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> None:
+    """The database was damaged; of what is copied since then the newest alone is kept, until one is sound again."""
+    desk, database = Desk(tmp_path), tmp_path / "helpdesk.db"
+    mine = service(desk, folder, backup_keep_last=2, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0)
+    made = [backups.make(mine, NOW + day * DAY).path.name for day in range(2)]
+    desk.store.checkpoint()
+    was = exchanged(desk, database, b"?" * 4096)
+    for day in range(2, 6):
+        with pytest.raises(Damaged):
+            backups.make(mine, NOW + day * DAY)
+        (damaged,) = set(names(folder)) - set(made)
+        assert len(names(folder)) == 3 and backups.looks(replace(desk.context(), service=mine))[damaged].problem
+    exchanged(desk, database, was)
+    sound = backups.make(mine, NOW + 6 * DAY).path.name
+    assert names(folder) == [made[1], sound]
+    desk.close()
