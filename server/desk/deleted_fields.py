@@ -17,6 +17,7 @@ from server.store.transaction import Transaction
 
 KEPT_SECONDS = 7 * 86400  # that a deleted field is kept with its values
 BATCH = 5000  # values that are removed in one transaction
+GOING = 0  # instead of when it was deleted: its values are being removed, so that it must not come back with the rest
 URI = custom_fields.URI
 
 
@@ -37,7 +38,7 @@ class DeletedField:
 def listed(ctx: Context) -> list[DeletedField]:
     """The fields that can come back, the last one first. Raises AdminOnly."""
     _require_admin(ctx)
-    rows = ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD))
+    rows = [row for row in ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD)) if row[2] != GOING]
     uses = custom_fields.uses(ctx, (row[0] for row in rows))
     found = [DeletedField(row[0], json.loads(row[1]), uses.get(row[0], 0), row[2]) for row in rows]
     return sorted(found, key=lambda each: (-each.deleted_at, -each.id))
@@ -93,20 +94,22 @@ def _require_admin(ctx: Context) -> None:
 
 def _deleted(tx: Transaction, id: int) -> Record:
     row = tx.first(DELETED_FIELD, field_id=id)
-    if row is None:
+    if row is None or row[DELETED_FIELD.position["deleted_at"]] == GOING:
         raise NotFound(f"there is no deleted field {id}, or it was removed for good")
     record: Record = json.loads(row[DELETED_FIELD.position["record"]])
     return record
 
 
 def _remove(service: Service, id: int) -> None:
-    """In pieces, so that others can write in between; the field itself goes with the last of its values."""
+    """In pieces, so that others can write in between; the field itself goes with the last of its values. What a process
+    that was killed has left goes with the next scan."""
     while not service.store.write(lambda tx: _remove_some(tx, id)):
         pass
 
 
 def _remove_some(tx: Transaction, id: int) -> bool:
-    if tx.first(DELETED_FIELD, field_id=id) is None:
+    row = tx.first(DELETED_FIELD, field_id=id)
+    if row is None:
         return True  # it came back, or somebody else removes it
     table: Any = CUSTOM_VALUE.sql
     some = tx.rows(
@@ -121,6 +124,7 @@ def _remove_some(tx: Transaction, id: int) -> bool:
             (id, some[-1][0]),
         )
     if len(some) == BATCH:
+        tx.put(DELETED_FIELD, dict(zip(DELETED_FIELD.names, row, strict=True)) | {"deleted_at": GOING})
         return False
     tx.delete(DELETED_FIELD, field_id=id)
     return True

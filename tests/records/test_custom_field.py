@@ -3,7 +3,7 @@
 import pytest
 
 from server.desk import deleted_fields
-from server.errors import Conflict, Forbidden, Invalid
+from server.errors import Conflict, Forbidden, Invalid, NotFound
 from tests.records.desk import NOW
 
 FIELD = {"name": "Serial number", "uri": "serial", "type": "S", "context": "task"}
@@ -95,6 +95,23 @@ def test_values_go_with_their_field(desk):
     desk.delete("custom_field", id)
     assert values(desk) == 0
     assert desk.record("task", task, expand="custom_")["custom"] == {}
+
+
+def test_a_field_whose_values_are_being_removed_comes_back_no_more(desk, monkeypatch):
+    """Half of them would be missing, without a word; a process that is killed meanwhile goes on with the rest."""
+    monkeypatch.setattr(deleted_fields, "BATCH", 2)
+    id = make(desk)["id"]
+    for number in range(5):
+        desk.create("task", title="Count", serial=f"A{number}")
+    desk.delete("custom_field", id)
+    assert [each.id for each in deleted_fields.listed(desk.context())] == [id]
+    desk.store.write(lambda tx: deleted_fields._remove_some(tx, id))
+    assert deleted_fields.listed(desk.context()) == []
+    for ask in (deleted_fields.restore, deleted_fields.remove):
+        with pytest.raises(NotFound):
+            ask(desk.context(), id)
+    deleted_fields.forget_old(desk.service, NOW)
+    assert desk.read(lambda tx: tx.connection.execute("SELECT count(*) FROM custom_value").fetchone()[0]) == 0
 
 
 def test_a_fieldset_takes_its_fields_and_values_along(desk):
