@@ -6,6 +6,7 @@
 """
 
 import asyncio
+import base64
 import ssl
 import tempfile
 import threading
@@ -46,7 +47,8 @@ class SmtpServer:
     """Serves from `start` to `stop`, or inside `with`. All answers may be changed while it runs.
 
     refused: {address: answer} for RCPT; sender_answer, data_answer: for MAIL and DATA; "" accepts.
-    login: (user name, password) that is asked for. tls: "", "starttls" or "tls". takes_utf8: offer SMTPUTF8.
+    login: (user name, password) that is asked for; token: that of OAuth2, for a login by it. tls: "", "starttls" or
+    "tls". takes_utf8: offer SMTPUTF8.
     """
 
     host = HOST
@@ -57,11 +59,13 @@ class SmtpServer:
         sender_answer: str = "",
         data_answer: str = "",
         login: tuple[str, str] | None = None,
+        token: str = "",
         tls: str = "",
         takes_utf8: bool = True,
     ) -> None:
         self.refused = dict(refused or {})
         self.sender_answer, self.data_answer, self.login = sender_answer, data_answer, login
+        self.token = token
         self.messages: list[Message] = []
         self.options: list[list[str]] = []      # of MAIL, one list a message
         self._taken = 0
@@ -76,7 +80,7 @@ class SmtpServer:
             ssl_context=context if tls == "tls" else None,
             tls_context=context if tls == "starttls" else None,
             authenticator=self._is_known if login else None,
-            auth_required=login is not None,
+            auth_required=login is not None or bool(token),
             auth_require_tls=False,
         )
 
@@ -130,6 +134,14 @@ class _Handler:
 
     def __init__(self, server: SmtpServer) -> None:
         self.server = server
+
+    async def auth_XOAUTH2(self, server: Any, args: list[str]) -> AuthResult:
+        """As the large providers do: why a login failed comes as a challenge, and an empty answer ends it."""
+        proof = base64.b64decode(args[1]).decode()
+        if self.server.token and proof.endswith(f"\1auth=Bearer {self.server.token}\1\1"):
+            return AuthResult(success=True, auth_data=proof)
+        await server.challenge_auth(b'{"status":"401"}')
+        return AuthResult(success=False, handled=False)
 
     async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         if self.server.sender_answer:

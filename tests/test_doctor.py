@@ -257,7 +257,7 @@ def test_mailboxes_that_could_not_be_read_are_told(tmp_path: Path) -> None:
     troubled = {"num_fails": 3, "last_error": "the password is wrong"}
     desk.store.write(lambda tx: RecordWriter(desk.context(), tx).set("mailbox", ids[1], troubled))
     desk.store.write(lambda tx: RecordWriter(desk.context(), tx).set("mailbox", ids[2], {**troubled, "is_enabled": 0}))
-    told = [each for each in checkup.of_mail(desk.service) if "mailbox" in each.found]
+    told = [each for each in checkup.of_mail(desk.service, NOW) if "mailbox" in each.found]
     assert [each.state for each in told] == ["ok", "problem"] and "the password is wrong" in told[1].found
     desk.close()
 
@@ -271,11 +271,11 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
         for name, where in (("Up", running.port), ("Down", port)):
             params = {"host": "127.0.0.1", "port": where}
             desk.own("mail_transport", name=name, extension_id="core.mail.transport.smtp", params=params)
-        told = list(checkup.of_mail(desk.service))
+        told = list(checkup.of_mail(desk.service, NOW))
     assert [each.state for each in told] == ["ok", "problem", "warning"]
     assert "Up" in told[0].found and f"port {port}" in told[1].found and "Support" in told[2].found
     desk.store.write(lambda tx: put(tx, DEFAULT_SENDER, 1))
-    assert [each.state for each in checkup.of_mail(desk.service)] == ["problem", "problem"]
+    assert [each.state for each in checkup.of_mail(desk.service, NOW)] == ["problem", "problem"]
     desk.close()
 
 

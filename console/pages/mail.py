@@ -27,7 +27,7 @@ FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/p
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
 KINDS = [(SMTP, "SMTP server"), (NULL, "Nowhere: takes every mail and sends none")]
 ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", "None, port 25")]
-PARAMS = ("host", "port", "encryption", "username", "timeout")  # of SMTP, besides password and verify
+PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
 NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
@@ -37,6 +37,7 @@ LABELS = {
     "password": "Password", "timeout": "Seconds to wait", "recipient": "Send it to", "email": "Address",
     "transport": "Mail transport", "protocol": "Protocol", "folder": "Folder", "max_msg_size_kb": "Largest mail",
     "timeout_secs": "Seconds to wait", "connected_account_id": "Connected account",
+    "connected_account": "Connected account",
     "on": "Take mail", "lmtp_host": "Address", "lmtp_port": "Port", "lmtp_protocol": "Protocol",
     "lmtp_domains": "Domains",
 }  # fmt: skip
@@ -291,7 +292,7 @@ def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
     fields: dict[str, Any] = {"name": form.text("name"), "extension_id": form.get("extension_id")}
     if fields["extension_id"] == NULL:
         return fields | {"params": {}}
-    params = {name: form.text(name) for name in PARAMS if form.text(name)}
+    params = {name: form.text(name) for name in PARAMS if form.text(name) not in ("", "0")}
     params["verify"] = "1" if form.get("verify") == "1" else "0"
     password = visit.form.text("password", "")
     if password:
@@ -306,7 +307,7 @@ def _transport(
     has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
     return render(
         visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
-        labels=LABELS, kinds=KINDS, encryptions=ENCRYPTIONS, has_password=has_password,
+        labels=LABELS, kinds=KINDS, encryptions=ENCRYPTIONS, has_password=has_password, accounts=_accounts(visit),
         seconds=visit.service.settings.mail_timeout_seconds, dialogue=dialogue,
     )  # fmt: skip
 
@@ -403,10 +404,14 @@ def _mailbox(
     return render(
         visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
         labels=LABELS, protocols=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS],
-        accounts=[("0", "None: use the password"), *lists.choices(visit, "connected_account")],
+        accounts=_accounts(visit),
         has_password=each is not None and bool(each["password"]), dialogue=dialogue,
         look=mail_setup.looks(visit.ctx).get(each["id"], Look()) if each is not None else Look(),
     )  # fmt: skip
+
+
+def _accounts(visit: Visit) -> list[tuple[str, str]]:
+    return [("0", "None: use the password"), *lists.choices(visit, "connected_account")]
 
 
 # -- the outbox --------------------------------------------------------------------------------------------------------

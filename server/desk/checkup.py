@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import peewee
 
+from server.access.own import own_context
 from server.context import Service
 from server.desk import backups, health, mail_listening
 from server.desk.health import MIB
-from server.desk.outbox.sender import default_sender
+from server.desk.outbox.sender import Way, default_sender, opened
 from server.errors import HelpdeskError
-from server.mail.transports import transport
 from server.records.base import Record
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
@@ -48,7 +48,7 @@ def of_service(service: Service, now: int) -> list[Finding]:
         *of_database(service),
         *of_clock(service, now),
         *of_base_url(service.settings),
-        *of_mail(service),
+        *of_mail(service, now),
         *of_jobs(service, now),
         *of_backups(service.settings, now),
     ]
@@ -130,14 +130,14 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
         yield Finding("base URL", "ok", f"links lead to {settings.base_url}")
 
 
-def of_mail(service: Service) -> Iterator[Finding]:
+def of_mail(service: Service, now: int) -> Iterator[Finding]:
     """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
         yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
                       "make a mail transport, and set it on the address that mail comes from")  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
-        yield _reached(each)
+        yield _reached(service, each, now)
     if nameless:
         yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
                       "set the reply address of each group, or the default sender of the service")  # fmt: skip
@@ -164,11 +164,11 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
     return transports, [each for each in boxes if each["is_enabled"]], nameless
 
 
-def _reached(found: Record) -> Finding:
+def _reached(service: Service, found: Record, now: int) -> Finding:
     name = f"mail transport {found['id']} ({found['name']})"
     try:
-        chosen = transport(found["extension_id"])
-        chosen.probe(chosen.settings_from(found["params"]))
+        chosen, settings = opened(own_context(service, now), Way(found["id"], found["extension_id"], found["params"]))
+        chosen.probe(settings)
     except HelpdeskError as error:
         return Finding("mail", "problem", f"{name}: {error.message}", "correct the transport, or start that server")
     return Finding("mail", "ok", f"{name} can be reached")

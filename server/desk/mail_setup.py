@@ -184,7 +184,7 @@ def _send(ctx: Context, way: Way, name: str, sender: str, recipient: str) -> Non
     )  # fmt: skip
     with dialogue.recorded() as said:
         try:
-            hand_over(ctx.service, Loaded(mail, (to,), sender, way, 0), way)
+            hand_over(ctx, Loaded(mail, (to,), sender, way, 0), way)
         except TransportFailed as error:
             raise TestFailed(error.message, said.lines) from error
 

@@ -15,6 +15,7 @@ from server.search.filters.text import AllWords, TextFilter
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays
+ACCOUNT, NO_ACCOUNTS = "connected_account", (None, "", 0, "0")
 CLEAR = "none"  # of `encryption`: a password is not kept to be sent so, where it was not before
 
 
@@ -35,8 +36,9 @@ class MailTransport(RecordType):
         "extension_id": Text("Kind of transport.", required=True, allowed=TRANSPORTS, form="extension"),
         "name": Text("Name; also the label.", required=True),
         "params": Structure(
-            "Connection settings: host, port, encryption, username, password, timeout. Replaces them all, but the "
-            "password stays when it is not sent and server and username are the same. Never returned.",
+            "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
+            "Replaces them all, but the password stays when it is not sent and server and username are the same. Never "
+            "returned.",
             origin="ours", shown=False,
         ),
         "updated_at": Timestamp(
@@ -77,4 +79,6 @@ def _with_known_password(params: dict[str, Any], old: dict[str, Any]) -> dict[st
     was_clear, is_clear = (each.get("encryption", CLEAR) == CLEAR for each in (old, params))
     if PASSWORD in params or PASSWORD not in old or not is_same or (is_clear and not was_clear):
         return params
+    if params.get(ACCOUNT) not in NO_ACCOUNTS:
+        return params  # its token takes the place of a password
     return params | {PASSWORD: old[PASSWORD]}

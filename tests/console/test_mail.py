@@ -98,6 +98,24 @@ def test_what_the_mail_server_says_is_told(signed_in: Visitor, nora: Api) -> Non
     signed_in.send(f"{path}/delete", {}, page=path)
 
 
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_token_takes_the_place_of_a_password(signed_in: Visitor, nora: Api) -> None:
+    service = nora.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer").ok()["id"]
+    account = nora.create(
+        "connected_account", name="Mail of the desk", service_id=service, params={"token": "t0ken"},
+        owner__context="svc.contexts.app", owner_id=0,
+    ).ok()["id"]  # fmt: skip
+    with SmtpServer(token="t0ken") as smtp:
+        path = made(signed_in, smtp, username="desk", connected_account=str(account))
+        assert f'<option value="{account}" selected>Mail of the desk' in signed_in.get(path).text
+        assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
+        smtp.token = "another"
+        answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
+        assert answer.status_code == 422 and "does not accept the token" in text_of(answer)
+        assert "t0ken" not in answer.text and "> AUTH XOAUTH2 (left out)" in html.unescape(answer.text)
+        signed_in.send(f"{path}/delete", {}, page=path)
+
+
 def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, desk: Desk) -> None:
     with SmtpServer(login=("desk", PASSWORD)) as smtp:
         path = made(signed_in, smtp, username="desk", password=PASSWORD)
@@ -121,6 +139,7 @@ def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, de
     ({"encryption": "rot13"}, "encryption", "not an encryption"),
     ({"password": PASSWORD}, "username", "needs a username"),
     ({"timeout": "301"}, "timeout", "from 1 to 300"),
+    ({"connected_account": "7"}, "username", "a connected account takes a username and no password"),
     ({"extension_id": "core.mail.transport.pigeon"}, "extension_id", "not a mail transport"),
 ])  # fmt: skip
 def test_mistakes_of_a_transport_stand_at_their_field(

@@ -208,6 +208,28 @@ def test_the_null_transport_takes_everything(desk: Post) -> None:
     assert desk.compose()[0] == "ticket" and desk.all("draft") == []
 
 
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_the_token_of_a_connected_account_takes_the_place_of_a_password(desk: Post) -> None:
+    kind = desk.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={})
+    account = desk.create(
+        "connected_account", name="Mail", service_id=kind, params={"token": "t0ken"},
+        owner__context="svc.contexts.app", owner_id=0,
+    )  # fmt: skip
+    with SmtpServer(token="t0ken") as server:
+        id = desk.smtp(server.host, server.port)
+        params = {"host": server.host, "port": server.port, "username": "ida", "password": "s3cret"}
+        desk.update("mail_transport", id, params=params)
+        del params["password"]
+        desk.update("mail_transport", id, params=params | {"connected_account": account})
+        assert "password" not in desk.one("mail_transport", id=id)["params"]
+        assert desk.compose()[0] == "ticket" and len(server.messages) == 1
+        desk.write(lambda writing: writing.set("connected_account", account, {"service_id": 0}))
+        _, draft = desk.compose()
+    kept = desk.one("draft", id=draft)
+    assert (kept["is_queued"], kept["queue_fails"]) == (1, 1)  # tried again once somebody has mended it
+    assert f"mail transport {id}: the connected account 'Mail' has no connected service" in desk.comments("draft", draft)[0]
+
+
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 

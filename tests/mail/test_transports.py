@@ -1,11 +1,13 @@
 """Transports against a real server: what arrives, what is refused, and whether trying again makes sense."""
 
+import base64
 import socket
 from dataclasses import replace
 
 import pytest
 
 from server.errors import Invalid, Required
+from server.mail import dialogue
 from server.mail.transports import TRANSPORTS, TransportFailed, null, smtp, transport
 from server.mail.transports.smtp import Encryption, SmtpSettings, settings_from
 from tests.smtp_server import CERTIFICATE, SmtpServer
@@ -120,6 +122,22 @@ def test_a_wrong_login_is_permanent_and_its_error_holds_no_password(account):
     assert "s3cret" not in failed.value.message + repr(failed.value.details)
 
 
+def test_a_token_takes_the_place_of_a_password():
+    with SmtpServer(token="t0ken") as server:
+        with dialogue.recorded() as said:
+            send(server, username="ida", account="7", token="t0ken")
+        assert server.take()[0] == SENDER
+    proof = base64.b64encode(b"user=ida\1auth=Bearer t0ken\1\1").decode()
+    assert proof not in "".join(said.lines) and "AUTH" in "".join(said.lines)
+
+
+def test_a_wrong_token_is_not_shown_and_the_next_may_be_better():
+    with SmtpServer(token="t0ken") as server, pytest.raises(TransportFailed) as failed:
+        send(server, username="ida", account="7", token="old-t0ken")
+    assert not failed.value.is_permanent
+    assert "does not accept the token: 535" in failed.value.message and "t0ken" not in failed.value.message[40:]
+
+
 def test_missing_login_is_the_servers_refusal():
     with SmtpServer(login=("ida", "s3cret")) as server, pytest.raises(TransportFailed) as failed:
         send(server)
@@ -207,6 +225,8 @@ def test_a_mail_needs_a_recipient(server):
             {"host": "m", "username": "ida", "password": " s3cret ", "verify": True},
             SmtpSettings("m", 25, username="ida", password=" s3cret "),
         ),
+        ({"host": "m", "username": "ida", "connected_account": 7}, SmtpSettings("m", 25, username="ida", account="7")),
+        ({"host": "m", "connected_account": "0"}, SmtpSettings("m", 25)),
     ],
 )
 def test_settings_are_read_with_defaults(params, expected):
@@ -234,6 +254,9 @@ def test_settings_are_read_with_defaults(params, expected):
         ({"host": "m", "username": "ida", "password": "pä"}, "password"),
         ({"host": "m", "username": "i\nda"}, "username"),
         ({"host": "m", "hots": "n"}, "hots"),
+        ({"host": "m", "connected_account": "7"}, "username"),
+        ({"host": "m", "connected_account": ["7"], "username": "ida"}, "connected_account"),
+        ({"host": "m", "connected_account": "7", "username": "ida", "password": "pä"}, "password"),
     ],
 )
 def test_wrong_settings_name_their_key_and_not_the_password(params, field):

@@ -16,13 +16,13 @@ from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
 from server.desk.outbox.content import ImageUrl, Placeholders, in_template
-from server.desk.outbox.sender import NO_TRANSPORT, Way, way_of
+from server.desk.outbox.sender import NO_TRANSPORT, Way, opened, way_of
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail.addresses import Address, parse_list
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
-from server.mail.transports import SMTP, Delivery, TransportFailed, transport
+from server.mail.transports import Delivery, TransportFailed
 from server.markup import markdown_to_text
 from server.records.base import Record
 from server.settings import VERSION
@@ -104,7 +104,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
             service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
         transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
-        delivery = hand_over(service, loaded, loaded.way)
+        delivery = hand_over(ctx, loaded, loaded.way)
     except TransportFailed as error:
         failure = Failure(error.message, error.is_permanent, transport_id)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
@@ -236,17 +236,10 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
-def hand_over(service: Service, loaded: Loaded, way: Way) -> Delivery:
+def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
     """Give a mail to a transport. Raises TransportFailed, Invalid, TooLarge."""
     raw = compose(loaded.outgoing)
-    params = dict(way.params)
-    if way.extension_id == SMTP and not params.get("timeout"):
-        params["timeout"] = min(service.settings.mail_timeout_seconds, 300)
-    try:
-        chosen = transport(way.extension_id)
-        settings = chosen.settings_from(params)
-    except Invalid as error:  # somebody will correct it
-        raise TransportFailed(f"mail transport {way.transport_id}: {error.message}", is_permanent=False) from error
+    chosen, settings = opened(ctx, way)
     return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
 
 

@@ -1,11 +1,15 @@
 """Who a mail comes from, and by which way it leaves. Source: Outbound, Sender."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from server.context import Context
+from server.desk import connected_accounts
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
-from server.errors import Invalid
+from server.errors import HelpdeskError, Invalid
+from server.mail.transports import SMTP, Transport, TransportFailed, transport
+from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
 from server.records.base import Record
 from server.records.registry import Registry
 from server.store.transaction import Transaction
@@ -73,6 +77,23 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
     if transport is None:
         return None
     return Way(transport["id"], transport["extension_id"], transport["params"])
+
+
+def opened(ctx: Context, way: Way) -> tuple[Transport, Any]:
+    """The transport of a way, and its settings, with the token of its connected account, which may have to be fetched.
+
+    Raises TransportFailed, not permanent: somebody will correct what is wrong."""
+    params = dict(way.params)
+    if way.extension_id == SMTP and not params.get("timeout"):
+        params["timeout"] = min(ctx.service.settings.mail_timeout_seconds, MAX_TIMEOUT_SECONDS)
+    try:
+        chosen = transport(way.extension_id)
+        settings = chosen.settings_from(params)
+        if isinstance(settings, SmtpSettings) and settings.account:
+            settings = replace(settings, token=connected_accounts.access_token(ctx, settings.account))
+    except HelpdeskError as error:
+        raise TransportFailed(f"mail transport {way.transport_id}: {error.message}", is_permanent=False) from error
+    return chosen, settings
 
 
 def _record(tx: Transaction, registry: Registry, uri: str, id: int) -> Record | None:

@@ -21,7 +21,7 @@ DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
-_KEYS = ("host", "port", "encryption", "username", "password", "timeout", "verify")
+_KEYS = ("host", "port", "encryption", "username", "password", "connected_account", "timeout", "verify")
 _YES_NO = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -36,20 +36,24 @@ _PORTS = {Encryption.NONE: 25, Encryption.STARTTLS: 587, Encryption.TLS: 465}
 
 @dataclass(frozen=True, slots=True)
 class SmtpSettings:
-    """How to reach a mail server. `username` empty: no login. `verify`: the certificate must be valid for `host`."""
+    """How to reach a mail server. `username` empty: no login. `account`: the connected account whose token takes the
+    place of the password; whoever sends puts it into `token`. `verify`: the certificate must be valid for `host`."""
 
     host: str
     port: int
     encryption: Encryption = Encryption.NONE
     username: str = ""
     password: str = field(default="", repr=False)
+    account: str = ""
+    token: str = field(default="", repr=False)
     timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
     verify: bool = True
 
 
 def settings_from(params: Mapping[str, object]) -> SmtpSettings:
-    """The settings in a transport's `params`: host, port, encryption (none, starttls, tls), username, password, timeout
-    (seconds), verify. Numbers and yes/no may be text, as forms send them; blank is as if it was left out.
+    """The settings in a transport's `params`: host, port, encryption (none, starttls, tls), username, password,
+    connected_account (its id or uri; "0" for none), timeout (seconds), verify. Numbers and yes/no may be text, as forms
+    send them; blank is as if it was left out.
 
     Raises Required or Invalid, with the key in `field`. Source: records, mail_transport. Ours: the defaults.
     """
@@ -63,11 +67,15 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
         encryption=encryption,
         username=_text(params, "username"),
         password=_text(params, "password"),
+        account=_account(params),
         timeout_seconds=_number(params, "timeout", DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS),
         verify=_yes_or_no(params, "verify"),
     )
     if settings.password and not settings.username:
         raise Required("a password needs a username; give both or none", field="username")
+    if settings.account and (settings.password or not settings.username):
+        field = "password" if settings.password else "username"
+        raise Invalid("a connected account takes a username and no password", field=field)
     for key, value in (("username", settings.username), ("password", settings.password)):
         if not value.isascii():
             raise Invalid(f"{key} has letters beyond ASCII, which mail servers do not take", field=key)
@@ -103,7 +111,11 @@ def _told(settings: SmtpSettings) -> Iterator[None]:
     except smtplib.SMTPRecipientsRefused as error:
         raise _all_refused(error.recipients) from error
     except smtplib.SMTPResponseException as error:
-        raise _failed(_what(error), error.smtp_code, error.smtp_error) from error
+        failure = _failed(_what(error), error.smtp_code, error.smtp_error)
+        if settings.token and isinstance(error, smtplib.SMTPAuthenticationError):  # the next one may be better
+            told = _answer(error.smtp_code, error.smtp_error)
+            failure = TransportFailed(f"the mail server does not accept the token: {told}", is_permanent=False)
+        raise failure from error
     except smtplib.SMTPNotSupportedError as error:
         raise TransportFailed(f"the mail server cannot do what is asked: {error}", is_permanent=False) from error
     except ssl.SSLCertVerificationError as error:
@@ -134,10 +146,10 @@ class _Connection(smtplib.SMTP):
                 recording.heard(b"%d %s" % (code, line))
         return code, text
 
-    def login(self, *given: Any, **named: Any) -> tuple[int, bytes]:
+    def auth(self, *given: Any, **named: Any) -> tuple[int, bytes]:
         self._is_logging_in = True
         try:
-            return super().login(*given, **named)
+            return super().auth(*given, **named)
         finally:
             self._is_logging_in = False
 
@@ -163,12 +175,19 @@ def _connected(settings: SmtpSettings) -> smtplib.SMTP:
     try:
         if settings.encryption is Encryption.STARTTLS:
             server.starttls(context=context)
-        if settings.username:
+        if settings.token:
+            server.ehlo_or_helo_if_needed()
+            server.auth("XOAUTH2", lambda challenge=None: "" if challenge else _proof(settings))
+        elif settings.username:
             server.login(settings.username, settings.password)
     except BaseException:
         server.close()
         raise
     return server
+
+
+def _proof(settings: SmtpSettings) -> str:
+    return f"user={settings.username}\1auth=Bearer {settings.token}\1\1"
 
 
 def _context(settings: SmtpSettings) -> ssl.SSLContext:
@@ -239,6 +258,12 @@ def _text(params: Mapping[str, object], key: str) -> str:
     if re.search(r"[\r\n\0]", value):
         raise Invalid(f"{key} must be one line; remove the line breaks", field=key)
     return value if key == "password" else value.strip()
+
+
+def _account(params: Mapping[str, object]) -> str:
+    value = params.get("connected_account")
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else _text(params, "connected_account")
+    return "" if text == "0" else text
 
 
 def _host(host: str) -> str:
