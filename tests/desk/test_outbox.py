@@ -227,7 +227,8 @@ def test_the_token_of_a_connected_account_takes_the_place_of_a_password(desk: Po
         _, draft = desk.compose()
     kept = desk.one("draft", id=draft)
     assert (kept["is_queued"], kept["queue_fails"]) == (1, 1)  # tried again once somebody has mended it
-    assert f"mail transport {id}: the connected account 'Mail' has no connected service" in desk.comments("draft", draft)[0]
+    (told,) = desk.comments("draft", draft)
+    assert f"mail transport {id}: the connected account 'Mail' has no connected service" in told
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
