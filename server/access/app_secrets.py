@@ -9,7 +9,6 @@ from typing import Any
 
 import peewee
 
-from server.store.statements import slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
@@ -56,12 +55,11 @@ def listed(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secret]:
     ]
 
 
-def forget_useless(tx: Transaction, before: int) -> int:
-    """Remove what is known of secrets whose app is gone, or that nobody has come with since an instant; answers how
-    many."""
+def forget_useless(tx: Transaction) -> int:
+    """Remove what is known of secrets that are those of no app any more; answers how many."""
     table: Any = SECRET_USE.sql
     app = peewee.Table("oauth_app")
-    return tx.run(
-        ("useless uses of secrets",),
-        lambda: table.delete().where((table.used_at < slot(0)) | table.app_id.not_in(app.select(app.c.id))), (before,),
-    )  # fmt: skip
+    owners = app.select(app.c.id).where(
+        app.c.id == table.app_id, (app.c.client_secret_hash == table.hash) | (app.c.previous_secret_hash == table.hash)
+    )
+    return tx.run(("useless uses of secrets",), lambda: table.delete().where(~peewee.fn.EXISTS(owners)), ())

@@ -210,11 +210,12 @@ def introspect(service: Service, sent: Sent, now: int) -> Reply:
 
 
 def forget_useless(tx: Transaction, before: int) -> None:
-    """Remove tokens and codes that ended before this instant, and what belongs to apps and workers that are gone."""
+    """Remove tokens and codes that ended before this instant, and what belongs to apps, workers and secrets that are
+    gone."""
     tokens.forget_useless(tx, before)
     codes.forget_useless(tx, before)
     consents.forget_useless(tx)
-    app_secrets.forget_useless(tx, before)
+    app_secrets.forget_useless(tx)
 
 
 def forget_of_worker(tx: Transaction, worker_id: int) -> None:

@@ -85,8 +85,10 @@ class OAuthApp(RecordType):
         if not new.get("client_id"):
             new["client_id"] = change.was("client_id") or random_text(ID_CHARS)
         self._secret(change)
+        # Before a change too: a later hour is not to bring back what has ended.
         until = change.value("overlap_until")
-        if until and until <= writing.now:
+        is_over = "previous_secret_hash" not in new and 0 < change.was("overlap_until") <= writing.now
+        if is_over or 0 < until <= writing.now:
             new["previous_secret_hash"] = ""
 
     def after_write(self, change: Change, writing: Writing) -> None:

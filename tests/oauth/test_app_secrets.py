@@ -1,9 +1,13 @@
 """Secrets of apps that are replaced: both work for a while, then the old one is that of nobody."""
 
+from dataclasses import replace
+
 import pytest
 
-from server.access import app_secrets
+from server.access import app_secrets, provider
 from server.access.app_secrets import USE_SECONDS, Secret
+from server.desk import records
+from server.records.shared.secrets import digest
 from tests.oauth.apps import App, Apps, error_of
 from tests.records.desk import NOW, Desk
 
@@ -50,6 +54,15 @@ def test_an_old_secret_is_ended_before_its_time(apps: Apps, desk: Desk) -> None:
     assert error_of(apps.refresh(old, "none")) == (401, "invalid_client")
 
 
+def test_an_old_secret_that_has_ended_is_not_brought_back_by_a_later_hour(apps: Apps, desk: Desk) -> None:
+    """Nobody who ends one, or sees that it ended, reckons with those who still know it."""
+    old = apps.new()
+    rotated(desk, old, NOW + HOUR)
+    later = NOW + 2 * HOUR
+    records.update(replace(desk.context(), now=later), "oauth_app", old.id, {"overlap_until": str(later + DAY)})
+    assert status(apps, old, later) == 401 and desk.row("oauth_app", old.id)["previous_secret_hash"] == ""
+
+
 def test_a_secret_replaced_without_a_word_goes_on_until_the_next_one(apps: Apps, desk: Desk) -> None:
     first = apps.new()
     rotated(desk, first, NOW + HOUR)
@@ -72,9 +85,24 @@ def test_when_a_secret_was_last_used_is_told_of_each(apps: Apps, desk: Desk) -> 
     assert listed(desk, new)[0].used_at == NOW + 9 + USE_SECONDS
 
 
+def test_what_is_known_of_uses_stays_as_long_as_the_secret(apps: Apps, desk: Desk) -> None:
+    """Or one that is used once a month would be told never to have been used, and be ended."""
+
+    def known(at: int) -> list[str]:
+        desk.store.write(lambda tx: provider.forget_useless(tx, at))
+        return [row[1] for row in desk.read(lambda tx: tx.find(app_secrets.SECRET_USE, app_id=app.id))]
+
+    app = apps.new()
+    apps.refresh(app, "none")
+    new = rotated(desk, app, 0)
+    assert known(NOW + 30 * DAY) == [digest(app.secret)] and listed(desk, new)[1].used_at == NOW
+    rotated(desk, app, 0)
+    assert known(NOW + 30 * DAY) == []
+
+
 def test_what_is_known_of_uses_goes_with_the_app(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     apps.refresh(app, "none")
     desk.delete("oauth_app", app.id)
-    desk.store.write(lambda tx: app_secrets.forget_useless(tx, 0))
+    desk.store.write(lambda tx: provider.forget_useless(tx, 0))
     assert desk.read(lambda tx: tx.find(app_secrets.SECRET_USE, app_id=app.id)) == []
