@@ -1,13 +1,15 @@
 """Webhooks: their addresses, what was called and answered, trying one, calling one again. Source: Webhook."""
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from console import asking, drafts, hook_samples, lists, overlaps
 from console.forms import Form
 from console.pages.asides import answer
+from console.pages.log import KINDS
 from console.rendering import render
 from console.routes import page
 from console.shown import INVALID, Shown, see
@@ -15,12 +17,15 @@ from console.ui import moment, shell
 from console.visit import Visit
 from server.automation import bindings
 from server.automation.bindings import Considered
+from server.automation.dictionary import plain
+from server.automation.inputs import misfit
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import Received, Simulated
 from server.automation.webhooks.withheld import HIDDEN, withheld
-from server.desk import records
-from server.errors import HelpdeskError, Invalid
+from server.desk import automation_log, records
+from server.errors import HelpdeskError, Invalid, Required
+from server.records.automation_log import LEVELS
 from server.records.shared import checks
 from server.records.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAST
 from server.store.transaction import Transaction
@@ -37,16 +42,32 @@ METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
 REAL = "The automation answers for real: it may write records and send mail."
 MAX_SHOWN_CHARS = 20_000  # of what a simulation answered
+MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
+MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
+NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
+SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
 LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Headers", "kept_days": "Days",
           "kept_last": "Last deliveries"}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Who answers to a request. entries: of the binding, with a badge's kind and text for each. trouble: why callers
-    get no answer, "" when they do. winner: the name of the automation, "" for none. is_broken: whether they get 500."""
+class Entry:
+    """An entry of a binding. kind, told: of its badge. note: what more there is to say. inputs: that the automation
+    would be given, as JSON, "" for none."""
 
-    entries: list[tuple[Considered, str, str]]
+    of: Considered
+    kind: str
+    told: str
+    note: str = ""
+    inputs: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who answers to a request. trouble: why callers get no answer, "" when they do. winner: the name of the
+    automation, "" for none. is_broken: whether they get 500."""
+
+    entries: list[Entry]
     trouble: str = ""
     winner: str = ""
     is_broken: bool = False
@@ -66,10 +87,12 @@ def show_list(visit: Visit) -> Shown:
         lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
     )
     urls = {each["id"]: tokens.url(visit.service, each["guid"]) for each in found["results"]}
-    verdicts = {each["id"]: _verdict(visit, each, _empty(visit)) for each in _whole(visit, found["results"])}
+    whole = _whole(visit, found["results"])
     return render(
-        visit, "webhooks.html", found=found, wrong=wrong, latest=latest, urls=urls, hours=hours, verdicts=verdicts
-    )
+        visit, "webhooks.html", INVALID if wrong else 200, found=found, wrong=wrong, latest=latest, urls=urls,
+        hours=hours, verdicts={each["id"]: _verdict(visit, each, _empty(visit)) for each in whole},
+        off={each["id"] for each in whole if each["is_disabled"]},
+    )  # fmt: skip
 
 
 @page("GET", f"{BASE}/new", "admin")
@@ -169,6 +192,16 @@ def rotate(visit: Visit) -> Shown:
     return see(f"{BASE}/{visit.id}")
 
 
+@page("POST", f"{BASE}/{{id}}/switch", "admin")
+def switch(visit: Visit) -> Shown:
+    """Switch a webhook on or off."""
+    each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
+    records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
+    told = "off; its address answers 404" if is_off else "on"
+    visit.tell(f"{each['name']} is {told}.", f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
+    return see(f"{BASE}/{visit.id}")
+
+
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> Shown:
     """Remove a webhook with its deliveries."""
@@ -184,12 +217,15 @@ def show_delivery(visit: Visit) -> Shown:
     id = visit.id
     found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
     each = lists.record(visit, URI, found["webhook_id"])
-    automation = _automation_id(visit, found["automation"])
-    request = found["request"]
+    request, run_id = found["request"], found["run_id"]
     is_hidden = HIDDEN in [value for _, value in request["headers"]] or HIDDEN in unquote(request["query"])
+    log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
-        visit, "delivery.html", found=found, each=each, automation=automation, curl=_curl(visit, found),
+        visit, "delivery.html", found=found, each=each, automation=_automation_id(visit, found["automation"]),
+        curl=_curl('"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"],
+                   request["body"]),
         is_forgotten=is_hidden and withheld(visit.service.store).of(id) is None, most=MAX_BODY_BYTES,
+        log=log[::-1], log_total=total, kinds=KINDS, level_names=LEVELS,
     )  # fmt: skip
 
 
@@ -250,12 +286,15 @@ def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulate
         return listed, total, tokens.former(tx, id, visit.now), deliveries.last_id(tx, id)
 
     listed, total, former, last_id = visit.service.store.read(read)
+    url = tokens.url(visit.service, each["guid"])
     try:
         received = _received(visit, form)
     except HelpdeskError:
         received = _empty(visit)
     return render(
-        visit, "webhook.html", form.status, each=each, form=form, url=tokens.url(visit.service, each["guid"]),
+        visit, "webhook.html", form.status, each=each, form=form, url=url,
+        curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
+                   received.body.decode("utf-8", "replace")),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
         methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=asking.ANSWER,
         verdict=_verdict(visit, each, received),
@@ -282,27 +321,31 @@ def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
         considered = responding.considered(visit.ctx, each, received)
     except HelpdeskError as error:
         return Verdict([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
-    entries: list[tuple[Considered, str, str]] = []
-    winner = None
+    entries: list[Entry] = []
+    winner, wrong = None, None
     for one in considered:
         if one.handler is None:
-            is_off = one.reason == "disabled"
-            entries.append((one, "muted" if is_off else "err", "disabled" if is_off else "cannot answer"))
+            kind, told = ("muted", "disabled") if one.is_off else ("err", "cannot answer")
+            entries.append(Entry(one, kind, told, one.reason))
         elif winner is None:
-            winner = one.handler.automation
-            entries.append((one, "ok", "answers"))
+            winner, given = one.handler.automation, one.handler.inputs
+            wrong = misfit(winner.script, given)
+            kind, told, note = ("err", "answers 500", wrong.message) if wrong else ("ok", "answers", "")
+            as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
+            entries.append(Entry(one, kind, told, note, as_json))
         else:
-            entries.append((one, "muted", "not asked"))
+            entries.append(Entry(one, "muted", "not asked", "an entry above it answers"))
     if winner is None:
         reason = "none of the automations below can answer" if considered else "no automation is bound yet"
         return Verdict(entries, f"Callers get 404: {reason}.")
+    trouble = ""
     mistakes = checks.mistakes("script", winner.script)
     if mistakes:
         line, reason = mistakes[0]
-        told = f"line {line}: {reason}"
-        trouble = f"The script of {winner.name} has a mistake, so callers get 500: {told}"
-        return Verdict(entries, trouble, winner.name, is_broken=True)
-    return Verdict(entries, "", winner.name)
+        trouble = f"The script of {winner.name} has a mistake, so callers get 500: line {line}: {reason}"
+    elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
+        trouble = f"{winner.name} refuses what the binding gives it, so callers get 500: {wrong.message}"
+    return Verdict(entries, trouble, winner.name, is_broken=bool(trouble))
 
 
 def _empty(visit: Visit) -> Received:
@@ -337,15 +380,13 @@ def _automation_id(visit: Visit, name: str) -> int:
     return int(row[0]) if row is not None else 0
 
 
-def _curl(visit: Visit, found: dict[str, Any]) -> str:
-    """The request of a delivery as a command; secrets stay hidden."""
-    request = found["request"]
-    query = f"?{request['query']}" if request["query"] else ""
-    path = f"/{request['path']}" if request["path"] else ""
-    lines = [f"curl -X {request['method']} {json.dumps('$WEBHOOK_URL' + path + query)}"]
-    lines += [f"  -H {shell(f'{name}: {value}')}" for name, value in request["headers"]
-              if name.lower() not in ("host", "content-length", "connection", "accept-encoding")]  # fmt: skip
-    if request["body"]:
-        lines.append(f"  --data-binary {shell(request['body'])}")
+def _curl(address: str, method: str, path: str, query: str, headers: Iterable[Sequence[str]], body: str) -> str:
+    """A request as a command. address: as a word of the shell. What callers sent must do nothing there: all of it is
+    quoted, and --data-raw reads no file."""
+    behind = (f"/{quote(path, safe=SAFE)}" if path else "") + (f"?{query}" if query else "")
+    lines = [f"curl --globoff -X {shell(method)} {address}{shell(behind) if behind else ''}"]
+    lines += [f"  -H {shell(f'{name}: {value}')}" for name, value in headers if name.lower() not in NOT_SENT]
+    if body:
+        lines.append(f"  --data-raw {shell(body)}")
     return " \\\n".join(lines)
 

@@ -51,13 +51,14 @@ class Handler:
 @dataclass(frozen=True)
 class Considered:
     """An entry of a binding, and what becomes of it. key: as it is written. uri: the automation that it names.
-    handler: None for one that cannot answer; reason: why, in words."""
+    handler: None for one that does not answer; reason: why, in words. is_off: whether it is disabled."""
 
     key: str
     line: int
     uri: str = ""
     handler: Handler | None = None
     reason: str = ""
+    is_off: bool = False
 
 
 def problems(text: str) -> list[tuple[int, str]]:
@@ -103,8 +104,9 @@ def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> I
             raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
     for name, (key, tree) in entries.items():
         line = document.lines.get(key, 0) + 1
-        if not _is_enabled(tree, evaluator, key):
-            yield Considered(key, line, reason="disabled")
+        disabling = _disabling(tree, evaluator, key)
+        if disabling:
+            yield Considered(key, line, reason=f"its `{disabling}` is true", is_off=True)
             continue
         own = evaluator.map({part: value for part, value in tree.items() if plain(part) in ("uri", "inputs")}, key)
         uri = own.get("uri") if isinstance(own, dict) else None
@@ -120,15 +122,15 @@ def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> I
         yield Considered(key, line, str(uri), handler)
 
 
-def _is_enabled(tree: Tree, evaluator: Generic, path: str) -> bool:
-    """The first of `disabled` and `enabled` that is true decides."""
+def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:
+    """The key that disables an entry, "" for none: the first of `disabled` and `enabled` that is true decides."""
     for key, value in tree.items():
         kind = plain(key).partition("/")[0]
         if kind not in ("disabled", "enabled") or not isinstance(value, str):
             continue
         found = evaluator.leaf(key, value, f"{path}:{plain(key)}")
         if found is not None and as_bool(found[1]):
-            return kind == "enabled"
-    return True
+            return key if kind == "disabled" else ""
+    return ""
 
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,19 +65,40 @@ def checked(tree: Tree, values: Any, run: "Run", given: Given) -> dict[str, Any]
     """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
     sent = {str(key): value for key, value in pairs(values)}
     known = {each.name: each for each in declared(tree, given)} if tree else {}
-    for name in sent:
-        if name not in known:
-            near = nearest(name, known)
-            raise Invalid(f"inputs: '{name[:80]}' is not an input of this automation{near}", field=name)
+    _require_known(known, sent)
     found = {}
     for name, each in known.items():
         value = _with_default(each, sent.get(name, _MISSING))
-        if each.is_required and value in (_MISSING, None, "", [], {}):
-            raise Required(f"inputs: '{name}' is required", field=name)
+        _require_given(each, value)
         converted = _read(each, None if value is _MISSING else value, run)
         if value is not _MISSING or converted is not None:
             found[name] = converted
     return found
+
+
+def misfit(script: str, values: Mapping[str, Any]) -> Invalid | None:
+    """Why a run of a script would refuse these inputs at once: Required for one that is missing, Invalid for one that
+    it does not know. None when it takes them, as far as that can be told without a run. Source: ours."""
+    known = {each.name: each for each in of_script(script)}
+    try:
+        _require_known(known, values)
+        for name, each in known.items():
+            _require_given(each, _with_default(each, values.get(name, _MISSING)))
+    except Invalid as error:
+        return error
+    return None
+
+
+def _require_known(known: Mapping[str, Declared], sent: Iterable[str]) -> None:
+    for name in sent:
+        if name not in known:
+            near = nearest(name, known)
+            raise Invalid(f"inputs: '{name[:80]}' is not an input of this automation{near}", field=name)
+
+
+def _require_given(each: Declared, value: Any) -> None:
+    if each.is_required and value in (_MISSING, None, "", [], {}):
+        raise Required(f"inputs: '{each.name}' is required", field=each.name)
 
 
 def _with_default(each: Declared, value: Any) -> Any:

@@ -50,13 +50,14 @@ class ServiceHost:
             self._functions = functions_for(lambda: self)
         return self._functions
 
-    def log(self, tx: Transaction, name: str, entries: list[Entry], version: int = 0) -> None:
-        """Write the entries of one run into the automation log, as a part of a write. name: the automation's, "" for
-        none. version: of the automation, 0 for one that is not kept."""
+    def log(self, tx: Transaction, name: str, entries: list[Entry], version: int = 0) -> int:
+        """Write the entries of one run into the automation log, as a part of a write; the id of the run there, 0 when
+        it wrote none. name: the automation's, "" for none. version: of the automation, 0 for one that is not kept."""
         writing, run_id = RecordWriter(self.ctx, tx), 0
         for entry in entries:
             of = version if entry.is_own else 0
             run_id = automation_log.note(writing, entry.level, entry.message, name, entry.node, of, run_id)
+        return run_id
 
 
 def as_service(ctx: Context) -> Context:
@@ -90,6 +91,7 @@ def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> No
 
 
 Kept = Callable[[Transaction, Result], None]
+Logged = Callable[[Transaction, int], None]
 
 
 def perform(
@@ -103,6 +105,7 @@ def perform(
     seconds: float | None = None,
     then: Callable[[Result], None] | None = None,
     kept: Kept | None = None,
+    logged: Logged | None = None,
     host: ServiceHost | None = None,
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
@@ -110,7 +113,8 @@ def perform(
     dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
     state_at: the command whose dictionary is kept, from 1. seconds: that it may take at most, besides its own limit.
     then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
-    with the log. Both may add to the log. host: of the operation, when there is one already."""
+    with the log. Both may add to the log. logged(tx, run id): after kept, when the run wrote into the log. host: of the
+    operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)
     began = time.perf_counter()
     found = run(automation, dict(values), host, traced=traced, state_at=state_at, seconds=seconds)
@@ -124,7 +128,9 @@ def perform(
         def write(tx: Transaction) -> None:
             found.log[:] = before  # a write may run twice
             kept(tx, found)
-            host.log(tx, automation.name, found.log, automation.version)
+            run_id = host.log(tx, automation.name, found.log, automation.version)
+            if run_id and logged is not None:
+                logged(tx, run_id)
 
         host.ctx.service.store.write(write)
     elif found.log and not host.dry:

@@ -1,5 +1,6 @@
 """Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
 
+from server.fields.flag import Bit
 from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
@@ -16,7 +17,7 @@ GUID_LEAST_CHARS = 16
 KEPT_DAYS, KEPT_LAST = 14, 100  # of deliveries, unless a webhook says otherwise
 # Changes that the activity log tells of, in words.
 TOLD = {"name": "name", "guid": "a new address", "automations_kata": "who answers", "kept_days": "what is kept",
-        "kept_last": "what is kept"}  # fmt: skip
+        "kept_last": "what is kept", "is_disabled": "on or off"}  # fmt: skip
 MAX_KEPT_DAYS, MAX_KEPT_LAST = 365, 10_000  # days; deliveries
 
 
@@ -42,6 +43,7 @@ class WebhookListener(RecordType):
             GUID_CHARS, min=GUID_LEAST_CHARS, pattern="[A-Za-z0-9_-]*", unique=True, auto="generated", blank_ok=True,
             exact=True,
         ),
+        "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours"),
         "kept_days": Uint(
             "Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours"
         ),

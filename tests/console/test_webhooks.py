@@ -2,6 +2,8 @@
 
 import html
 import re
+import shlex
+from urllib.parse import unquote
 
 import pytest
 import requests
@@ -100,13 +102,80 @@ def test_which_automation_wins_for_a_request_is_told_with_why_not(signed_in: Vis
         answer = signed_in.send(f"{page}/try", {"try_method": method, "do": "look"}, page=page)
         assert answer.status_code == 200 and "Callers get" not in answer.text
         listed = text(re.findall(r'id="winner".*?</ol>', answer.text, re.DOTALL)[0])
-        for reason in ("there is no such automation", "is started by svc.trigger.automation.function"):
+        for reason in ("there is no such automation", "is started by svc.trigger.automation.function",
+                       "its `disabled@bool` is true", "line 9", "an entry above it answers"):
             assert reason in listed
+        assert 'with <code>{"word": "<b>word</b>"}</code>' in listed or method == "PUT"
         return re.findall(r'aria-hidden="true">.</span> ([^<]+)<', listed)
 
     missing = ["disabled", "cannot answer", "cannot answer"]
     assert told("POST") == [*missing, "disabled", "answers", "not asked"]
     assert told("PUT") == [*missing, "answers", "not asked", "not asked"]
+
+
+def test_inputs_that_the_automation_refuses_are_told(signed_in: Visitor, nora: Api) -> None:
+    script = "inputs:\n  text/word:\n    required@bool: yes\nstart:\n  return:\n    body: {{inputs.word}}\n"
+    nora.create("automation", name="hook.asks", extension_id=TRIGGER, script=script).ok()
+    binding = "automation/a:\n  uri: svc:automation:hook.asks\n  inputs:\n    word: {{request_params.word}}\n"
+    id = new(nora, "Asks", binding)
+    page = text(signed_in.send(f"{BASE}/{id}/try", {"do": "look"}, page=f"{BASE}/{id}").text)
+    assert "answers 500" in page and "inputs: 'word' is required" in page and "callers get 500" not in page
+    assert "broken" not in re.findall(rf'{BASE}/{id}">.*?</tr>', signed_in.get(f"{BASE}?q=id:{id}").text, re.S)[0]
+    page = text(signed_in.send(f"{BASE}/{id}/try", {"do": "look", "try_query": "word=x"}, page=f"{BASE}/{id}").text)
+    assert "answers 500" not in page and 'with <code>{"word": "x"}</code>' in page
+    nora.update("webhook_listener", id, automations_kata=binding.replace("word:", "wort:")).ok()
+    assert "callers get 500: inputs: 'wort' is not an input" in text(signed_in.get(f"{BASE}/{id}").text)
+
+
+def test_a_webhook_is_switched_off_and_on(signed_in: Visitor, nora: Api) -> None:
+    id = new(nora, "Switched", "automation/a:\n  uri: svc:automation:shop.echo\n")
+    page, url = f"{BASE}/{id}", f"{nora.url}/webhooks/{nora.record('webhook_listener', id)['guid']}"
+    assert "</span> on<" in signed_in.get(f"{BASE}?q=id:{id}").text
+    assert place(signed_in.send(f"{page}/switch", {"off": "1"}, page=page)) == page
+    shown = signed_in.get(page).text
+    assert "It is switched off: callers get 404" in shown and "Undo" in shown
+    called = requests.post(url, data="late", timeout=60)
+    assert (called.status_code, called.content) == (404, b"")
+    assert "</span> off<" in signed_in.get(f"{BASE}?q=id:{id}").text
+    assert "the webhook is switched off" in signed_in.get(page).text and calls(nora, id) == 1
+    answer = signed_in.send(f"{page}/try", {"do": "simulate", "try_body": "hi"}, page=page).text
+    assert "hello hi" in answer
+    signed_in.send(f"{page}/switch", {"off": "0"}, page=page)
+    assert requests.post(url, timeout=60).status_code == 201
+
+
+@pytest.mark.parametrize("call", ["/$(id)/`id`/'\\'';id;'?a=$(id)&b=`id`", "/%27;id%0Aid?x='$(id)'", ""])
+def test_a_request_as_curl_does_nothing_but_call(call: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    id = new(nora, "Curl", "automation/a:\n  uri: svc:automation:shop.echo\n")
+    path, _, query = call.partition("?")
+    headers = [("X-Note", "$(id) `id` 'id'"), ("Content-Length", "3")]
+    received = received_of("POST", path.lstrip("/"), query, headers, b"@/etc/passwd '$(id)'", "192.0.2.1")
+    _, made = responding.deliver(desk.context(), desk.row("webhook_listener", id), received)
+    shown = signed_in.get(f"{BASE}/deliveries/{made}").text
+    command = text(re.findall(r"As curl</h3>.*?<code[^>]*>(.*?)</code>", shown, re.S)[0])
+    words = shlex.split(command.replace("\\\n", ""))
+    assert words[:4] == ["curl", "--globoff", "-X", "POST"] and words[5:] == [
+        "-H", "X-Note: $(id) `id` 'id'", "--data-raw", "@/etc/passwd '$(id)'",
+    ]  # fmt: skip
+    assert unquote(words[4]) == "$WEBHOOK_URL" + unquote(call) and "\n" not in words[4]
+    outside = re.sub(r"'[^']*'", "", command.replace("'\\''", ""))  # what the shell itself looks at
+    assert not re.search("[`;]|\\$[^W]|id", outside)
+    tried = {"do": "look", "try_path": "a b", "try_body": "x"}
+    page = text(signed_in.send(f"{BASE}/{id}/try", tried, page=f"{BASE}/{id}").text)
+    assert "/a%20b' \\\n" in page and "--data-raw 'x'" in page
+
+
+def test_a_delivery_leads_to_its_run_in_the_log(signed_in: Visitor, nora: Api, maker: int) -> None:
+    page = f"{BASE}/{maker}"
+    requests.post(f"{nora.url}/webhooks/{nora.record('webhook_listener', maker)['guid']}", data="x", timeout=60)
+    found = nora.get(f"/rest/webhooks/{maker}/deliveries.json").ok()["results"][0]
+    run = f"/automations/log?run={found['run_id']}"
+    assert run in signed_in.get(page).text and "hook.build" in signed_in.get(run).text.replace("<wbr>", "")
+    shown = signed_in.get(f"{BASE}/deliveries/{found['id']}").text
+    assert run in shown and re.search(r"<h3>Log</h3>.*made \d+", shown, re.S)
+    echoing = new(nora, "Quiet")
+    requests.post(f"{nora.url}/webhooks/{nora.record('webhook_listener', echoing)['guid']}", timeout=60)
+    assert nora.get(f"/rest/webhooks/{echoing}/deliveries.json").ok()["results"][0]["run_id"] == 0
 
 
 @pytest.mark.parametrize(
@@ -237,10 +306,10 @@ def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server
     requests.post(f"{url}/first", timeout=60)
     expect(phone.locator("#deliveries tbody tr")).to_have_count(1)
     expect(phone.locator("#deliveries")).to_contain_text("POST /first")
-    phone.locator("#deliveries tbody a").focus()
+    phone.locator("#deliveries .main a").focus()
     requests.post(f"{url}/second", timeout=60)
     expect(phone.locator("#deliveries tbody tr")).to_have_count(2)
-    expect(phone.locator("#deliveries tbody tr").nth(1).locator("a")).to_be_focused()
+    expect(phone.locator("#deliveries tbody tr").nth(1).locator(".main a")).to_be_focused()
     expect(phone.locator("#try_body")).to_have_value("being written")
     phone.get_by_role("button", name="Who answers?").click()  # what that leads to listens as well
     expect(phone.locator("#deliveries")).to_have_attribute("data-page", f"{BASE}/{id}")

@@ -39,7 +39,7 @@ DELIVERY = Table(
         Column("path", "TEXT"), Column("query", "TEXT"), Column("headers", "TEXT"), Column("body", "BLOB"),
         Column("size"), Column("client", "TEXT"), Column("replay_of"), Column("automation", "TEXT"),
         Column("state", "TEXT"), Column("message", "TEXT"), Column("status"), Column("answer_headers", "TEXT"),
-        Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"), Column("ms"),
+        Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"), Column("ms"), Column("run_id"),
     ],
     [Index(("listener_id", "at", "status", "size", "answer_size"), "those of a webhook, and which of them to keep, "
            "without a look at the bodies"),
@@ -93,6 +93,11 @@ def keep(tx: Transaction, each: Delivery) -> int:
     })  # fmt: skip
 
 
+def note_run(tx: Transaction, id: int, run_id: int) -> None:
+    """The run of a delivery has written into the automation log."""
+    tx.update(DELIVERY, id, {"run_id": run_id})
+
+
 def row_of(tx: Transaction, id: int) -> dict[str, Any]:
     """The stored values of a delivery. Raises NotFound."""
     row = tx.get(DELIVERY, id)
@@ -105,7 +110,7 @@ def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[li
     """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
     table: Any = DELIVERY.sql
     names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
-             "ms", "status")  # fmt: skip
+             "ms", "status", "run_id")  # fmt: skip
     rows = tx.rows(
         ("deliveries", "page"),
         lambda: table.select(*(getattr(table, name) for name in names)).where(table.listener_id == slot(0))
@@ -167,7 +172,7 @@ def shown(values: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": values["id"], "webhook_id": values["listener_id"], "at": values["at"], "client_ip": values["client"],
         "replay_of": values["replay_of"], "automation": values["automation"], "state": values["state"],
-        "message": values["message"], "ms": values["ms"],
+        "message": values["message"], "ms": values["ms"], "run_id": values["run_id"],
         "request": {
             "method": values["method"], "path": values["path"], "query": hidden_query(values["query"]),
             "headers": [list(each) for each in headers],

@@ -15,7 +15,7 @@ from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform
-from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep
+from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep, note_run
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
 from server.context import Context
@@ -41,6 +41,7 @@ _OWN_HEADERS = frozenset(("connection", "content-length", "date", "keep-alive", 
 _PAGE = re.compile(r"html|xml|svg", re.IGNORECASE)
 _SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
 _NO_BODY = frozenset((204, 205, 304))
+SWITCHED_OFF = "the webhook is switched off"
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ class Response:
 
 
 def respond(ctx: Context, token: str, received: Received) -> Response:
-    """The answer to a request under a token. 404 for an unknown one and where no automation is bound, 500 when the
-    automation failed; both without a body. Source: Webhook; the deliveries are ours."""
+    """The answer to a request under a token. 404 for an unknown one, one that is switched off and where no automation
+    is bound, 500 when the automation failed; all without a body. Source: Webhook; the switch, the deliveries: ours."""
     found = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
     if found is None:
         return Response(404)
@@ -108,7 +109,8 @@ def considered(ctx: Context, listener: Record, received: Received) -> list[Consi
 
 
 def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
-    """What the listener's automation would answer: nothing is written and nothing sent, and no delivery is kept."""
+    """What the listener's automation would answer, when it is switched on: nothing is written and nothing sent, and no
+    delivery is kept."""
     values, host = _values(listener, received), ServiceHost(ctx, dry=True)
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
@@ -127,10 +129,13 @@ def _deliver(ctx: Context, listener: Record, received: Received, former_id: int)
     )
     values, host = _values(listener, received), ServiceHost(ctx)
     delivery = Delivery.of(listener["id"], received, ctx.now, former_id)
+    if listener["is_disabled"]:
+        return _refused(ctx, host, delivery, 404, SWITCHED_OFF)
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
-        return _refused(ctx, host, delivery, 500, f"the binding of webhook {listener['id']} fails: {error.message}")
+        message = f"the binding of webhook {listener['id']} fails: {error.message}"
+        return _refused(ctx, host, delivery, 500, message, is_logged=True)
     if handler is None:
         return _refused(ctx, host, delivery, 404, "")
     made: dict[str, Any] = {}
@@ -144,8 +149,11 @@ def _deliver(ctx: Context, listener: Record, received: Received, former_id: int)
     def kept(tx: Transaction, _: Result) -> None:
         made["id"] = keep(tx, delivery)
 
+    def logged(tx: Transaction, run_id: int) -> None:
+        note_run(tx, made["id"], run_id)
+
     values["inputs"] = handler.inputs
-    perform(ctx, handler.automation, values, traced=MAX_STEPS, then=answer, kept=kept, host=host)
+    perform(ctx, handler.automation, values, traced=MAX_STEPS, then=answer, kept=kept, logged=logged, host=host)
     return made["response"], made["id"]
 
 
@@ -168,15 +176,16 @@ def _values(listener: Record, received: Received) -> dict[str, Any]:
 
 
 def _refused(
-    ctx: Context, host: ServiceHost, delivery: Delivery, status: int, message: str
+    ctx: Context, host: ServiceHost, delivery: Delivery, status: int, message: str, is_logged: bool = False
 ) -> tuple[Response, int]:
     """An answer that no automation gave."""
     delivery.status, delivery.message = status, message
 
     def write(tx: Transaction) -> int:
-        if message:
-            host.log(tx, "", [Entry(3, "", message)])
-        return keep(tx, delivery)
+        id = keep(tx, delivery)
+        if is_logged:
+            note_run(tx, id, host.log(tx, "", [Entry(3, "", message)]))
+        return id
 
     return Response(status), ctx.service.store.write(write)
 

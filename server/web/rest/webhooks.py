@@ -15,11 +15,12 @@ LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
     id=shapes.ID, at=shapes.TIME, method=shapes.TEXT, path=shapes.TEXT, size=shapes.COUNT, client=shapes.TEXT,
     replay_of=shapes.ID, automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT,
-    status=shapes.INTEGER,
+    status=shapes.INTEGER, run_id=shapes.ID,
 )  # fmt: skip
 WHOLE = shapes.keys(
     id=shapes.ID, webhook_id=shapes.ID, at=shapes.TIME, client_ip=shapes.TEXT, replay_of=shapes.ID,
-    automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT, request=shapes.OBJECT,
+    automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT, run_id=shapes.ID,
+    request=shapes.OBJECT,
     response=shapes.OBJECT, trace=shapes.ANY,
 )  # fmt: skip
 
