@@ -143,14 +143,16 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         cache_kib=settings.sqlite_cache_kib,
         max_pages=settings.max_database_pages,
     )
-    for file in folder.glob(f"{DATABASE}*"):
-        file.chmod(stat.S_IRUSR | stat.S_IWUSR)
-    if store.read(lambda tx: custom_types.load(tx, registry)):
-        store.write(lambda tx: schema.add_tables(tx, [each.table for each in registry.custom]))
-        store.statements.forget()
-    installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
-    service = Service(store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set)
-    try:
+    try:  # whoever cannot open it must not keep it open: a restore that is taken back exchanges the files then
+        for file in folder.glob(f"{DATABASE}*"):
+            file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        if store.read(lambda tx: custom_types.load(tx, registry)):
+            store.write(lambda tx: schema.add_tables(tx, [each.table for each in registry.custom]))
+            store.statements.forget()
+        installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
+        service = Service(
+            store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set
+        )
         live_settings.apply(service)
         first_start.prepare(own_context(service))
         builtin_records.add_missing(own_context(service))
@@ -248,7 +250,7 @@ async def _serve(
         _stop_on_signals(turns)
         _read_settings_on_hangup(again)
         while True:
-            await _serve_until_asked(service, settings, sites, sockets, wake, turns, restores, ready)
+            await _serve_until_asked(service, sites, sockets, wake, turns, restores, ready)
             exchange = turns.take()
             if exchange is None:
                 break
@@ -260,13 +262,13 @@ async def _serve(
 
 
 async def _serve_until_asked(
-    service: Service, settings: Settings, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event,
-    turns: Turns, restores: Restores, ready: Callable[[Running], None],
+    service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event, turns: Turns,
+    restores: Restores, ready: Callable[[Running], None],
 ) -> None:  # fmt: skip
     """Serve with copies of the sockets, so that they stay open when it ends to start again."""
     try:
         first_start.make_administrator(own_context(service))
-        running = _start(service, settings, sites, [each.dup() for each in sockets], wake)
+        running = _start(service, sites, [each.dup() for each in sockets], wake)
         try:
             restores.offer(service)
             ready(running)
@@ -310,9 +312,8 @@ def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) ->
         return open_service(settings, wake)
 
 
-def _start(
-    service: Service, settings: Settings, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event
-) -> Running:
+def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event) -> Running:
+    settings = service.settings
     endpoints()
     mail = MailListener(service)
     mail_listening.watch(service, mail)

@@ -11,6 +11,10 @@ from typing import Any
 import apsw
 import pytest
 
+from server import app
+from server.access.own import own_context
+from server.desk import records
+from server.settings import load
 from tests.service import Server, command
 
 DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # of Linux: prctl() and what it takes from root
@@ -165,3 +169,18 @@ def test_a_database_that_is_not_ours_is_refused_and_left_as_it_is(
     _refused(command("check", data=stopped.parent), words)
     assert stopped.read_bytes() == before
     assert not list(stopped.parent.glob("helpdesk.db?*"))
+
+
+def test_a_service_that_cannot_be_opened_leaves_its_files_to_others(tmp_path: Path) -> None:
+    """A restore takes itself back then, and exchanges them; a connection that stayed would go on with the wrong one."""
+    settings = load({}, {}, data_folder=tmp_path)
+    service = app.open_service(settings)
+    records.create(own_context(service), "custom_record", {"name": "Car", "name_plural": "Cars", "uri": "car"})
+    service.store.close()
+    database = tmp_path / "helpdesk.db"
+    connection = apsw.Connection(str(database))
+    connection.execute("UPDATE custom_record SET params = '{\"owners\": []}'")
+    connection.close()
+    with pytest.raises(AttributeError):
+        app.open_service(settings)
+    assert not database.with_name("helpdesk.db-wal").exists()

@@ -71,7 +71,10 @@ class Restores:
         _log.warning("restore.done", file=last.name, kept=last.kept)
         self.last = replace(last, stage="done")
         ctx = own_context(service)
-        service.store.write(lambda tx: RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": told}))
+        try:
+            service.store.write(lambda tx: RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": told}))
+        except HelpdeskError:  # such as a full disk: the service is of use all the same
+            _log.exception("restore.not_noted")
 
     def begin(self, file: Path, store: Store, by: str, now: int) -> None:
         """Begin one on a thread of its own. Raises Conflict when another one is under way."""

@@ -1,0 +1,18 @@
+"""Restores of a running service, as far as they need no server; the rest is in tests/console/test_backups.py."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from server.desk.restoring import Restore, Restores
+from tests.records.desk import NOW, Desk
+
+
+def test_a_restore_is_done_although_nothing_can_be_written_about_it(tmp_path: Path) -> None:
+    """The disk may be full, with two databases on it; the service must not end for want of an entry in the log."""
+    desk = Desk(tmp_path)
+    desk.close()
+    restores = Restores(lambda exchange: None)
+    stopping = Restore("helpdesk-20261120-101500.db", "Nora", NOW, "stopping", kept="helpdesk.db.before-restore-1")
+    restores.last = stopping
+    restores.offer(desk.service)
+    assert restores.last == replace(stopping, stage="done")
