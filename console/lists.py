@@ -58,12 +58,23 @@ def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
 
 
 def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> Choosable:
-    """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed."""
+    """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed; "0" is nothing."""
+    chosen = "" if chosen == "0" else chosen
     found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
-    if found["total"] <= len(found["results"]):
-        return Choosable(uri, options(found["results"]), chosen)
-    present = search(visit, uri, f"id:{chosen}", LABEL) if chosen.isdecimal() and len(chosen) < 19 else []
-    return Choosable(uri, [], f"{present[0][LABEL]} #{chosen}" if present else chosen)
+    listed = options(found["results"])
+    is_all = found["total"] <= len(listed)
+    if chosen in dict(listed) and is_all:
+        return Choosable(uri, listed, chosen)
+    # What is chosen may fit no more: it is shown all the same, or the form would choose something else by itself.
+    present = options(search(visit, uri, f"id:{chosen}", LABEL)) if chosen.isdecimal() and len(chosen) < 19 else []
+    if is_all:
+        return Choosable(uri, listed + present, chosen)
+    return Choosable(uri, None, numbered(*present[0]) if present else chosen)
+
+
+def numbered(id: str, label: str) -> str:
+    """A record as a line of a chooser tells it: `Mara Lindqvist #12`."""
+    return f"{label} #{id}"
 
 
 def options(found: list[dict[str, Any]]) -> list[Option]:

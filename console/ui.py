@@ -38,10 +38,10 @@ _SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "
 
 @dataclass(frozen=True)
 class Choosable:
-    """Records that a field may take: all of them, or none when there are too many. shown: which one is chosen."""
+    """Records that a field may take: all of them, or None when there are too many. shown: which one is chosen."""
 
     uri: str
-    options: Sequence[Option]
+    options: Sequence[Option] | None
     shown: str
 
 
@@ -138,7 +138,7 @@ def chooser(
     """One record of a type. found: from lists.choosable; when there are too many it is a line that takes a name or a
     number, which scripts turn into a list that the server searches. lists.chosen_id reads what is sent. none: what
     choosing none is called, "" where one must be chosen."""
-    if found.options:
+    if found.options is not None:
         return choice(form, name, label, [*([("", none)] if none else []), *found.options], hint, **attributes)
     attributes |= {
         "value": found.shown, "type": "text", "data-chooser": f"/-/choose/{found.uri}", "autocomplete": "off",
@@ -263,13 +263,17 @@ def bytes_text(number: int) -> str:
     return f"{number / 1024**power:.1f} {unit}"
 
 
-def pager(visit: Visit, total: int, page: int, limit: int = PAGE_ROWS) -> str:
-    """The way to the other pages of a list. page: counted from 1."""
+def pager(
+    visit: Visit, total: int, page: int, limit: int = PAGE_ROWS, name: str = "page", label: str = "Pages", at: str = ""
+) -> str:  # fmt: skip
+    """The way to the other pages of a list. page: counted from 1. name: of the parameter that says which. label: what
+    they are pages of, for screen readers. at: the id of the list, where it stands far down its page."""
     last = max(1, -(-total // limit))
     first, end = (page - 1) * limit + 1, min(page * limit, total)
     shown = "{}–{} of {}".format(*(number(visit, each) for each in (first, end, total))) if total else ""
-    return fragment("parts/pager.html", shown=shown, page=page, last=last, link=lambda other: _link(
-        visit, page=str(other)))
+    place = f"#{at}" if at else ""
+    return fragment("parts/pager.html", shown=shown, page=page, last=last, label=label,
+                    link=lambda other: _link(visit, **{name: str(other)}) + place)  # fmt: skip
 
 
 def empty(text: str, action: str = "", label: str = "", clear: str = "", query: str = "") -> str:

@@ -9,7 +9,7 @@ from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
-from console.ui import PAGE_ROWS, Option, quoted
+from console.ui import PAGE_ROWS, quoted
 from console.visit import Visit
 from server.desk import groups, records
 from server.desk.groups import Changes
@@ -20,6 +20,9 @@ from server.records.shared.rosters import MANAGER, MEMBER, REMOVE
 URI = "group"
 BASE = "/admin/people/groups"
 ROSTERS = "/admin/people/rosters"
+CHOSEN = {
+    "reply_address_id": "address", "reply_signature_id": "email_signature", "reply_html_template_id": "html_template",
+}  # fmt: skip
 LINES = ("name", "reply_address_id", "reply_personal", "reply_signature_id", "reply_html_template_id")
 LABELS = {
     "name": "Name", "reply_address_id": "Replies come from", "reply_personal": "Sender name",
@@ -27,8 +30,10 @@ LABELS = {
 }  # fmt: skip
 FLAGS = ("is_private", "is_default")
 PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
+SENDERS = "mailTransport.id:>0"  # the search of addresses that replies can come from
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
-MAX_BUCKETS = 200  # of one group, listed
+COLUMNS = "groups"  # the parameter that says which page of them
+MAX_NAMED = 60  # people of one group by name
 
 
 @page("GET", BASE, "admin")
@@ -50,7 +55,7 @@ def create(visit: Visit) -> Shown:
     """Make a group; who is in it comes next."""
     form = Form.sent(visit.form, (*LINES, *FLAGS))
     try:
-        made = records.create(visit.ctx, URI, _fields(form))
+        made = records.create(visit.ctx, URI, _fields(visit, form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), None)
     visit.tell(f"{made['_label']} is made. Choose who is in it.")
@@ -69,7 +74,7 @@ def save(visit: Visit) -> Shown:
     """Change a group."""
     group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, (*LINES, *FLAGS))
     try:
-        records.update(visit.ctx, URI, visit.id, _fields(form))
+        records.update(visit.ctx, URI, visit.id, _fields(visit, form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), group)
     visit.tell(f"{form.text('name')} is saved.", visit.path, **_stored(group).sent_again())
@@ -169,7 +174,7 @@ def save_rosters(visit: Visit) -> Shown:
         visit.tell(f"{count} place{'' if count == 1 else 's'} changed.", visit.shown_path, **_back(changed, before))
     else:
         visit.tell("Nothing was changed.")
-    names = ("q", "group", "page")
+    names = ("q", "group", "page", COLUMNS)
     kept = "&".join(f"{name}={quoted(visit.query.text(name, ''))}" for name in names if name in visit.query)
     return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
 
@@ -205,9 +210,15 @@ def _rosters(visit: Visit, form: Form) -> Shown:
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
         raise Forbidden("Only administrators, and managers of a group, may change who is in a group.")
-    only = visit.query.text("group", "")
-    q = f"id:{only}" if only.isdecimal() else "" if actor.is_admin else f"id:[{','.join(map(str, actor.manages))}]"
-    columns = records.search(visit.ctx, URI, SearchRequest(f"{q} sort:name", MAX_COLUMNS))
+    filters, mine = Form.of({"group": visit.query.text("group", "")}), _mine(visit)
+    only = 0
+    try:
+        only = lists.chosen_id(visit, URI, filters.text("group"), "group")
+    except Invalid as error:
+        filters.refuse(error)
+    first = visit.query.integer(COLUMNS, 1, 1, records.MAX_PAGE)
+    q = f"{mine} id:{only}" if only else mine
+    columns = records.search(visit.ctx, URI, SearchRequest(f"{q} sort:name", MAX_COLUMNS, 1 if only else first))
     listed = [each for each in columns["results"] if actor.is_admin or each["id"] in actor.manages]
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     try:
@@ -224,7 +235,8 @@ def _rosters(visit: Visit, form: Form) -> Shown:
     return render(
         visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
         groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
-        only=only, total=columns["total"], choices=_group_choices(visit),
+        columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
+        choices=lists.choosable(visit, URI, f"{mine} sort:name", str(only) if only else filters.text("group")),
     )  # fmt: skip
 
 
@@ -240,18 +252,19 @@ def _chosen(visit: Visit, members: Changes) -> Changes:
     }
 
 
-def _group_choices(visit: Visit) -> list[Option]:
-    mine = visit.actor.manages
-    listed = lists.choices(visit, URI, "sort:name")
-    return [("", "All groups"), *(each for each in listed if visit.actor.is_admin or int(each[0]) in mine)]
+def _mine(visit: Visit) -> str:
+    """The search of groups whose rosters somebody may change."""
+    return "" if visit.actor.is_admin else f"id:[{','.join(map(str, visit.actor.manages))}]"
 
 
 # -- forms -------------------------------------------------------------------------------------------------------------
 
 
-def _fields(form: Form) -> dict[str, Any]:
-    lines = {name: form.text(name) or ("0" if name.endswith("_id") else "") for name in LINES}
-    if lines["reply_address_id"] == "0":
+def _fields(visit: Visit, form: Form) -> dict[str, Any]:
+    """What is stored. Raises Invalid for a name of none or of several."""
+    lines: dict[str, Any] = {name: form.text(name) for name in LINES}
+    lines |= {name: lists.chosen_id(visit, uri, lines[name], name) for name, uri in CHOSEN.items()}
+    if not lines["reply_address_id"]:
         del lines["reply_address_id"]  # it stays, or is the service's own
     return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
 
@@ -261,41 +274,35 @@ def _stored(group: dict[str, Any]) -> Form:
 
 
 def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: Form | None = None) -> Shown:
-    buckets: list[dict[str, Any]] = []
-    members: dict[int, str] = {}
+    buckets: dict[str, Any] = {"results": [], "total": 0, "page": 1}
+    people: list[tuple[str, str]] = []
     if group is not None:
-        asked = SearchRequest(f"group.id:{group['id']} sort:name", MAX_BUCKETS)
-        buckets = records.search(visit.ctx, "bucket", asked)["results"]
+        page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+        asked = SearchRequest(f"group.id:{group['id']} sort:name", PAGE_ROWS, page)
+        buckets = records.search(visit.ctx, "bucket", asked)
         members = groups.members(visit.ctx, [group["id"]])[group["id"]]
+        people = [(f"{part.capitalize()}s", _names(visit, members, part)) for part in (MANAGER, MEMBER)]
     shown = bucket_form or Form.of({"bucket": ""})
-    senders = _senders(visit, group["reply_address_id"] if group else 0)
-    named = dict(lists.choices(visit, "worker", f"id:[{','.join(map(str, members))}]")) if members else {}
+    sender, searches = form.text("reply_address_id"), {"reply_address_id": SENDERS}
+    has_none = sender.isdecimal() and sender != "0" and not lists.count(visit, "address", f"id:{sender} {SENDERS}")
     return render(
         visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
-        buckets=buckets, labels=LABELS, managers=_names(named, members, MANAGER),
-        members=_names(named, members, MEMBER),
-        senders=senders,
-        signatures=_with_none(lists.choices(visit, "email_signature"), "None"),
-        templates=_with_none(lists.choices(visit, "html_template"), "None"),
+        buckets=buckets, labels=LABELS, people=people,
+        sender_none="The service's own sender" if sender in ("", "0") else "",
+        sender_hint="Addresses with a mail transport." + (" The one that is chosen has none." if has_none else ""),
+        found={name: lists.choosable(visit, uri, searches.get(name, ""), form.get(name))
+               for name, uri in CHOSEN.items()},
     )  # fmt: skip
 
 
-def _names(named: dict[str, str], members: dict[int, str], part: str) -> list[str]:
-    return sorted(named.get(str(id), f"worker {id}") for id, each in members.items() if each == part)
-
-
-def _senders(visit: Visit, present: int) -> list[Option]:
-    """Addresses that replies can come from, with the one that is chosen now, which may have lost its transport."""
-    found = lists.choices(visit, "address", "mailTransport.id:>0")
-    if not present:
-        return _with_none(found, "The service's own sender")
-    if str(present) in dict(found):
-        return found
-    return [*found, (str(present), f"{lists.record(visit, 'address', present)['email']}: has no mail transport")]
-
-
-def _with_none(listed: list[Option], none: str) -> list[Option]:
-    return [("0", none), *listed]
+def _names(visit: Visit, members: dict[int, str], part: str) -> str:
+    """Who has a part in a group, by name; of many the first ones, and how many there are besides."""
+    ids = sorted(id for id, each in members.items() if each == part)
+    if not ids:
+        return "none"
+    named = sorted(label for _, label in lists.choices(visit, "worker", f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"))
+    more = len(ids) - MAX_NAMED
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _delete(visit: Visit, form: Form) -> Shown:

@@ -11,7 +11,7 @@ from console.visit import Visit
 from server.access import sessions
 from server.desk import people, records, sign_in
 from server.desk.people import SigningIn
-from server.errors import HelpdeskError
+from server.errors import HelpdeskError, Invalid
 
 URI = "worker"
 BASE = "/admin/people"
@@ -24,13 +24,14 @@ FLAGS = ("is_superuser", "is_mfa_required", "is_password_disabled")
 LABELS = {
     "first_name": "First name", "last_name": "Last name", "email": "Mail address", "at_mention_name": "Nickname",
     "title": "Job title", "phone": "Phone", "mobile": "Mobile", "location": "Place", "timezone": "Time zone",
-    "language": "Language", "invite": "Invitation", "to_id": "Open tickets",
+    "language": "Language", "invite": "Invitation", "tickets": "Their tickets", "to_id": "Who takes them",
 }  # fmt: skip
 INVITE = [
     ("mail", "Send mail with a link to choose a password"), ("link", "Show me the link, and I hand it over"),
     ("", "Not yet"),
 ]  # fmt: skip
-KEEP = "keep"  # the tickets of a worker who is disabled stay
+KEEP, FREE, GIVE = "keep", "free", "give"
+TICKETS = [(KEEP, "stay with them"), (FREE, "wait for a new owner"), (GIVE, "go to somebody else")]
 
 
 @page("GET", BASE, "admin")
@@ -109,34 +110,48 @@ def turn_off_second_factor(visit: Visit) -> Shown:
 
 @page("GET", f"{BASE}/{{id}}/disable", "proven admin")
 def show_disable(visit: Visit) -> Shown:
-    """What ends when a worker is disabled, and who takes their tickets."""
-    return _disable(visit, Form.of({"to_id": KEEP}))
+    """What ends when a worker is disabled, and who takes their tickets; of who is disabled, only the latter."""
+    return _disable(visit, Form.of({"tickets": KEEP, "to_id": ""}))
 
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> Shown:
     """Let a worker in no more; their tickets may go to somebody else."""
-    form = Form.sent(visit.form, ("to_id",))
-    to_id = form.get("to_id")
-    if to_id != KEEP and not to_id.isdecimal():
-        return _disable(visit, form.fail("to_id", "Choose one of the list."))
+    form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lists.record(visit, URI, visit.id)["is_disabled"]
     try:
+        to_id = _taker(visit, form)
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
         return _disable(visit, form.refuse(error))
-    told = f"{label} is disabled."
-    if to_id != KEEP:
-        visit.tell(f"{told} {_handed_over(visit, int(to_id))}")
-    else:
+    told = "" if was_disabled else f"{label} is disabled."
+    if to_id is not None:
+        visit.tell(f"{told} {_handed_over(visit, to_id)}".strip())
+    elif told:
         visit.tell(told, f"{_path(visit.id)}/enable")
     return see(_path(visit.id))
+
+
+def _taker(visit: Visit, form: Form) -> int | None:
+    """Who takes the tickets of a worker: an id, 0 for nobody; None when they stay. Raises Invalid."""
+    to_id, way = lists.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
+    if way not in dict(TICKETS):
+        raise Invalid("choose one of the list", field="tickets")
+    if not to_id and way == GIVE:
+        raise Invalid("choose who takes the tickets", field="to_id")
+    if to_id and way == FREE:
+        raise Invalid("choose one of the two: they wait for an owner, or somebody takes them", field="tickets")
+    if not to_id:
+        return 0 if way == FREE else None
+    if to_id == visit.id or lists.record(visit, URI, to_id)["is_disabled"]:
+        raise Invalid("choose somebody who works here", field="to_id")
+    return to_id
 
 
 @page("POST", f"{BASE}/{{id}}/enable", "proven admin")
 def enable(visit: Visit) -> Shown:
     """Let a worker in again."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
-    visit.tell(f"{label} may sign in again.", f"{_path(visit.id)}/disable", to_id=KEEP)
+    visit.tell(f"{label} may sign in again.", f"{_path(visit.id)}/disable", tickets=KEEP)
     return see(_path(visit.id))
 
 
@@ -195,9 +210,9 @@ def _form(visit: Visit, form: Form) -> Shown:
 def _disable(visit: Visit, form: Form) -> Shown:
     worker = records.retrieve(visit.ctx, URI, visit.id)
     count = lists.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
-    others = [each for each in lists.choices(visit, URI, "isDisabled:no") if each[0] != str(visit.id)]
-    options = [(KEEP, "They stay"), ("0", "Nobody: they wait for an owner"), *others]
+    takers = lists.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
     return render(
         visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
-        options=options, path=_path(visit.id),
+        ways=TICKETS, takers=takers, path=_path(visit.id),
+        title=f"{'Hand over the tickets of' if worker['is_disabled'] else 'Disable'} {worker['_label']}",
     )  # fmt: skip

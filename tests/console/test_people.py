@@ -104,13 +104,20 @@ def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, vis
     ]  # fmt: skip
     page = signed_in.get(f"{BASE}/{id}/disable").text
     assert "2 open or waiting tickets" in page
-    assert signed_in.send(f"{BASE}/{id}/disable", {"to_id": "soon"}).status_code == 422
-    answer = signed_in.send(f"{BASE}/{id}/disable", {"to_id": str(nora.ids["milo"])})
+    for wrong in ({"to_id": "soon"}, {"tickets": "give"}, {"tickets": "burn"}, {"tickets": "give", "to_id": str(id)},
+                  {"tickets": "free", "to_id": str(nora.ids["milo"])}, {"to_id": "999999"}):  # fmt: skip
+        refused = signed_in.send(f"{BASE}/{id}/disable", wrong)
+        assert refused.status_code in (404, 422) and not nora.record("worker", id)["is_disabled"], wrong
+    answer = signed_in.send(f"{BASE}/{id}/disable", {"tickets": "give", "to_id": str(nora.ids["milo"])})
     assert place(answer) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
     owners = [nora.record("ticket", each)["owner_id"] for each in tickets]
     assert owners == [nora.ids["milo"], nora.ids["milo"], id]
     assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
     assert signed_in.send(f"{BASE}/{id}/invite", page=f"{BASE}/{id}").status_code == 303
+    nora.update("ticket", tickets[0], owner_id=id)  # left over, as after many
+    assert "Hand over the tickets of Leaver" in signed_in.get(f"{BASE}/{id}/disable").text
+    signed_in.send(f"{BASE}/{id}/disable", {"tickets": "free"})
+    assert nora.record("ticket", tickets[0])["owner_id"] == 0 and nora.record("worker", id)["is_disabled"] == 1
     signed_in.send(f"{BASE}/{id}/enable", page=f"{BASE}/{id}")
     assert visitor.sign_in("leaver@desk.example").status_code == 303
 
@@ -120,7 +127,7 @@ def test_the_last_administrator_stays_one(signed_in: Visitor, nora: Api) -> None
         if each != nora.ids["nora"]:
             nora.update("worker", each, is_superuser=0).ok()
     own = f"{BASE}/{nora.ids['nora']}"
-    answer = signed_in.send(f"{own}/disable", {"to_id": "keep"})
+    answer = signed_in.send(f"{own}/disable", {"tickets": "keep"})
     assert answer.status_code == 422 and "last administrator" in answer.text
     page = signed_in.get(own).text
     form = {name: value(page, name) for name in ("first_name", "email", "timezone", "language")}
@@ -180,6 +187,32 @@ def test_the_matrix_changes_what_was_changed_on_it_and_nothing_else(signed_in: V
     assert signed_in.send(path, {**cells, "before": "[1]"}).status_code == 422
     assert signed_in.get(f"{BASE}/rosters?q=colour:red").status_code == 200
     nora.remove("group", group).ok()
+
+
+def test_many_groups_and_buckets_are_shown_page_by_page(signed_in: Visitor, nora: Api) -> None:
+    named = [f"Many {number:02}" for number in range(10)]
+    ids = {name: nora.create("group", name=name).ok()["id"] for name in named}
+    seen: list[str] = []
+    path: str | None = f"{BASE}/rosters?q=milo"
+    while path:
+        shown = signed_in.get(path).text
+        seen += [html.unescape(each) for each in re.findall(r'<th scope="col">([^<]*?)\s*(?:<span|</th>)', shown)[1:]]
+        pages = re.search(r'aria-label="Pages of groups".*?</nav>', shown, re.DOTALL)
+        following = re.search(r'href="([^"]*)" rel="next"', pages[0]) if pages else None
+        path = html.unescape(following[1]) if following else None
+    assert len(seen) == len(set(seen)) == nora.search("group")["total"] and set(named) <= set(seen)
+    last = ids[named[-1]]
+    saved = signed_in.send(f"{BASE}/rosters?groups=2", {f"part[g{last}][w{nora.ids['milo']}]": "member"})
+    assert place(saved) == f"{BASE}/rosters?groups=2"
+    wrong = signed_in.get(f"{BASE}/rosters?group=nowhere")
+    assert wrong.status_code == 200 and "nothing has exactly that name" in wrong.text.lower()
+    for number in range(27):
+        nora.create("bucket", name=f"Bucket {number:02}", group_id=last).ok()
+    page = signed_in.get(f"{BASE}/groups/{last}").text
+    assert "Bucket 00" in page and "Bucket 26" not in page and f"{BASE}/groups/{last}?page=2#buckets" in page
+    assert "Bucket 26" in signed_in.get(f"{BASE}/groups/{last}?page=2").text
+    for id in ids.values():
+        nora.remove("group", id).ok()
 
 
 def test_managers_change_their_own_rosters_and_no_others(visitor: Visitor, nora: Api) -> None:

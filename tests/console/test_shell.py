@@ -139,7 +139,7 @@ def test_switching_a_worker_off_and_moving_a_field_can_be_undone(signed_in: Visi
         if path.endswith("enable"):
             nora.update("worker", id, is_disabled=1).ok()
             was = 1
-        assert signed_in.send(path, {"to_id": "keep"}, page=page).status_code == 303
+        assert signed_in.send(path, {"tickets": "keep"}, page=page).status_code == 303
         target, sent = undo_of(signed_in.get(page).text)
         assert nora.record("worker", id).ok()["is_disabled"] != was
         assert signed_in.post(target, sent).status_code == 303
