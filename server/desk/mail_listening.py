@@ -1,7 +1,9 @@
 """The listener that mail servers hand mail over to, as administrators see it: how it is, and switching it while the
 service runs. What it speaks is in web/mail_listener.py. Source: ours."""
 
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +15,7 @@ from server.settings import Settings
 
 LISTENER = "mail listener"  # where a store keeps that of its service
 NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # what can be set in the console
+_changing = threading.Lock()  # of two changes, the settings and what it does must not be each of another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +63,27 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     where it cannot listen."""
     if not ctx.actor.is_admin:
         raise AdminOnly("only administrators may switch the listener")
-    before, wanted = ctx.service.settings.replace(), live_settings.checked(ctx.service, changes)
-    found = _of(ctx.service)
-    if found is not None:
-        found.renew(wanted)
-    try:
-        live_settings.change(ctx, changes)
-    except HelpdeskError:
+    with _changing:
+        before, wanted = ctx.service.settings.replace(), live_settings.checked(ctx.service, changes)
+        found = _of(ctx.service)
         if found is not None:
-            found.renew(before)
-        raise
+            found.renew(wanted)
+        try:
+            live_settings.change(ctx, changes)
+        except HelpdeskError:
+            if found is not None:
+                found.renew(before)
+            raise
 
 
 @periodic("listener for mail that failed")
 def try_again(service: Service, now: int) -> None:
     """Open it where that was not possible before, such as on a port that somebody else had."""
     found = _of(service)
-    if found is not None and found.state().error:
-        try:
-            found.renew(service.settings)
-        except HelpdeskError:
-            return  # it is noted in its state
+    with _changing:
+        if found is not None and found.state().error:
+            with suppress(HelpdeskError):  # it is noted in its state
+                found.renew(service.settings)
 
 
 def _of(service: Service) -> Listener | None:
