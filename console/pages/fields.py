@@ -3,7 +3,7 @@ field; the rest is ours."""
 
 from typing import Any
 
-from console import drafts, lists
+from console import drafts, lists, owners
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
@@ -43,7 +43,6 @@ LABELS = {
     "value_min": "From", "value_max": "To", "send_notifications": "Notifications", "new_name": "New name",
     "option": "Option", "owner": "Belongs to",
 }  # fmt: skip
-EVERYBODY = "svc.contexts.app:0"
 
 
 @page("GET", BASE, "admin")
@@ -201,7 +200,7 @@ def remove(visit: Visit) -> Shown:
 @page("GET", f"{SETS}/new", "admin")
 def show_new_set(visit: Visit) -> Shown:
     """The form for a new fieldset."""
-    return _set_form(visit, Form.of({"owner": EVERYBODY}), _type(visit, visit.query.text("type", "")), None)
+    return _set_form(visit, Form.of({"owner": owners.EVERYBODY}), _type(visit, visit.query.text("type", "")), None)
 
 
 @page("POST", f"{SETS}/new", "admin")
@@ -209,7 +208,7 @@ def create_set(visit: Visit) -> Shown:
     """Make a fieldset."""
     record_type, form = _type(visit, visit.query.text("type", "")), Form.sent(visit.form, ("name", "owner"))
     try:
-        made = records.create(visit.ctx, SET_URI, {"context": record_type.context, **_set_fields(form)})
+        made = records.create(visit.ctx, SET_URI, {"context": record_type.context, **_set_fields(visit, form)})
     except HelpdeskError as error:
         return _set_form(visit, _refuse_owner(form, error), record_type, None)
     visit.tell(f"The fieldset {made['_label']} is made. Give it fields.")
@@ -229,7 +228,7 @@ def save_set(visit: Visit) -> Shown:
     found, form = lists.record(visit, SET_URI, visit.id), Form.sent(visit.form, ("name", "owner"))
     record_type = _type(visit, found["context"])
     try:
-        records.update(visit.ctx, SET_URI, visit.id, _set_fields(form))
+        records.update(visit.ctx, SET_URI, visit.id, _set_fields(visit, form))
     except HelpdeskError as error:
         return _set_form(visit, _refuse_owner(form, error), record_type, found)
     visit.tell(f"The fieldset {form.text('name')} is saved.", visit.path, **_stored_set(found).sent_again())
@@ -352,23 +351,13 @@ def _form(
     )  # fmt: skip
 
 
-def _owners(visit: Visit, present: str) -> list[tuple[str, str]]:
-    found = [(EVERYBODY, "Everybody: the service")]
-    for uri in ("group", "role", "worker"):
-        record_type = visit.service.registry.type(uri)
-        name = record_type.label_names[0]
-        found += [
-            (f"{record_type.context}:{id}", f"{name}: {label}") for id, label in lists.choices(visit, uri, "sort:id")
-        ]
-    return found if present in dict(found) else [*found, (present, f"As it is: {present}")]
-
-
 def _stored_set(found: dict[str, Any]) -> Form:
     return Form.of({"name": found["name"], "owner": f"{found['owner__context']}:{found['owner_id']}"})
 
 
-def _set_fields(form: Form) -> dict[str, str]:
-    context, _, id = form.text("owner").rpartition(":")
+def _set_fields(visit: Visit, form: Form) -> dict[str, Any]:
+    """What is stored. Raises Invalid."""
+    context, id = owners.chosen(visit, form.text("owner"), "owner")
     return {"name": form.text("name"), "owner__context": context, "owner_id": id}
 
 
@@ -379,5 +368,5 @@ def _refuse_owner(form: Form, error: HelpdeskError) -> Form:
 def _set_form(visit: Visit, form: Form, record_type: RecordType, found: dict[str, Any] | None) -> Shown:
     return render(
         visit, "fieldset.html", form.status, form=form, fieldset=found, record_type=record_type, labels=LABELS,
-        owners=_owners(visit, form.get("owner") or EVERYBODY), back=_list_path(record_type),
+        owners=owners.choosable(visit, form.get("owner")), back=_list_path(record_type),
     )  # fmt: skip

@@ -3,7 +3,7 @@ scripts, and both answer scripts in JSON. Source: ours."""
 
 from dataclasses import asdict, dataclass
 
-from console import articles, lists, places
+from console import articles, lists, owners, places
 from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
@@ -63,7 +63,9 @@ def choose(visit: Visit) -> Shown:
     """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
     q = visit.query.text("q", "").strip()
     results, total = _records(visit, q)
-    return render(visit, "choose.html", q=q, uri=visit.arguments["name"], results=results, total=total)
+    name = visit.arguments["name"]
+    uris = owners.TYPES if name == owners.NAME else (name,)
+    return render(visit, "choose.html", q=q, what=name.replace("_", " "), uris=uris, results=results, total=total)
 
 
 @page("GET", "/-/choose/{name}")
@@ -99,6 +101,8 @@ def _fits(words: list[str], text: str) -> bool:
 
 def _records(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     """(id, label) of those that fit, and how many do."""
+    if visit.arguments["name"] == owners.NAME:
+        return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
     page = lists.named(visit, uri, q, MAX_CHOSEN_FROM)
     return [(each["id"], each["_label"]) for each in page["results"]], page["total"]

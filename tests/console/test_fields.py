@@ -195,7 +195,9 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     sets = f"{BASE}/sets"
     owner = f"svc.contexts.group:{nora.ids['support']}"
     assert signed_in.send(f"{sets}/new?type=org", {"name": "", "owner": owner}).status_code == 422
-    assert signed_in.send(f"{sets}/new?type=org", {"name": "x", "owner": "nobody"}).status_code == 422
+    for wrong in ("nobody", "", "worker", "tusk: 1", f"group: Support #{'9' * 30}", "svc.contexts.tusk:1", "group: 9999"):
+        refused = signed_in.send(f"{sets}/new?type=org", {"name": "x", "owner": wrong})
+        assert refused.status_code == 422 and 'id="owner-error"' in refused.text, wrong
     answer = signed_in.send(f"{sets}/new?type=org", {"name": HOSTILE, "owner": owner})
     [id] = nora.found("custom_fieldset", "context:org")
     assert place(answer) == f"{BASE}?type=org#set-{id}"
@@ -205,6 +207,14 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     for path in (f"{BASE}?type=org", f"{sets}/{id}", f"{sets}/{id}/delete", BASE):
         page = signed_in.get(path)
         assert page.status_code == 200 and HOSTILE not in page.text, path
+    for text, stored in (("Worker: whoever #1", ("svc.contexts.worker", 1)), ("everybody", ("svc.contexts.app", 0)),
+                         (f"Group: Support #{nora.ids['support']}", ("svc.contexts.group", nora.ids["support"]))):
+        assert signed_in.send(f"{sets}/{id}", {"name": HOSTILE, "owner": text}).status_code == 303, text
+        found = nora.record("custom_fieldset", id).ok()
+        assert (found["owner__context"], found["owner_id"]) == stored, text
+    looked = signed_in.get("/-/choose/owner", params={"q": "group: supp"}).json()["results"]
+    assert looked[0] == {"id": nora.ids["support"], "label": "Group: Support"}
+    assert "Group: Support" in signed_in.get("/choose/owner", params={"q": "supp"}).text
     changed = {"name": "Delivery", "owner": "svc.contexts.app:0"}
     assert place(signed_in.send(f"{sets}/{id}", changed)) == f"{BASE}?type=org#set-{id}"
     [inner] = nora.found("custom_field", f"fieldset.id:{id}")
