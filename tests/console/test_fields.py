@@ -195,7 +195,8 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     sets = f"{BASE}/sets"
     owner = f"svc.contexts.group:{nora.ids['support']}"
     assert signed_in.send(f"{sets}/new?type=org", {"name": "", "owner": owner}).status_code == 422
-    for wrong in ("nobody", "", "worker", "tusk: 1", f"group: Support #{'9' * 30}", "svc.contexts.tusk:1", "group: 9999"):
+    for wrong in ("nobody", "", "worker", "tusk: 1", f"group: Support #{'9' * 30}", "svc.contexts.tusk:1",
+                  "group: 9999"):  # fmt: skip
         refused = signed_in.send(f"{sets}/new?type=org", {"name": "x", "owner": wrong})
         assert refused.status_code == 422 and 'id="owner-error"' in refused.text, wrong
     answer = signed_in.send(f"{sets}/new?type=org", {"name": HOSTILE, "owner": owner})
