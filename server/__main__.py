@@ -176,6 +176,7 @@ def _setup_link(options: argparse.Namespace) -> None:
             raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
         return (ctx.service.store.read(first_start.served_at) or ctx.service.base_url) + path
 
+    app.require_database(Path(_settings_of(options).data))
     print(_with_service(options, work))
 
 

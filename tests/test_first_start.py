@@ -247,6 +247,13 @@ def test_a_command_prints_a_new_link_while_the_server_runs(fresh: Server) -> Non
     assert over.returncode == 1 and b"has an administrator" in over.stderr and over.stdout == b""
 
 
+def test_where_no_service_was_started_there_is_no_link_to_print(tmp_path: Path) -> None:
+    """In the wrong folder it would make a database, and print a link that leads nowhere."""
+    done = command("setup-link", data=tmp_path / "elsewhere")
+    assert done.returncode == 1 and b"there is no database in" in done.stderr and done.stdout == b""
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_a_link_lasts_half_an_hour(desk: Desk) -> None:
     path = first_start.setup_path(desk.context())
     code = (path or "").rpartition("/")[2]
