@@ -255,6 +255,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.storage.MAX_VALUE_CHARS", "characters", "value of `storage.set`, as JSON"),
         ("desk.storage.MAX_VALUES", "", "values kept by `storage.set` at a time"),
         (
+            "desk.mailroom.flood.MAX_AUTOMATIC", "an hour",
+            "mails of one sender that a program wrote and automations are told of; further ones are only stored",
+        ),
+        (
             "desk.mailroom.asking.MAX_HEADERS", "",
             "`headers` that an automation of mail.filter sets; further ones are left out",
         ),

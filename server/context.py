@@ -40,7 +40,8 @@ class Context:
     """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
 
     steps: the budget of a read on the event loop, None on a thread. is_quiet: whether neither automations nor
-    workers are told of what it changes. is_dry: whether all that it changes is undone, and nothing is sent."""
+    workers are told of what it changes, is_untold: whether only automations are not. is_dry: whether all that it
+    changes is undone, and nothing is sent."""
 
     service: "Service"
     actor: "Actor"
@@ -50,6 +51,7 @@ class Context:
     depth: int = 0
     steps: int | None = None
     is_quiet: bool = False
+    is_untold: bool = False
     is_dry: bool = False
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":

@@ -87,7 +87,7 @@ def _prime(store: Store) -> None:
 def tell(writing: "RecordWriter", name: str, values: Values) -> int:
     """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
     tx, ctx = writing.tx, writing.ctx
-    if ctx.is_quiet or name not in bound(tx):
+    if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
         return 0
     wake = ctx.service.wake_scheduler
     if wake is not None and "woken for events" not in tx.memo:
@@ -115,7 +115,8 @@ def actor_values(writing: "RecordWriter") -> Values:
 
 def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
     """What `was_record_` will hold, taken before a write; None when nobody listens."""
-    if writing.ctx.is_quiet or record_type.uri in SILENT or CHANGED not in bound(writing.tx):
+    ctx = writing.ctx
+    if ctx.is_quiet or ctx.is_untold or record_type.uri in SILENT or CHANGED not in bound(writing.tx):
         return None
     if old is None:
         return {}

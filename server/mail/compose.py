@@ -37,6 +37,7 @@ AUTOREPLY_HEADERS = (
     ("Precedence", "auto_reply"),
     ("X-Auto-Response-Suppress", "All"),
 )
+GENERATED_HEADERS = (("Auto-Submitted", "auto-generated"),)  # of other mail that a program wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Outgoing:
     in_reply_to: str | None = None
     references: tuple[str, ...] = ()
     is_autoreply: bool = False
+    is_generated: bool = False
 
 
 def compose(mail: Outgoing) -> bytes:
@@ -87,6 +89,13 @@ def compose(mail: Outgoing) -> bytes:
         )
     head = "".join(f"{name}: {value}\r\n" for name, value in _headers(mail))
     return head.encode("utf-8") + _body(mail).as_bytes(policy=_POLICY)
+
+
+def automatic_headers(is_autoreply: bool, is_generated: bool) -> tuple[tuple[str, str], ...]:
+    """What tells other programs that one wrote the mail: to answer another mail, or for another reason.
+
+    Source: RFC 3834; Outbound, is_autoreply."""
+    return AUTOREPLY_HEADERS if is_autoreply else GENERATED_HEADERS if is_generated else ()
 
 
 def new_message_id(domain: str) -> str:
@@ -170,8 +179,7 @@ def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
         yield "References", "\r\n ".join(f"<{reference}>" for reference in references)
     for answered in _ids("in_reply_to", [mail.in_reply_to] if mail.in_reply_to else []):
         yield "In-Reply-To", f"<{answered}>"
-    if mail.is_autoreply:
-        yield from AUTOREPLY_HEADERS
+    yield from automatic_headers(mail.is_autoreply, mail.is_generated)
 
 
 def _body(mail: Outgoing) -> EmailMessage:

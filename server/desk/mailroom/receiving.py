@@ -1,12 +1,12 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from server.context import Context
 from server.desk import events, requesters
-from server.desk.mailroom import asking, bounces, routing, storing, threading
+from server.desk.mailroom import asking, bounces, flood, routing, storing, threading
 from server.desk.mailroom import incoming as reading
 from server.desk.mailroom import sender as senders
 from server.desk.mailroom.asking import Asked
@@ -76,6 +76,8 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
     if asked.org_id is not None:
         asking.write_organization(writing, asked.org_id, sender)
         sender = {**sender, "org_id": asked.org_id}
+    if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
+        writing = RecordWriter(replace(ctx, is_untold=True), tx)
     return _store(senders.as_author(writing, sender), asked, thread, sender, known)
 
 

@@ -54,6 +54,7 @@ class Mail:
     in_reply_to: str = ""
     references: tuple[str, ...] = ()
     is_autoreply: bool = False
+    is_generated: bool = False
     is_markdown: bool = False
     template_id: int = 0
     file_ids: tuple[int, ...] = ()
@@ -224,7 +225,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
         message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
         from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
         in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
-        installation=ctx.service.installation, version=VERSION,
+        is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
     )  # fmt: skip
     recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
     most = ctx.service.settings.mail_max_recipients

@@ -20,7 +20,7 @@ from server.desk.outbox.sender import Sender, Way, sender_of, way_of
 from server.desk.tickets.parameters import Addresses, MailRequest
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
-from server.mail.compose import AUTOREPLY_HEADERS, MAX_FILES_BYTES, new_message_id
+from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
 from server.records.base import Record
 from server.records.draft import TOKEN_CHARS
 from server.records.shared import custom
@@ -197,6 +197,7 @@ def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str
         from_address=sender.email,
         from_name=from_name,
         subject=request.subject,
+        is_generated=ctx.depth > 0,
         is_markdown=request.is_markdown,
         template_id=sender.template["id"] if sender.template and request.is_markdown else 0,
         token=random_text(TOKEN_CHARS),
@@ -218,7 +219,7 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
         ("X-Mailer", f"svc {VERSION}"),
         ("References", " ".join(ids)),
         ("In-Reply-To", f"<{mail.in_reply_to}>" if mail.in_reply_to else ""),
-        *(AUTOREPLY_HEADERS if mail.is_autoreply else ()),
+        *automatic_headers(mail.is_autoreply, mail.is_generated),
     ]
     return "".join(f"{name}: {value}\n" for name, value in lines if value)
 

@@ -9,6 +9,7 @@ from server.desk.tickets.letter import Recipients
 from server.desk.tickets.parameters import ReplyRequest
 from server.desk.writing import RecordWriter
 from server.errors import Required
+from server.mail import bounce
 from server.mail.addresses import Address
 from server.mail.headers import Head
 from server.records.base import Record
@@ -45,23 +46,8 @@ def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, 
     return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
 
 
-def is_automatic(answered: Head) -> bool:
-    """Whether a mail was written by a program: answering it automatically could go on for ever.
-
-    Source: Outbound, is_autoreply; RFC 3834."""
-    submitted = answered.first("auto-submitted").partition(";")[0].strip().lower()
-    precedence = answered.first("precedence").strip().lower()
-    return (
-        submitted not in ("", "no")
-        or precedence in ("bulk", "list", "junk")
-        or answered.has("list-id")
-        or answered.first("return-path").replace(" ", "") == "<>"
-        or "multipart/report" in answered.first("content-type").lower()
-    )
-
-
 def _may_answer(reading: RecordWriter, email: str, ticket: Record, answered: Head) -> bool:
-    if is_automatic(answered) or NO_REPLY.match(email):
+    if bounce.is_automatic(answered, ()) or NO_REPLY.match(email):
         return False
     return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
 
