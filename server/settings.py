@@ -177,6 +177,8 @@ SETTINGS: tuple[Setting, ...] = (
             "problem.", "MiB", most=MiB),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
+    Setting("automation_log_days", 14, "Days an entry of the automation log is kept.", "days", least=1, most=3660,
+            is_live=True),
 )
 
 # Taken as the others are, and not listed: nobody needs them to run the service.

@@ -32,7 +32,7 @@ from server.automation.service import MAX_DEPTH
 from server.automation.webhooks.deliveries import KEPT_DAYS
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.describe import shipped_files
-from server.desk import automation_log, first_start, queues
+from server.desk import first_start, queues
 from server.desk.mailboxes import due, telling
 from server.desk.queries.frame import query_types
 from server.kata import parse
@@ -82,7 +82,8 @@ INTERNAL = {
         console.pages.log.MAX_EXPORTED console.diffs.MAX_LINES
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
-        console.pages.webhooks.MAX_SHOWN_CHARS
+        console.pages.webhooks.MAX_SHOWN_CHARS console.pages.webhooks.MAX_SHOWN_INPUTS
+        console.pages.webhooks.MAX_SHOWN_ENTRIES
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
         desk.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         desk.mailboxes.dead_letters.MAX_WHY_CHARACTERS
@@ -329,7 +330,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
         ),
         "operating.md": (
             ("good for half an hour", first_start.LINK_SECONDS == 1800),
-            ("kept for 14 days", KEPT_DAYS == automation_log.KEPT_DAYS == queues.KEPT_DAYS == 14),
+            ("kept for 14 days", KEPT_DAYS == queues.KEPT_DAYS == 14),
         ),
     }  # fmt: skip
     for page, sentences in told.items():

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from console import exports
+from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
 from console.shown import INVALID, Shown
@@ -50,9 +51,10 @@ def show(visit: Visit) -> Shown:
     named = {each["automation_name"] for each in shown["entries"]} | {each.name for each in shown["runs"]}
     return render(
         visit, "log.html", INVALID if wrong else 200, wrong=wrong, q=q, level=level, asked=asked, page=number,
-        levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=automation_log.KEPT_DAYS, filters=FILTERS,
-        most=automation_log.MAX_KEPT, counted=automation_log.MAX_COUNTED, run_id=run_id,
-        is_grouped=is_grouped, ids=_ids(visit, named), is_live=visit.query.flag("live"), **shown,
+        levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=visit.service.settings.automation_log_days,
+        change_days=f"{SETTINGS}/automation_log_days", filters=FILTERS, most=automation_log.MAX_KEPT,
+        counted=automation_log.MAX_COUNTED, run_id=run_id, is_grouped=is_grouped, ids=_ids(visit, named),
+        is_live=visit.query.flag("live"), **shown,
     )  # fmt: skip
 
 

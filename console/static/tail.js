@@ -1,5 +1,5 @@
 // A list that stays live: its page is asked for again every few seconds while somebody looks at it. It rests while the
-// page is scrolled down, hidden, or the list has the focus.
+// page is scrolled down, hidden, or the list has the focus or a selection.
 import { all } from "./page.js";
 
 const PAUSE = 3000;
@@ -11,7 +11,15 @@ for (const live of all("[data-live]")) {
   live.closest("[data-live-switch]").hidden = false;
   let timer = 0;
 
-  const rests = () => document.hidden || scrollY > 200 || list.contains(document.activeElement);
+  const rests = () => {
+    const chosen = getSelection();
+    const isChosen = !chosen.isCollapsed && list.contains(chosen.anchorNode);
+    return document.hidden || scrollY > 200 || isChosen || list.contains(document.activeElement);
+  };
+  // Said once, not every few seconds, and not to who has switched it off meanwhile.
+  function tell(text) {
+    if (live.checked && told.textContent !== text) told.textContent = text;
+  }
   async function look() {
     if (!rests()) {
       try {
@@ -20,11 +28,12 @@ for (const live of all("[data-live]")) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         const fresh = page.querySelector(live.dataset.live);
         if (live.checked && !rests() && fresh.innerHTML !== list.innerHTML) list.replaceChildren(...fresh.childNodes);
-        told.textContent = "Live.";
+        tell("Live.");
       } catch {
-        told.textContent = "Not connected; trying again.";
+        tell("Not connected; trying again.");
       }
-    } else told.textContent = "Resting while you read.";
+    } else tell("Resting while you read.");
+    clearTimeout(timer); // of another look, after a change meanwhile
     if (live.checked) timer = setTimeout(look, PAUSE);
   }
   function change() {

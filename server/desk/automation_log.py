@@ -26,9 +26,9 @@ from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 
 URI = "automation_log"
-KEPT_DAYS, DAY_SECONDS = 14, 86400
+DAY_SECONDS = 86400
 MAX_KEPT = 500_000  # entries; the oldest go first, about
-MAX_COUNTED = 50_000  # entries, the newest ones, that are looked through to count them by level and time
+MAX_COUNTED = 50_000  # entries, the newest ones, that are looked through to count them by level and time, or by run
 LOWEST = len(LEVELS) - 1
 BATCH = 1000  # entries removed in one transaction
 KEYS = ("id", "automation_name", "automation_node", "created_at", "level", "level__label", "message")
@@ -71,7 +71,8 @@ class Run:
 
 
 def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
-    """The runs whose entries a search finds, the newest first, and how many there are. page: counts from 0.
+    """The runs whose entries a search finds among the newest MAX_COUNTED of the log, the newest first, and how many
+    there are. page: counts from 0.
 
     Raises AdminOnly, BadQuery. Source: ours."""
     record_type, query = _asked(ctx, q)
@@ -81,18 +82,19 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
 
     def read(tx: Transaction) -> tuple[list[Run], int]:
         condition = _newest_first(ctx, tx, record_type, query).condition
-        number = len(condition.values)
-        where = condition.build(slots_from(0))
+        values = (*condition.values, _counted_after(tx))
+        number = len(values)
+        where = condition.build(slots_from(0)) & (table.id > slot(number - 1))
         rows = tx.rows(
             ("runs of the log", condition.key),
             lambda: table.select(
                 table.run_id, newest, table.automation_name, table.created_at, table.message, peewee.fn.COUNT(table.id),
             ).where(where).group_by(run).order_by(newest.desc()).limit(slot(number)).offset(slot(number + 1)),
-            (*condition.values, limit, page * limit),
+            (*values, limit, page * limit),
         )  # fmt: skip
         total = tx.value(
             ("number of runs of the log", condition.key),
-            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where), condition.values,
+            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where), values,
         )  # fmt: skip
         worst: dict[int, int] = dict(tx.rows(
             ("worst of runs",),
@@ -128,7 +130,7 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
     def read(tx: Transaction) -> Histogram:
         condition = _newest_first(ctx, tx, record_type, query, run_id).condition
         number = len(condition.values)
-        after = int(tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0) - MAX_COUNTED
+        after = _counted_after(tx)
         where = condition.build(slots_from(0)) & (table.id > slot(number))
         values = (*condition.values, after)
         oldest = tx.value(
@@ -207,9 +209,9 @@ def note(
 
 @periodic("old automation log entries")
 def forget_old(service: Service, now: int) -> None:
-    """Remove entries that are older than KEPT_DAYS, and the oldest beyond MAX_KEPT: an automation that fails again and
-    again fills no disk. Source: ours."""
-    before = now - KEPT_DAYS * DAY_SECONDS
+    """Remove entries that are older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT: an
+    automation that fails again and again fills no disk. Source: ours."""
+    before = now - service.settings.automation_log_days * DAY_SECONDS
     while old := service.store.read(lambda tx: _old_ids(tx, before)):
         service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]
             ("forget log entries",), lambda: _ENTRY.delete().where(_ENTRY.id == slot(0)), old
@@ -219,9 +221,17 @@ def forget_old(service: Service, now: int) -> None:
 _ENTRY: Any = peewee.Table(URI, ("id", "created_at"))
 
 
+def _newest_id(tx: Transaction) -> int:
+    return int(tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0)
+
+
+def _counted_after(tx: Transaction) -> int:
+    """The id behind which the entries are that are looked through; 0 or less for all."""
+    return _newest_id(tx) - MAX_COUNTED
+
+
 def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
     """[(id,)] of some entries that may go. Ids rise by one, but for those of writes that were undone."""
-    newest = tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0
     return tx.rows(
         ("old log entries",),
         lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.created_at < slot(0)).order_by(_ENTRY.created_at).limit(BATCH),
@@ -229,5 +239,5 @@ def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
     ) or tx.rows(
         ("first log entries",),
         lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.id <= slot(0)).order_by(_ENTRY.id).limit(BATCH),
-        (newest - MAX_KEPT,),
+        (_newest_id(tx) - MAX_KEPT,),
     )  # fmt: skip

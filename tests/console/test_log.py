@@ -6,6 +6,8 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import peewee
@@ -13,12 +15,13 @@ import pytest
 from playwright.sync_api import expect
 
 from server import clock
+from server.desk import automation_log
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from tests.console.browser import Browser, is_sideways
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor
-from tests.records.desk import Desk
+from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
 PATH = "/automations/log"
@@ -138,6 +141,38 @@ def test_ten_thousand_entries_are_one_small_page(signed_in: Visitor, many: None)
     assert len(exported(signed_in, "automation:many")) == MANY
 
 
+def test_how_long_entries_are_kept_is_a_setting(signed_in: Visitor, nora: Api) -> None:
+    (path,) = re.findall(r'href="([^"]+)" aria-label="Change how long', signed_in.get(PATH).text)
+    assert signed_in.send(path, {"automation_log_days": "0"}).status_code == 422
+    assert signed_in.send(path, {"automation_log_days": "1"}).status_code == 303
+    assert "Entries are kept for 1 day, at most 500,000" in signed_in.get(PATH).text
+    signed_in.send(path, {"automation_log_days": "14"})
+    assert "Entries are kept for 14 days" in signed_in.get(PATH).text
+
+
+def test_entries_go_when_their_time_is_over(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for age in (3, 2, 1):
+        desk.own("automation_log", created_at=NOW - age * 86400, level=3, message=str(age))
+    settings = desk.service.settings.replace(automation_log_days=2)
+    automation_log.forget_old(replace(desk.service, settings=settings), NOW + 1)
+    entries, _ = automation_log.entries(desk.context(), "", 9, 0)
+    desk.close()
+    assert [each["message"] for each in entries] == ["1"]
+
+
+def test_runs_are_looked_for_among_the_newest_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path)
+    for run_id in (1, 1, 2, 3):
+        desk.own("automation_log", created_at=NOW, level=3, message="x", run_id=run_id)
+    monkeypatch.setattr(automation_log, "MAX_COUNTED", 3)
+    found, total = automation_log.runs(desk.context(), "", 9, 0)
+    desk.close()
+    assert [(each.id, each.count) for each in found] == [(3, 1), (2, 1), (1, 1)] and total == 3
+
+
 def test_the_list_stays_live_and_rests_while_it_is_read(
     chromium: Browser, server: Server, signed_in: Visitor, nora: Api, hook: str, many: None
 ) -> None:
@@ -158,6 +193,10 @@ def test_the_list_stays_live_and_rests_while_it_is_read(
         expect(page.locator("#log")).not_to_contain_text("first not yet")
         page.locator("#q").focus()
         page.evaluate("scrollTo(0, 0)")
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('#log tbody td'))")
+        page.clock.run_for(4000)
+        expect(page.locator("#log")).not_to_contain_text("first not yet")
+        page.evaluate("getSelection().removeAllRanges()")
         page.clock.run_for(4000)
         expect(page.locator("#log")).to_contain_text("first not yet")
         page.get_by_label("Live").uncheck()
