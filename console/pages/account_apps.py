@@ -1,13 +1,16 @@
-"""The apps that may act in one's own name: what each may do, when it last did, and ending it. Source: ours."""
+"""The apps that may act in one's own name, and the tokens of one's own: what each may do, when it last did, and ending
+it. Source: ours."""
 
 from dataclasses import dataclass
 
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
+from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.access.consents import Consent
-from server.desk import token_lists
+from server.desk import records, token_lists
+from server.desk.token_lists import Wanted
 from server.errors import HelpdeskError
 from server.records.shared.scopes import Scope, parse
 from server.store.transaction import Transaction
@@ -26,9 +29,14 @@ class Authorized:
 
 @page("GET", BASE)
 def show(visit: Visit) -> Shown:
-    """All of them."""
-    listed = token_lists.own_apps(visit.ctx)
-    return render(visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, listed)))
+    """All apps, and a page of the tokens."""
+    ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
+    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    return render(
+        visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, listed)),
+        tokens=token_lists.own(ctx, PAGE_ROWS, page), page=page,
+        total=token_lists.count(ctx, Wanted(worker_id=visit.actor.worker_id)),
+    )  # fmt: skip
 
 
 @page("POST", f"{BASE}/{{id}}/revoke")
@@ -37,6 +45,14 @@ def revoke(visit: Visit) -> Shown:
     token_lists.revoke_app(visit.ctx, visit.id)
     visit.tell("The app can do nothing in your name any more.")
     return see(BASE)
+
+
+@page("POST", "/account/tokens/{id}/revoke")
+def revoke_token(visit: Visit) -> Shown:
+    """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
+    token_lists.revoke(visit.ctx, visit.id, is_own=True)
+    visit.tell("The token works no more.")
+    return see(f"{BASE}#tokens")
 
 
 def _with_scopes(visit: Visit, tx: Transaction, listed: list[Consent]) -> list[Authorized]:

@@ -40,13 +40,9 @@ def show(visit: Visit) -> Shown:
         errors = automation_log.search(ctx, "level:error created:\"-1 day to now\"", 1, 0)["total"]
         if errors:
             tells.append(("/automations/log?q=level%3Aerror", f"Errors of automations since yesterday: {errors}"))
-        ending = [
-            each for each in token_lists.all(ctx)
-            if each.kind == "access" and each.expires_at - each.created_at > WEEK_SECONDS
-            and each.expires_at < visit.now + WEEK_SECONDS
-        ]  # fmt: skip
+        ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
-            tells.append(("/admin/tokens", f"Tokens that end within a week: {len(ending)}"))
+            tells.append(("/admin/tokens", f"Tokens that end within a week: {ending}"))
     left, has_demo = visit.service.store.read(lambda tx: (first_start.steps_left(tx), first_start_demo.is_there(tx)))
     items = [(each, *TRIED[each.name]) for each in first_start_list.listed(ctx)]
     return render(

@@ -10,7 +10,7 @@ from console.shown import INVALID, Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times
-from server.desk import app_tokens, first_start, token_lists
+from server.desk import app_tokens, first_start, records, token_lists
 from server.desk.app_tokens import Issued
 from server.desk.token_lists import Wanted
 from server.errors import HelpdeskError, Invalid, NotFound
@@ -21,6 +21,7 @@ from server.web.routes import ENDPOINTS
 
 BASE = "/admin/tokens"
 FIELDS = ("app_id", "worker_id", "expires", "label")
+WANTED = {"app": "oauth_app", "worker": "worker"}  # what the list can be narrowed down to
 LONG = "1 year"  # what lasts longer is asked about once
 PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
 LABELS = {"app_id": "App", "worker_id": "Worker", "expires": "Expires", "label": "What for", "scopes": "Scopes"}
@@ -40,7 +41,7 @@ def create(visit: Visit) -> Shown:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
     if visit.form.flag("choose"):
-        return see(f"{BASE}?app_id={lists.chosen_id(visit, 'oauth_app', form.text('app_id'))}")
+        return _tokens(visit, form)
     try:
         if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
             return _tokens(visit, form, is_long=True)
@@ -61,9 +62,11 @@ def create(visit: Visit) -> Shown:
 @page("GET", f"{BASE}/revoke", "proven admin")
 def show_revoke_all(visit: Visit) -> Shown:
     """Which tokens of an app or a worker end together."""
-    wanted = _wanted(visit)
-    found = token_lists.all(visit.ctx, wanted)
-    return render(visit, "tokens_revoke.html", wanted=wanted, found=found, whose=_whose(visit, wanted))
+    wanted = _wanted(visit, Form())
+    return render(
+        visit, "tokens_revoke.html", wanted=wanted, count=token_lists.count(visit.ctx, wanted),
+        whose=_whose(visit, wanted),
+    )  # fmt: skip
 
 
 @page("POST", f"{BASE}/revoke", "proven admin")
@@ -98,12 +101,17 @@ def _file(visit: Visit, found: Issued) -> str:
     return "data:text/plain;charset=utf-8," + quote("\n".join(lines))
 
 
-def _wanted(visit: Visit) -> Wanted:
-    """What the address narrows the list down to."""
-    query = visit.query
-    app_id = lists.chosen_id(visit, "oauth_app", query.text("app", ""))
-    worker_id = lists.chosen_id(visit, "worker", query.text("worker", ""))
-    return Wanted(app_id, worker_id, query.text("state", "") == "over")
+def _wanted(visit: Visit, filters: Form) -> Wanted:
+    """What the address narrows the list down to. filters: gets what stands there, and what is wrong with it."""
+    filters.values = {name: visit.query.text(name, "") for name in ("app", "worker", "state")}
+    ids = dict.fromkeys(WANTED, 0)
+    for name, uri in WANTED.items():
+        try:
+            ids[name] = lists.chosen_id(visit, uri, filters.text(name), name)
+            filters.values[name] = str(ids[name] or "")
+        except Invalid as error:
+            filters.refuse(error)
+    return Wanted(ids["app"], ids["worker"], filters.get("state") == "over")
 
 
 def _whose(visit: Visit, wanted: Wanted) -> str:
@@ -121,26 +129,27 @@ def _whose(visit: Visit, wanted: Wanted) -> str:
 def _tokens(visit: Visit, form: Form, is_long: bool = False) -> Shown:
     scopes = []
     try:
-        app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id")))
+        app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))
         for each in parse(app["scopes"]).values():
             scopes.append((each.id, each.id, f"{each.label} ({reach.calls(each)[0]} of {len(ENDPOINTS)} endpoints)"))
+    except Invalid as error:
+        form.refuse(error)
     except HelpdeskError:
         form.fail("app_id", "Choose an app.")
     if len(scopes) == 1 and not form.several["scopes"]:
         form.several["scopes"] = [scopes[0][0]]
-    wanted = _wanted(visit)
-    filters = Form.of({"app": wanted.app_id or "", "worker": wanted.worker_id or "",
-                       "state": "over" if wanted.is_over else ""})  # fmt: skip
-    tokens = token_lists.all(visit.ctx, wanted)
-    page = visit.query.integer("page", 1, 1, max(1, -(-len(tokens) // PAGE_ROWS)))
+    filters = Form()
+    wanted = _wanted(visit, filters)
+    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    tokens = [] if filters.is_wrong else token_lists.all(visit.ctx, wanted, PAGE_ROWS, page)
     return render(
         visit, "tokens.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
         apps=lists.choosable(visit, "oauth_app", chosen=form.get("app_id")),
         workers=lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
         apps_wanted=lists.choosable(visit, "oauth_app", chosen=filters.get("app")),
         workers_wanted=lists.choosable(visit, "worker", chosen=filters.get("worker")),
-        presets=PRESETS, is_long=is_long, tokens=tokens[(page - 1) * PAGE_ROWS : page * PAGE_ROWS], page=page,
-        total=len(tokens), soon=_soon(visit), wanted=wanted, filters=filters,
+        presets=PRESETS, is_long=is_long, tokens=tokens, page=page, total=token_lists.count(visit.ctx, wanted),
+        soon=_soon(visit), wanted=wanted, filters=filters,
         states=[("", "that work now"), ("over", "that are over")],
     )  # fmt: skip
 

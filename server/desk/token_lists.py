@@ -17,7 +17,7 @@ from server.records.shared.noting import note
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-MAX_LISTED = 500  # tokens, the newest
+MAX_LISTED = 500  # tokens on one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The good tokens of one worker through one app that have the same scopes. last_used_at: 0 for never."""
+    """The good tokens of one worker through one app that have the same scopes. made_at: the newest of them, Unix
+    seconds. last_used_at: 0 for never."""
 
     app_id: int
     worker_id: int
@@ -62,54 +63,83 @@ class Use:
     scopes: tuple[str, ...]
     tokens: int
     last_used_at: int
+    made_at: int
 
 
 EVERY = Wanted()
 
 
-def all(ctx: Context, wanted: Wanted = EVERY) -> list[Listed]:
-    """The tokens of everybody, those that are good now unless others are wanted, the newest first. Raises AdminOnly."""
+def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+    """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
+    Raises AdminOnly."""
     _require_admin(ctx)
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted))
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
 
 
-def own(ctx: Context) -> list[Listed]:
-    """Those of the worker who asks."""
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, Wanted(worker_id=ctx.actor.worker_id)))
+def count(ctx: Context, wanted: Wanted = EVERY) -> int:
+    """How many tokens there are on all pages. Raises AdminOnly unless they are those of who asks."""
+    if wanted.worker_id != ctx.actor.worker_id:
+        _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
+
+
+def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+    """The same of the worker who asks."""
+    wanted = Wanted(worker_id=ctx.actor.worker_id)
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
+
+
+def ending(ctx: Context, before: int, least_seconds: int) -> int:
+    """How many access tokens that were made for longer than so many seconds end before an instant. Raises AdminOnly."""
+    _require_admin(ctx)
+    table: Any = TOKEN.sql
+    return int(ctx.service.store.read(lambda tx: tx.value(
+        ("tokens ending",),
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(
+            table.revoked_at == 0, table.expires_at > slot(0), table.expires_at < slot(1), table.kind == "access",
+            table.expires_at - table.created_at > slot(2)),
+        (ctx.now, before, least_seconds),
+    )) or 0)  # fmt: skip
 
 
 def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
     """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
     _require_admin(ctx)
-    return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id))
+    return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
 
 
 def own_apps(ctx: Context) -> list[Consent]:
     """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
     made."""
     worker_id = ctx.actor.worker_id
-    let_in = ctx.service.store.read(lambda tx: consents.of_worker(tx, worker_id, ctx.now))
+    by_app: dict[int, list[Use]] = {}
+
+    def read(tx: Transaction) -> tuple[list[Consent], dict[int, str]]:
+        for each in _in_use(ctx, tx, 0, worker_id):
+            by_app.setdefault(each.app_id, []).append(each)
+        names = _names(RecordWriter(ctx, tx), "oauth_app", set(by_app))
+        return consents.of_worker(tx, worker_id, ctx.now), names
+
+    let_in, names = ctx.service.store.read(read)
     found = {each.app_id: each for each in let_in}
-    by_app: dict[int, list[Listed]] = {}
-    for each in own(ctx):
-        by_app.setdefault(each.app_id, []).append(each)
-    for id, listed in by_app.items():
-        scopes = tuple(sorted({scope for each in listed for scope in each.scopes}))
-        made = Consent(
-            id, listed[0].app, "", scopes, max(each.created_at for each in listed), len(listed),
-            max(each.last_used_at for each in listed),
-        )  # fmt: skip
-        found.setdefault(id, made)
+    for id, uses in by_app.items():
+        if id in names:
+            found.setdefault(id, Consent(
+                id, names[id], "", tuple(sorted({scope for each in uses for scope in each.scopes})),
+                max(each.made_at for each in uses), sum(each.tokens for each in uses),
+                max(each.last_used_at for each in uses),
+            ))  # fmt: skip
     return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
 
 
-def revoke(ctx: Context, id: int, is_noted: bool = True) -> None:
+def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -> None:
     """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. is_noted:
-    whether the activity log tells of it. Raises NotFound."""
+    whether the activity log tells of it. is_own: whether it must be one's own. Raises NotFound."""
+    may_any = ctx.actor.is_admin and not is_own
 
     def write(tx: Transaction) -> None:
         row = tx.get(TOKEN, id)
-        if row is None or not (ctx.actor.is_admin or row[TOKEN.position["worker_id"]] == ctx.actor.worker_id):
+        if row is None or not (may_any or row[TOKEN.position["worker_id"]] == ctx.actor.worker_id):
             raise NotFound(f"there is no token {id}")
         token = tokens.of_row(row)
         families.revoke(tx, token, ctx.now)
@@ -174,20 +204,35 @@ def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
     return query
 
 
-def _listed(ctx: Context, tx: Transaction, wanted: Wanted) -> list[Listed]:
+def _wanted(wanted: Wanted, *columns: Any) -> Any:
+    """A query for these columns of the tokens that are wanted."""
     table: Any = TOKEN.sql
+    is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
+    # What was exchanged for a new pair has ended as it should; nobody ended it.
+    is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
+    query = table.select(*columns).where(is_over if wanted.is_over else is_good)
+    return _of(query, bool(wanted.app_id), bool(wanted.worker_id))
+
+
+def _count(tx: Transaction, wanted: Wanted, now: int) -> int:
+    table: Any = TOKEN.sql
+    key = ("tokens", "count", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id))
+    values = (now, *(id for id in (wanted.app_id, wanted.worker_id) if id))
+    return int(tx.value(key, lambda: _wanted(wanted, peewee.fn.COUNT(table.id)), values) or 0)
+
+
+def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[Listed]:
+    table: Any = TOKEN.sql
+    ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
+    place = 1 + len(ids)
 
     def build() -> Any:
-        is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
-        # What was exchanged for a new pair has ended as it should; nobody ended it.
-        is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
-        query = table.select(*TOKEN.all_columns).where(is_over if wanted.is_over else is_good)
-        query = _of(query, bool(wanted.app_id), bool(wanted.worker_id))
-        return query.order_by(table.id.desc()).limit(MAX_LISTED)
+        query = _wanted(wanted, *TOKEN.all_columns).order_by(table.id.desc())
+        return query.limit(slot(place)).offset(slot(place + 1))
 
     rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(
         ("tokens", "listed", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)), build,
-        (ctx.now, *(id for id in (wanted.app_id, wanted.worker_id) if id)),
+        (ctx.now, *ids, limit, (page - 1) * limit),
     )]  # fmt: skip
     reading = RecordWriter(ctx, tx)
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
@@ -204,20 +249,23 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted) -> list[Listed]:
     ]  # fmt: skip
 
 
-def _in_use(ctx: Context, tx: Transaction, app_id: int) -> list[Use]:
+def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[Use]:
     table: Any = TOKEN.sql
 
     def build() -> Any:
         query = table.select(
-            table.app_id, table.worker_id, table.scopes, peewee.fn.COUNT(table.id), peewee.fn.MAX(table.last_used_at)
+            table.app_id, table.worker_id, table.scopes, peewee.fn.COUNT(table.id),
+            peewee.fn.MAX(table.last_used_at), peewee.fn.MAX(table.created_at),
         ).where(table.revoked_at == 0, table.expires_at > slot(0))
-        return _of(query, bool(app_id), False).group_by(table.app_id, table.worker_id, table.scopes)
+        query = _of(query, bool(app_id), bool(worker_id))
+        return query.group_by(table.app_id, table.worker_id, table.scopes)
 
-    rows = tx.rows(("tokens", "in use", bool(app_id)), build, (ctx.now, app_id) if app_id else (ctx.now,))
+    values = (ctx.now, *(id for id in (app_id, worker_id) if id))
+    rows = tx.rows(("tokens", "in use", bool(app_id), bool(worker_id)), build, values)
     workers = _names(RecordWriter(ctx, tx), "worker", {row[1] for row in rows})
     found = [
-        Use(app, worker, workers[worker], tuple(scopes.split()), count, used)
-        for app, worker, scopes, count, used in rows if worker in workers
+        Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
+        for app, worker, scopes, count, used, made in rows if worker in workers
     ]  # fmt: skip
     return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
 

@@ -24,7 +24,7 @@ def crowd(desk: Desk, worker_id: int, app_id: int, group_id: int) -> None:
             writer.create("role", {"name": name, "privs_mode": "itemized"})
             tx.insert(TOKEN, {
                 "kind": "access", "hash": f"crowd{number}", "prefix": "svc_at_xxxx", "app_id": app_id,
-                "worker_id": worker_id, "scopes": '["api"]', "label": name, "created_at": 1, "expires_at": FAR,
+                "worker_id": worker_id, "scopes": "api", "label": name, "created_at": 1, "expires_at": FAR,
             })  # fmt: skip
 
     desk.store.write(write)

@@ -100,6 +100,47 @@ def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> Non
     assert signed_in.get("/admin/tokens/revoke?app=999999").status_code == 404
 
 
+def test_many_tokens_are_counted_and_shown_page_by_page(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    app = register(nora, name="Many", scopes=READING)
+    desk.store.write(lambda tx: [tx.insert(TOKEN, {
+        "kind": "access", "hash": f"many{number}", "prefix": "svc_at_many1", "app_id": app.id, "scopes": "me",
+        "worker_id": nora.ids["olga"], "label": f"token {number:03}", "created_at": 1, "expires_at": 4_000_000_000,
+    }) for number in range(510)])  # fmt: skip
+    pages = [signed_in.get(f"/admin/tokens?app={app.id}&page={page}").text for page in (1, 21, 22)]
+    assert "1–25 of 510" in pages[0] and "token 509" in pages[0] and "token 009" in pages[1] and "token" in pages[2]
+    assert f"/admin/tokens?app={app.id}&amp;page=2#tokens" in pages[0] and "token 484" not in pages[0]
+    assert "510 tokens end now" in signed_in.get(f"/admin/tokens/revoke?app={app.id}").text
+    shown = Visitor(signed_in.url)
+    shown.sign_in("olga@desk.example")
+    assert "510" in re.findall(r'data-label="Live tokens">(\d+)<', shown.get("/account/apps").text)
+    nora.remove("oauth_app", app.id).ok()
+
+
+def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(
+    signed_in: Visitor, nora: Api, app: App
+) -> None:
+    shown = signed_in.send("/admin/tokens", form(nora, app, choose="1", expires="3 days", label="<kept>")).text
+    assert "Know who you are" in shown and 'value="3 days"' in shown and "&lt;kept&gt;" in shown
+    assert re.search(rf'<option value="{nora.ids["milo"]}" selected', shown.partition('id="tokens"')[0])
+    wrong = signed_in.send("/admin/tokens", form(nora, app, choose="1", app_id="Nowhere", label="kept"))
+    assert wrong.status_code == 422 and "othing has exactly that name" in wrong.text and 'value="kept"' in wrong.text
+    filtered = signed_in.get("/admin/tokens?app=Nowhere")
+    assert filtered.status_code == 200 and 'id="app-error"' in filtered.text and "Clear the filter" in filtered.text
+
+
+def test_one_ends_a_token_of_ones_own_and_no_other(signed_in: Visitor, visitor: Visitor, nora: Api, app: App) -> None:
+    mine, hers = made(signed_in, form(nora, app)), made(signed_in, form(nora, app, worker_id=str(nora.ids["nora"])))
+    visitor.sign_in("milo@desk.example")
+    listed = visitor.get("/account/apps").text
+    assert "copies orders" in row(listed, mine) and f"{hers[:13]}…{hers[-4:]}" not in listed
+    path = re.findall(r"/account/tokens/\d+/revoke", row(listed, mine))[0]
+    assert signed_in.send(path, page="/account").status_code == 404
+    assert visitor.send(path, page="/account").status_code == 303
+    assert Api(nora.url, mine).get(ME).status == 401 and Api(nora.url, hers).get(ME).status == 200
+    other = re.findall(r"/account/tokens/\d+/revoke", row(signed_in.get("/account/apps").text, hers))[0]
+    assert visitor.send(other, page="/account").status_code == 404 and Api(nora.url, hers).get(ME).status == 200
+
+
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
