@@ -42,7 +42,9 @@ DONE, FAILED, USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
-    options = parser().parse_args(_with_command(sys.argv[1:] if arguments is None else arguments))
+    options, unknown = parser().parse_known_args(_with_command(sys.argv[1:] if arguments is None else arguments))
+    if unknown:
+        options.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of the command that was meant
     try:
         return int(options.run(options) or DONE)
     except HelpdeskError as error:
@@ -77,7 +79,7 @@ def parser() -> argparse.ArgumentParser:
     _worker_command(commands)
     _token_command(commands)
     mail.declare(commands, _with_service)
-    export.declare(commands, _with_service)
+    export.declare(commands, _with_database)
     kata.declare(commands)
     script.declare(commands)
     automation.declare(commands)
@@ -176,8 +178,13 @@ def _setup_link(options: argparse.Namespace) -> None:
             raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
         return (ctx.service.store.read(first_start.served_at) or ctx.service.base_url) + path
 
+    print(_with_database(options, work))
+
+
+def _with_database(options: argparse.Namespace, work: Any) -> Any:
+    """The same as _with_service for what means nothing on a new database: a slip in --data makes none."""
     app.require_database(Path(_settings_of(options).data))
-    print(_with_service(options, work))
+    return _with_service(options, work)
 
 
 def _with_service(options: argparse.Namespace, work: Any) -> Any:
@@ -218,7 +225,7 @@ def _create_token(options: argparse.Namespace) -> None:
         app_id = app_tokens.app_named(ctx, options.app) if options.app else 0
         return app_tokens.create(ctx, worker_id, app_id, options.scope, options.expires, "command line").access_token
 
-    print(_with_service(options, work))
+    print(_with_database(options, work))
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -179,9 +179,14 @@ def serve(
     held = lock.FolderLock(folder)
     held.take()
     raise_limit()
+
+    def told(running: Running) -> None:
+        held.tell(running.url)
+        ready(running)
+
     try:
         backup.remove_unfinished(folder / DATABASE)
-        asyncio.run(_serve(settings, sites, ready, again))
+        asyncio.run(_serve(settings, sites, told, again))
     finally:
         held.release()
     _leave_threads()

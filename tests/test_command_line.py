@@ -155,7 +155,8 @@ def test_a_wrong_command_line_is_told_on_standard_error(arguments: tuple[str, ..
         (("token", "create", "--worker", "ana@desk.example", "--expires", "never"), "not later than now"),
         (("token", "create", "--worker", "ana@desk.example", "--expires", ""), "not later than now"),
         (("worker", "create", "--email", "nonsense", "--first-name", "N"), "'nonsense' is not a mail address"),
-        (("worker", "create", "--email", "ana@desk.example", "--first-name", "N"), "already"),
+        (("worker", "create", "--email", "ana@desk.example", "--first-name", "N"), "'ana@desk.example' belongs"),
+        (("describe", "tickte"), "ticket"),
         (("worker", "create", "--email", "x@desk.example", "--first-name", "N", "--password-file", "absent"), "absent"),
         (("mail", "import", "absent.mbox"), "absent.mbox"),
         (("serve", "--port", "many"), "--port is 'many'"),
@@ -279,6 +280,26 @@ def test_describe_prints_the_registry_as_json(run) -> None:
 def test_describe_without_json_is_for_people(run) -> None:
     code, out, _ = run("describe")
     assert code == DONE and "/rest/records/{uri}/{id}.json" in out and not out.startswith("{")
+
+
+def test_describe_tells_the_fields_and_filters_of_a_type(run) -> None:
+    code, out, _ = run("describe", "company")
+    fields, _, filters = out.partition("filters:")
+    assert code == DONE and out.startswith("org: Organizations\n")
+    assert "  name                         text, required" in fields and "  city " in filters
+    code, out, _ = run("describe", "org", "--json")
+    assert code == DONE and json.loads(out)["uri"] == "org"
+
+
+@pytest.mark.parametrize("arguments", [("token", "create", "--worker", "ana@desk.example"), ("export", "out")])
+def test_a_slip_in_the_data_folder_makes_no_other_one(arguments: tuple[str, ...], tmp_path: Path, run) -> None:
+    code, _, err = run(*arguments, data=tmp_path / "absent")
+    assert code == FAILED and "there is no database in" in err and not (tmp_path / "absent").exists()
+
+
+def test_an_unknown_argument_shows_the_usage_of_its_command(run) -> None:
+    code, _, err = run("serve", "--prot", "8300")
+    assert code == USAGE and "usage: helpdesk serve" in err and "--prot 8300" in err
 
 
 def test_describe_needs_no_data_folder(run, tmp_path: Path) -> None:

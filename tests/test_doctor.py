@@ -19,6 +19,7 @@ from server.desk.service_settings import DEFAULT_SENDER, put
 from server.desk.writing import RecordWriter
 from server.errors import Unavailable
 from server.settings import BUILD, Settings, load
+from server.store import lock
 from server.web.watching import HEALTH
 from tests.outbound.peer import Peer, answer
 from tests.records.desk import NOW, Desk
@@ -162,11 +163,11 @@ def test_a_port_that_another_program_has_is_a_problem(
 
 
 def test_a_server_that_runs_is_asked(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server(data)
-    port = server.url.rpartition(":")[2]
-    monkeypatch.setenv("HELPDESK_PORT", port)
+    server = Server(data)  # on a port that is a flag of its own
     code, found = run(data)
     assert code == 0 and _part(found, "server")["found"] == f"the one at {server.url} is well"
+    assert server.url in _part(found, "base URL")["found"]
+    (data / lock.NAME).write_text("process 1")  # of one that does not listen yet: the settings tell where it will
     failing = b'{"status": "failing", "checks": {"database_writable": false, "scheduler_alive": true}}'
     for body, state, words in ((failing, "problem", "not database_writable"), (b"<html>", "warning", "not answer"),
                                (b"[]", "warning", "another program")):  # fmt: skip

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from server.cli import texts
 from server.cli.arguments import command
 from server.errors import Invalid, Unavailable
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE, load
+from server.store import lock
 from server.web import json_text
 from server.web.forms import MAX_BRACKETS
 
@@ -31,9 +33,9 @@ DONE, FAILED = 0, 1
 ABOUT = f"""\
 Send a request to a running server and print its answer; JSON is indented, everything else goes out as it came.
 
-The server is that of --url, else of {ADDRESS_VARIABLE}, else the one that the settings of the data folder tell of. The
-token that the request acts with is in {TOKEN_VARIABLE}; `helpdesk token create` makes one. REQUESTS_CA_BUNDLE names a
-file with the certificates of your own authority."""
+The server is that of --url, else of {ADDRESS_VARIABLE}, else the one that runs on the data folder, else the one that
+its settings tell of. The token that the request acts with is in {TOKEN_VARIABLE}; `helpdesk token create` makes one.
+REQUESTS_CA_BUNDLE names a file with the certificates of your own authority."""
 EPILOG = """\
 parameters:
   NAME=VALUE   a text; NAME may be nested as in a form: fields[name], fields[links][], prompts[key]
@@ -143,7 +145,8 @@ def _server(options: argparse.Namespace) -> str:
     """The address of the server, without a slash at its end. Raises Invalid."""
     given = options.url or os.environ.get(ADDRESS_VARIABLE)
     if not given:
-        return str(load({"data": options.data}, os.environ).base_url)
+        settings = load({"data": options.data}, os.environ)
+        return lock.address(Path(settings.data)) or str(settings.base_url)
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Invalid(f"the address of a server is like https://desk.example, not '{given[:80]}'")
@@ -186,4 +189,7 @@ def _tell(answer: "Response") -> int:
     code = 4 if code == DONE and is_refused else code
     if code != DONE:
         print(f"helpdesk: the server answered {answer.status_code} {answer.reason}", file=sys.stderr)
+    if answer.status_code == 401:
+        print(f"helpdesk: {TOKEN_VARIABLE} holds no token that works; make one with: helpdesk token create --worker "
+              "EMAIL", file=sys.stderr)  # fmt: skip
     return code

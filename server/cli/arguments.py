@@ -7,7 +7,7 @@ from typing import Any
 def command(commands: Any, name: str, about: str, run: Any, description: str = "") -> argparse.ArgumentParser:
     """Declare a command, which takes a data folder as all do; answers its parser for more arguments."""
     made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
-    made.set_defaults(run=run)
+    made.set_defaults(run=run, refuse=made.error)
     made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
     return made
 

@@ -15,6 +15,7 @@ from server.automation import template_functions
 from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, Command
+from server.cli import texts
 from server.cli.arguments import command
 from server.desk.packages import shipped
 from server.desk.queries import frame
@@ -32,11 +33,18 @@ NOT_SHIPPED = (".", "screenshots")  # beginnings of names; the pictures are thos
 
 def declare(commands: Any) -> None:
     """Declare the command."""
-    describe = command(commands, "describe", "Describe record types, kinds of field and endpoints.", _run)
+    describe = command(
+        commands, "describe", "Describe record types, kinds of field and endpoints.", _run,
+        "List the record types and the endpoints; with TYPE, the fields and the filters of that type.",
+    )  # fmt: skip
+    describe.add_argument("type", nargs="?", metavar="TYPE", help="a record type, such as ticket")
     describe.add_argument("--json", action="store_true", help="as JSON, with commands, filters and all else")
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.type:
+        _tell_type(options.type, as_json=options.json)
+        return
     found = description()
     if options.json:
         json.dump(found, sys.stdout, indent=1)
@@ -46,6 +54,22 @@ def _run(options: argparse.Namespace) -> None:
         print(f"{uri}: {each['label']['plural']} ({len(each['fields'])} fields, {len(each['filters'])} filters)")
     for each in found["endpoints"]:
         print(f"{each['method']:6} {each['path']}  {each['note']}")
+
+
+def _tell_type(name: str, *, as_json: bool) -> None:
+    """One record type, by any of its names. Raises NotFound for an unknown one."""
+    told = record_types.load().type(name).describe()
+    if as_json:
+        texts.put(texts.as_json(told, indent=1) + "\n")
+        return
+    texts.put(f"{told['uri']}: {told['label']['plural']}\n\nfields:\n")
+    texts.put("".join(_row(each, ", required" if each["required"] else "") for each in told["fields"]))
+    texts.put("\nfilters:\n")
+    texts.put("".join(_row(each, "") for each in told["filters"]))
+
+
+def _row(each: dict[str, Any], more: str) -> str:
+    return f"  {each['name']:28} {each['type'] + more:18} {each['note']}\n"
 
 
 def description() -> dict[str, Any]:

@@ -63,8 +63,7 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
         yield Finding("settings", "problem", error.message, "correct it; nothing else was looked at")
         return
     changed = [name for name, value in settings.given if value != BY_NAME[name].default]
-    yield Finding("settings", "ok", f"{len(changed)} are not at their defaults{': ' if changed else ''}"
-                                    f"{', '.join(changed)}")  # fmt: skip
+    yield Finding("settings", "ok", f"not at their defaults: {', '.join(changed) or 'none'}")
     folder = Path(settings.data)
     if not folder.exists():
         yield Finding("data folder", "ok", f"{folder} is not there yet; the first start makes it")
@@ -74,7 +73,11 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     yield from usable
     if any(each.state == "problem" for each in usable):
         return
-    yield from _server(settings, is_running=lock.is_held(folder))
+    is_running = lock.is_held(folder)
+    address = lock.address(folder)
+    if address:  # its port may be a flag of its own
+        settings = settings.replace(port=urlsplit(address).port or settings.port)
+    yield from _server(settings, is_running, address)
     yield from _database(settings)
 
 
@@ -94,10 +97,11 @@ def _folder(folder: Path) -> Iterator[Finding]:
         yield Finding("data folder", "ok", f"{folder}, for its owner alone")
 
 
-def _server(settings: Settings, is_running: bool) -> Iterator[Finding]:
-    """The port: that of the server that runs, or free for the one that will."""
+def _server(settings: Settings, is_running: bool, address: str = "") -> Iterator[Finding]:
+    """The port: that of the server that runs, or free for the one that will. address: where the one that runs listens,
+    "" when that is not known."""
     if is_running:
-        yield _answer(settings)
+        yield _answer(address or app.local_url(settings))
         return
     try:
         for each in app.bind(settings):
@@ -109,9 +113,9 @@ def _server(settings: Settings, is_running: bool) -> Iterator[Finding]:
     yield Finding("server", "ok", f"none runs on the folder; port {settings.port} of {settings.host} is free")
 
 
-def _answer(settings: Settings) -> Finding:
+def _answer(address: str) -> Finding:
     """What the running server says of itself."""
-    url = urlsplit(app.local_url(settings))
+    url = urlsplit(address)
     try:
         told = health_at(url.hostname or "", url.port or 0)
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -334,13 +334,14 @@ class Worker(RecordType):
 
     def _check_belongs_to_nobody_else(self, writing: Writing, field: str, address_id: int, id: int) -> None:
         other = writing.find("worker", email_id=address_id)
+        address = writing.record("address", address_id)
         if other is None or other["id"] == id:
-            address = writing.record("address", address_id)
             other_id = address["worker_id"] if address else 0
         else:
             other_id = other["id"]
         if other_id and other_id != id:
-            raise Conflict(f"{field}: address {address_id} belongs to worker {other_id} already", field=field)
+            shown = f"'{address['email']}'" if address else f"address {address_id}"
+            raise Conflict(f"{field}: {shown} belongs to worker {other_id} already", field=field)
 
     def _check_another_administrator(self, writing: Writing, id: int) -> None:
         table: Any = self.table.sql

@@ -7,10 +7,12 @@ from typing import IO
 from server.errors import Damaged
 
 NAME = "helpdesk.lock"
+AT = " at "  # between the process and its address
+MAX_CHARACTERS = 200
 
 
 class FolderLock:
-    """Held from `take` until `release`. The file names the holder for the one who is refused."""
+    """Held from `take` until `release`. The file names the holder, and tells commands where it listens."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -24,15 +26,23 @@ class FolderLock:
             raise Damaged(f"{self._path} cannot be written ({error.strerror}); check the data folder") from error
         if not try_lock(file):
             file.seek(0)
-            holder = file.read(200).strip() or "another process"
+            holder = file.read(MAX_CHARACTERS).strip() or "another process"
             file.close()
             raise Damaged(f"{self._path.parent} is used by a running server ({holder}); stop it first")
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()}")
-        file.flush()
         os.chmod(self._path, 0o600)
         self._file = file
+        self._write(f"process {os.getpid()}")
+
+    def tell(self, url: str) -> None:
+        """Where the holder listens, for `address`."""
+        self._write(f"process {os.getpid()}{AT}{url}")
+
+    def _write(self, text: str) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(text)
+        self._file.flush()
 
     def release(self) -> None:
         if self._file is not None:
@@ -50,6 +60,15 @@ def is_held(folder: Path) -> bool:
             return not try_lock(file)
     except OSError:
         return False
+
+
+def address(folder: Path) -> str:
+    """Where the server that runs on this folder listens, such as http://127.0.0.1:8200; "" when none does, or it does
+    not listen yet. Whatever its flags were: commands cannot know them otherwise."""
+    if not is_held(folder):
+        return ""
+    with open(folder / NAME, encoding="utf-8", errors="replace") as file:
+        return file.read(MAX_CHARACTERS).partition(AT)[2].strip()
 
 
 if os.name == "nt":

@@ -14,7 +14,7 @@ from server.__main__ import main
 from server.cli.api import Parameter
 from server.errors import HelpdeskError
 from tests.outbound.peer import Peer, answer, redirect
-from tests.service import Api
+from tests.service import Api, Server
 
 DONE, FAILED, USAGE, REDIRECT, REFUSED, BROKEN = 0, 1, 2, 3, 4, 5
 MAIL = b"From: ana@example.com\nSubject: Gr\xfc\xdfe\nMessage-ID: <piped@example.com>\n\nHello.\n"
@@ -150,7 +150,7 @@ def test_what_cannot_be_sent_is_told(run: Run, arguments: tuple[str, ...], words
 def test_without_a_token_that_is_known_it_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv("HELPDESK_TOKEN", token)
     code, out, err = run("GET", "workers/me.json")
-    assert code == REFUSED and json.loads(out)["__status"] == "error" and "401" in err
+    assert code == REFUSED and json.loads(out)["__status"] == "error" and "401" in err and "token create" in err
 
 
 def test_a_token_that_is_none_is_not_sent(run: Run, peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,3 +208,10 @@ def test_the_address_comes_from_the_data_folder_when_no_variable_names_one(
     monkeypatch.delenv("HELPDESK_URL")
     (tmp_path / "helpdesk.toml").write_text(f'base_url = "{api.url}"\n')
     assert done(run("--data", str(tmp_path), "GET", "workers/me.json"))["first_name"] == "Nora"
+
+
+def test_the_server_that_runs_on_the_data_folder_is_asked_wherever_it_listens(
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HELPDESK_URL")
+    assert done(run("--data", str(server.data), "GET", "workers/me.json"))["first_name"] == "Nora"
