@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 
-from tests.bench import data, pages, report, usable
+from tests.bench import data, pages, report, signing, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
@@ -27,6 +27,8 @@ STARTS = 3  # of which the median is the start-to-first-answer time
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
 PAGES = "pages"  # not measured beside the bare handler, but beside the requests that pages rest on
 USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhile
+SIGNING = "signing"  # the same: others' answers while many sign in
+OTHERS = 4  # clients whose answers are measured then
 
 
 def main() -> None:
@@ -45,8 +47,8 @@ def main() -> None:
             desk.answer(desk.get("/rest/workers/me.json"))
             idle_mib = server.memory_kib() / 1024
             results += measure(desk, chosen, asked) if chosen else []
-            if {PAGES, USABLE} & set(asked.scenarios):
-                measure_pages(desk, asked.scenarios)
+            if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
+                measure_pages(desk, asked.scenarios, asked.seconds)
             processes.append(report.Process(tickets, first_answer_ms, idle_mib, server.memory_kib() / 1024))
         shutil.rmtree(folder)
     print(*["", *(report.growth(results) if results else []), "", *map(report.process_line, processes)], sep="\n")
@@ -55,7 +57,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE]
+    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join(names))
@@ -121,8 +123,9 @@ def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> li
     return results
 
 
-def measure_pages(desk: Desk, chosen: list[str]) -> None:
-    """How many times the time of its request a page takes; and how long it takes while a webhook is called."""
+def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
+    """How many times the time of its request a page takes; how long it takes while a webhook is called; and how long
+    others wait while many sign in."""
     me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
     groups = desk.answer(desk.get("/rest/records/group/search.json", limit="1"))["results"]
     desk.answer(desk.put(f"/rest/records/worker/{me}.json", **{"fields[password]": BENCH_PASSWORD}))
@@ -136,6 +139,10 @@ def measure_pages(desk: Desk, chosen: list[str]) -> None:
         request = webhook(desk, NOTING, "bench.usable")
         hooks = desk.answer(desk.get("/rest/records/webhook_listener/search.json", q="sort:-id", limit="1"))["results"]
         print("", *usable.lines(usable.measured(visit, desk.port, request, hooks[0]["id"])), sep="\n", flush=True)
+    if SIGNING in chosen:
+        me_again = [desk.get("/rest/workers/me.json")]
+        for line in signing.lines(url, BENCH_WORKER, BENCH_PASSWORD, lambda: run(desk.port, me_again, OTHERS, seconds)):
+            print(line, flush=True)
 
 
 @contextmanager

@@ -1,0 +1,83 @@
+"""Sixteen people sign in again and again: what one hash of a password costs, and how long others wait meanwhile."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+
+from server import passwords
+from tests.bench.load import Measured
+from tests.bench.pages import Visit
+
+PEOPLE = 16
+HASHES = 7  # of which the median is told
+LEAST_MS, MOST_MS = 50, 250  # of processor time for one hash
+MOST_P99_MS = 100  # of the others' answers
+
+
+@dataclass
+class Signing:
+    """took_ms: of each sign-in, its page and its hash. failed: why one ended, "" while all went well."""
+
+    took_ms: list[float] = field(default_factory=list)
+    failed: str = ""
+
+
+def lines(url: str, email: str, password: str, others: Callable[[], Measured]) -> Iterator[str]:
+    """What is printed. others: measures requests that go on beside. Raises SystemExit when a sign-in fails."""
+    hashes = [_hash_ms() for _ in range(HASHES)]
+    passed, used = (median(each[place] for each in hashes) for place in (0, 1))
+    verdict = _verdict(LEAST_MS <= used <= MOST_MS)
+    yield f"one hash: {used:.0f} ms of processor time, to be {LEAST_MS} to {MOST_MS}; it took {passed:.0f} ms  {verdict}"
+    alone = others()
+    yield f"who I am, alone:               p50 {alone.p50_ms:.1f} ms, p99 {alone.p99_ms:.1f} ms"
+    with signing_in(url, email, password) as signing:
+        beside = others()
+    if signing.failed:
+        raise SystemExit(f"a sign-in failed: {signing.failed}")
+    verdict = _verdict(beside.p99_ms <= MOST_P99_MS)
+    yield (f"who I am, {PEOPLE} people sign in:   p50 {beside.p50_ms:.1f} ms, p99 {beside.p99_ms:.1f} ms, "
+           f"to be {MOST_P99_MS}  {verdict}")
+    yield f"a sign-in then:                p50 {median(signing.took_ms):.0f} ms, of {len(signing.took_ms)}"
+
+
+@contextmanager
+def signing_in(url: str, email: str, password: str) -> Iterator[Signing]:
+    """Inside, PEOPLE sign in without a pause; from the moment on that all have begun."""
+    signing, over = Signing(), threading.Event()
+    begun = threading.Barrier(PEOPLE + 1)
+
+    def sign_in() -> None:
+        begun.wait()
+        while not over.is_set():
+            started = time.perf_counter()
+            try:
+                Visit(url, email, password)
+            except Exception as error:
+                signing.failed = repr(error)
+                return
+            signing.took_ms.append((time.perf_counter() - started) * 1000)
+
+    threads = [threading.Thread(target=sign_in) for _ in range(PEOPLE)]
+    for each in threads:
+        each.start()
+    begun.wait()
+    try:
+        yield signing
+    finally:
+        over.set()
+        for each in threads:
+            each.join()
+
+
+def _hash_ms() -> tuple[float, float]:
+    """What passed, and the processor time."""
+    started, used = time.perf_counter(), time.process_time()
+    passwords.hash("a password for a bench alone")
+    return (time.perf_counter() - started) * 1000, (time.process_time() - used) * 1000
+
+
+def _verdict(is_good: bool) -> str:
+    return "ok" if is_good else "MISSED"
