@@ -25,10 +25,10 @@ for (const section of all("[data-listens]")) {
     clearTimeout(timer);
     if (document.hidden || Date.now() - began > LONGEST) return;
     try {
-      const found = await (await fetch(section.dataset.listens)).json();
+      const found = await (await fetch(section.dataset.listens, { redirect: "error" })).json();
       if (String(found.id) !== section.dataset.last) await renew();
     } catch {
-      return; // signed out, or the service is gone: the page stays as it is
+      // Signed out, or the service starts anew: the page stays as it is, and goes on asking.
     }
     timer = setTimeout(look, section.dataset.last === "0" ? FIRST : LATER);
   }

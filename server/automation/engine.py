@@ -111,6 +111,7 @@ class Run:
         self._program: Program | None = None
         self._frames: list[_Frame] = []
         self._trace: list[Step] | None = [] if traced else None
+        self._step: Step | None = None  # of the trace, for the command that is run; None beyond what is traced
         self._traced = min(traced, MAX_TRACED)
         self._state_at = state_at
         self._at_step: dict[str, Any] | None = None
@@ -228,6 +229,7 @@ class Run:
     # -- one command ------------------------------------------------------------------------------------------------
 
     def _run(self, node: Node) -> None:
+        self._step = None
         if self._trace is None or len(self._trace) > self._traced:
             self._do(node)
             return
@@ -236,7 +238,7 @@ class Run:
             self._do(node)
             return
         step, began = Step(node.path), time.perf_counter()
-        before = dict(self.values)
+        self._step, before = step, dict(self.values)
         self._trace.append(step)
         place = len(self._trace)
         try:
@@ -323,12 +325,12 @@ class Run:
 
     def _told(self, rule: str) -> None:
         """Note the rule of the policy in the trace."""
-        if self._trace:
-            self._trace[-1].verdict = rule
+        if self._step is not None:
+            self._step.verdict = rule
 
     def _command_failed(self, node: Node, output: str, error: HelpdeskError) -> None:
-        if self._trace:
-            self._trace[-1].error = error.message
+        if self._step is not None:
+            self._step.error = error.message
         if "on_error" not in node.blocks:
             raise ScriptError(error.message) from error
         if output:

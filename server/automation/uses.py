@@ -35,6 +35,7 @@ _NAMED = tuple(
     )
 )
 _WORD = re.compile(r"\w", re.ASCII)
+KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # texts whose names are kept, since the list of automations asks each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,26 @@ class Use:
     label: str
 
 
-def names(text: str) -> set[str]:
+def names(text: str) -> frozenset[str]:
     """The automations that a text names, in small letters.
 
     >>> sorted(names("automation/a:\\n  uri: svc:automation:Shop.Echo\\n  function:\\n    uri: other"))
     ['other', 'shop.echo']
     """
+    return _kept(text) if len(text) <= KEPT_CHARS else _read(text)
+
+
+@functools.lru_cache(maxsize=KEPT_TEXTS)
+def _kept(text: str) -> frozenset[str]:
+    return _read(text)
+
+
+def _read(text: str) -> frozenset[str]:
     small = text.lower()
-    return {
+    return frozenset(
         match[1] for pattern in _NAMED for match in pattern.finditer(small)
         if not _WORD.match(small, match.start() - 1 if match.start() else len(small))
-    }  # fmt: skip
+    )
 
 
 def of(ctx: Context, name: str) -> list[Use]:
@@ -78,7 +88,7 @@ def counts(ctx: Context) -> Counter[str]:
     ))  # fmt: skip
 
 
-def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, set[str]]]:
+def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, frozenset[str]]]:
     """The records whose texts hold one of the parts, whatever the case, each with the automations that they name."""
     for uri, column in HOLDERS:
         record_type = ctx.service.registry.type(uri)

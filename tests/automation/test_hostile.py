@@ -334,6 +334,14 @@ def test_a_long_trace_is_cut_and_says_so():
     assert "only the first" in found.trace[-1].error and not found.trace[-2].error
 
 
+def test_what_follows_a_cut_trace_does_not_stand_in_its_last_line():
+    failing = "    output: o\n    inputs:\n      url: http://127.0.0.1:1/\n    on_error:\n      log: {{o.error}}\n"
+    script = "start:\n" + "".join(f"  http.request/{name}:\n{failing}" for name in "abc")
+    found = run(Attempt(script, policy="commands:\n  http.request:\n    deny/all@bool: yes\n"), traced=2)
+    assert [step.verdict for step in found.trace] == ["deny/all", "", ""] and found.state == "exit"
+    assert "only the first" in found.trace[-1].error and len(found.log) == 3
+
+
 def test_a_run_inside_others_ends_with_them():
     endless = Automation("start:\n  while:\n    if: yes\n    do:\n      log:", "settings:\n  time_limit_ms: 120000")
     caller = Automation(calls("f", "    on_error:\n      log: {{o.error}}"), ALLOW_ALL)

@@ -13,14 +13,17 @@ HIDDEN = "(hidden)"
 MAX_REMEMBERED = 500  # requests whose secrets are kept in memory, the last
 MAX_SECRET_CHARS = 32_768  # of the headers and the query of one request; the secrets of a longer one are not kept
 Headers = list[tuple[str, str]]
-_SECRET = re.compile(r"auth|token|secret|passw|cookie|api.?key|signature|session|credential", re.IGNORECASE)
+_SECRET = re.compile(
+    r"auth|token|secret|passw|pwd|cookie|(?:api|access|private).?key|^key$|signature|hmac|jwt|session|credential"
+    r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])", re.IGNORECASE,
+)
 
 
 def hidden(name: str, value: str) -> str:
     """A value as it may be kept and shown.
 
-    >>> hidden("Authorization", "Bearer x"), hidden("Accept", "text/html")
-    ('(hidden)', 'text/html')
+    >>> hidden("Authorization", "Bearer x"), hidden("X-Shop-Hmac-Sha256", "x"), hidden("Accept", "text/html")
+    ('(hidden)', '(hidden)', 'text/html')
     """
     return HIDDEN if value and _SECRET.search(name) else value
 
