@@ -232,11 +232,13 @@ def _open(
         requirements.check(document)
     except Invalid as error:
         unmet = error.message
+    past = library.listed(visit.ctx, document.name)
+    newer = next((each.revision for each in past if requirements.is_lower(document.revision, each.revision)), "")
     sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
     return render(
         visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
-        package_text=text, document=document, past=library.listed(visit.ctx, document.name)[:MAX_PAST], unmet=unmet,
-        sections=sections, needs=[] if unmet else requirements.needs(document),
+        package_text=text, document=document, past=past[:MAX_PAST], newer=newer, unmet=unmet, sections=sections,
+        needs=requirements.needs(document),
         labels={each.name: each.label for each in prompts},
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
     )  # fmt: skip

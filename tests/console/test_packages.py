@@ -79,6 +79,8 @@ def test_imports_are_remembered_with_what_is_left_of_them(signed_in: Visitor, no
     shown = signed_in.get(path).text
     assert "Remembered" in shown and shown.count("deleted") == 1
     assert "It was imported before" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
+    looked = [look(signed_in, text.replace('"revision": 7', f'"revision": {revision}')).text for revision in (7, 8, 6)]
+    assert ["which is newer than this one" in each for each in looked] == [False, False, True]
     assert signed_in.get(f"{BASE}/imported/999999").status_code == 404
 
 
@@ -115,9 +117,11 @@ def test_what_is_no_package_is_told(signed_in: Visitor, text: str, told: str) ->
 def test_what_a_package_needs_is_told(signed_in: Visitor) -> None:
     fine = look(signed_in, parcel(requires={"svc_version": SVC_VERSION, "plugins": ["svc.core"]}))
     assert fine.status_code == 200 and "plugin svc.core" in fine.text and "disabled>" not in fine.text
-    for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying"]}):
+    for requires in ({"svc_version": "99.0"}, {"plugins": ["svc.flying", "svc.core"]}, {"svc_version": 5}):
         answer = look(signed_in, parcel(requires=requires))
         assert answer.status_code == 422 and "cannot be imported here" in answer.text and "disabled>" in answer.text
+        listed = re.findall(r"</span> (there|missing)<", answer.text)
+        assert listed == (["missing", "there"] if "plugins" in requires else ["missing"])
 
 
 def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api) -> None:

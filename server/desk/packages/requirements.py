@@ -21,7 +21,7 @@ def check(document: Document) -> None:
     Packages, package.requires."""
     wanted = document.requires.get("svc_version")
     if wanted not in (None, ""):
-        if not isinstance(wanted, str) or not _PART.match(wanted):
+        if not _is_version(wanted):
             raise bad("package: requires: svc_version must be a text such as 1.0.0")
         if is_lower(SVC_VERSION, wanted):
             raise bad(f"the package needs version {wanted[:50]} of the service, this is {SVC_VERSION}")
@@ -37,8 +37,15 @@ def check(document: Document) -> None:
 def needs(document: Document) -> list[tuple[str, bool]]:
     """What a package asks for in words, each with whether it is there. For people; `check` decides."""
     version, plugins = document.requires.get("svc_version"), document.requires.get("plugins")
-    found = [(f"version {version}", not is_lower(SVC_VERSION, str(version)))] if version else []
-    return found + [(f"plugin {each}", each in BUILT_IN) for each in map(str, plugins or [])]
+    is_there = _is_version(version) and not is_lower(SVC_VERSION, str(version))
+    found = [(f"version {str(version)[:50]}", is_there)] if version else []
+    return found + [
+        (f"plugin {each[:80]}", each in BUILT_IN) for each in map(str, plugins if isinstance(plugins, list) else [])
+    ]
+
+
+def _is_version(value: object) -> bool:
+    return isinstance(value, str) and _PART.match(value) is not None
 
 
 def is_lower(version: str, other: str) -> bool:
