@@ -46,7 +46,8 @@ def show_list(visit: Visit) -> Shown:
 def show_new(visit: Visit) -> Shown:
     """The form for a new worker."""
     own = lists.record(visit, URI, visit.actor.worker_id)
-    values = {"timezone": own["timezone"], "language": own["language"], "invite": "mail"}
+    way = "mail" if _mail_leaves(visit) else "link"
+    values = {"timezone": own["timezone"], "language": own["language"], "invite": way}
     form = Form.of(dict.fromkeys((*LINES, *FLAGS), "") | values)
     return _new(visit, drafts.take_up(visit, visit.path, form))
 
@@ -179,9 +180,15 @@ def _invited(visit: Visit, id: int, way: str, told: str) -> Shown:
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
         people.invite(visit.ctx, id)
-        told = f"{told} An invitation is on its way by mail.".strip()
+        where = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
+        told = f"{told} An invitation {where}.".strip()
     visit.tell(told)
     return see(_path(id))
+
+
+def _mail_leaves(visit: Visit) -> bool:
+    """Whether there is a mail transport, so that an invitation by mail arrives."""
+    return lists.count(visit, "mail_transport", "") > 0
 
 
 def _handed_over(visit: Visit, to_id: int) -> str:
