@@ -272,7 +272,9 @@ async def _serve_until_asked(
 ) -> None:  # fmt: skip
     """Serve with copies of the sockets, so that they stay open when it ends to start again."""
     try:
-        first_start.make_administrator(own_context(service))
+        # Its password is hashed: not here, where signals are heard.
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, first_start.make_administrator, own_context(service))
         running = _start(service, sites, [each.dup() for each in sockets], wake)
         try:
             restores.offer(service)

@@ -1,8 +1,14 @@
 """Passwords as slow hashes."""
 
+import asyncio
 import threading
 
+import pytest
+
 from server import passwords
+from tests.console.visitor import Visitor
+from tests.service import PASSWORD, Api
+from tests.watched import off_the_loop
 
 
 def test_a_hash_knows_its_password_and_no_other():
@@ -52,3 +58,37 @@ def test_four_hashings_run_at_once_at_most(monkeypatch):
     for thread in threads:
         thread.join(20)
     assert max(most) == passwords.AT_ONCE
+
+
+def test_who_hashes_where_others_wait_is_seen():
+    watched = off_the_loop(str.upper)
+    assert watched("x") == "X"
+
+    async def on_the_loop():
+        return watched("x")
+
+    with pytest.raises(AssertionError, match="event loop"):
+        asyncio.run(on_the_loop())
+    told = []
+
+    def write():
+        with pytest.raises(AssertionError, match="by the writer"):
+            watched("x")
+        told.append("x")
+
+    writer = threading.Thread(target=write, name="writer")
+    writer.start()
+    writer.join()
+    assert told == ["x"]
+
+
+def test_no_request_hashes_on_the_loop_or_the_writer(api: Api) -> None:
+    """The server of the tests would answer 500."""
+    fields = {"first_name": "Pia", "email": "pia@desk.example", "language": "en_US", "timezone": "UTC"}
+    id = api.create("worker", password=PASSWORD, **fields).ok()["id"]
+    api.update("worker", id, password=PASSWORD + "2").ok()
+    api.upsert("worker", f"id:{id}", password=PASSWORD + "3").ok()
+    visitor = Visitor(api.url)
+    assert visitor.sign_in("pia@desk.example", PASSWORD).status_code == 422
+    assert visitor.sign_in("pia@desk.example", PASSWORD + "3").status_code == 303
+    api.remove("worker", id).ok()

@@ -1,15 +1,20 @@
 """`python -m tests.watched serve ...`: the server as it is, but a handler that reads a parameter that its endpoint does
-not declare breaks, and the answer is 500."""
+not declare breaks, and the answer is 500; and so does a password that is hashed on the event loop or by the writer."""
 
+import asyncio
 import runpy
 import sys
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from server import passwords
 from server.web import rest_site
 from server.web.forms import Tree
 from server.web.routes import Endpoint
 from server.web.server import Request
 
+Result = TypeVar("Result")
 _parameters = rest_site.parameters
 
 
@@ -47,7 +52,22 @@ def parameters(request: Request, each: Endpoint) -> Tree:
     return WatchedTree(_parameters(request, each), each)
 
 
+def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:
+    """As it is, but it raises AssertionError on a thread that others wait for: the event loop's and the writer's."""
+
+    def watched(*arguments: Any) -> Result:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            assert threading.current_thread().name != "writer", "a password is hashed by the writer"
+            return slow(*arguments)
+        raise AssertionError("a password is hashed on the event loop")
+
+    return watched
+
+
 if __name__ == "__main__":
+    passwords.hash, passwords.verify = off_the_loop(passwords.hash), off_the_loop(passwords.verify)
     rest_site.parameters = parameters
     sys.argv[0] = "server"
     runpy.run_module("server", run_name="__main__")

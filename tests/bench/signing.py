@@ -30,7 +30,7 @@ def lines(url: str, email: str, password: str, others: Callable[[], Measured]) -
     hashes = [_hash_ms() for _ in range(HASHES)]
     passed, used = (median(each[place] for each in hashes) for place in (0, 1))
     verdict = _verdict(LEAST_MS <= used <= MOST_MS)
-    yield f"one hash: {used:.0f} ms of processor time, to be {LEAST_MS} to {MOST_MS}; it took {passed:.0f} ms  {verdict}"
+    yield f"a hash: {used:.0f} ms of processor time, to be {LEAST_MS} to {MOST_MS}  {verdict}; it took {passed:.0f} ms"
     alone = others()
     yield f"who I am, alone:               p50 {alone.p50_ms:.1f} ms, p99 {alone.p99_ms:.1f} ms"
     with signing_in(url, email, password) as signing:
