@@ -180,8 +180,8 @@ def _invited(visit: Visit, id: int, way: str, told: str) -> Shown:
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
         people.invite(visit.ctx, id)
-        where = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
-        told = f"{told} An invitation {where}.".strip()
+        way = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
+        told = f"{told} An invitation {way}.".strip()
     visit.tell(told)
     return see(_path(id))
 
