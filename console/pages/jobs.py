@@ -2,14 +2,18 @@
 
 Source: ours."""
 
+import re
+
 from console import lists
+from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import Shown, again, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
+from server import log
 from server.desk import records, scheduled
-from server.errors import HelpdeskError, Invalid, nearest
+from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.jobs import queue, scheduler
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
@@ -25,6 +29,28 @@ DOES = {
     "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
     "timer": "Runs an automation timer",
 }  # fmt: skip
+# What is done by what runs from time to time, by its name.
+SCANS_DO = {
+    "automation resources that expired": "Removes them.", "automation timers": "Adds a job for each that is due.",
+    "backups": "Adds a job when the backup of its time is missing.",
+    "counts of automatic mail": "Removes those of yesterday and before.",
+    "deleted custom fields": "Removes those deleted a week ago, with their values.",
+    "deleted tickets": "Removes those deleted long enough ago, with their messages.",
+    "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",
+    "gauges": "Takes the numbers that metrics keep.",
+    "listener for mail that failed": "Opens it again.", "mailboxes to look at": "Adds a job for each that is due.",
+    "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
+    "notes": "Writes down when workers and tokens were last seen.",
+    "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",
+    "old drafts of forms": "Removes them.", "old webhook deliveries": "Removes what no rule keeps.",
+    "old webhook tokens": "Ends addresses that were replaced.", "reminders due": "Tells their workers.",
+    "sessions that are over": "Removes them.", "spam lessons": "Learns what mail is spam from what workers marked.",
+    "stored values that expired": "Removes them.", "tickets due to open": "Opens those whose wait is over.",
+    "tokens of no use": "Removes what has ended long ago.",
+}  # fmt: skip
+DAY_SECONDS = 86400
+REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
+MAX_LINES = 100  # of the log, about one job
 
 
 @page("GET", BASE, "admin")
@@ -56,7 +82,8 @@ def show_runs(visit: Visit) -> Shown:
 @page("GET", SCANS, "admin")
 def show_scans(visit: Visit) -> Shown:
     """What runs from time to time: when it ran last and runs next."""
-    return render(visit, "scans.html", found=scheduled.scans(visit.ctx), tabs=TABS, seconds=scheduler.SCAN_SECONDS)
+    found = scheduled.scans(visit.ctx)
+    return render(visit, "scans.html", found=found, tabs=TABS, seconds=scheduler.SCAN_SECONDS, does=SCANS_DO)
 
 
 @page("POST", SCANS, "admin")
@@ -77,12 +104,28 @@ def switch_scan(visit: Visit) -> Shown:
     return see(SCANS)
 
 
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show_one(visit: Visit) -> Shown:
+    """One job while it waits and runs, and how it went. Raises NotFound for one that left nothing behind."""
+    job = scheduled.one(visit.ctx, visit.id)
+    runs, total = scheduled.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
+    if job is None and not runs:
+        raise NotFound(f"There is no job {visit.id} any more: it was dropped, or its history is over.")
+    kind = runs[0].kind if job is None else job.kind
+    told = re.compile(rf"\bjob={visit.id}\b")
+    lines = [each for each in log.kept() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
+    shown = render(
+        visit, "job.html", job=job, runs=runs, total=total, kind=kind, does=DOES.get(kind, kind), badges=BADGES,
+        most=queue.MAX_ATTEMPTS, lines=[each.text for each in lines[:MAX_LINES]], id=visit.id, tabs=TABS,
+    )  # fmt: skip
+    return again(shown, REFRESH_SECONDS) if job is not None and job.state in ("due", "running") else shown
+
+
 @page("POST", f"{BASE}/{{id}}/run", "admin")
 def run(visit: Visit) -> Shown:
-    """Let a job be begun at once."""
-    kind = scheduled.run_now(visit.ctx, visit.id)
-    visit.tell(f"Job {visit.id} ({kind}) is due now.")
-    return see(BASE)
+    """Let a job be begun at once; its page tells how it goes."""
+    scheduled.run_now(visit.ctx, visit.id)
+    return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/drop", "admin")
@@ -97,7 +140,7 @@ def drop(visit: Visit) -> Shown:
 def show_timers(visit: Visit) -> Shown:
     """Timers of automations, the next one first."""
     found, wrong = lists.found(visit, TIMER, "sort:nextRunAt")
-    return render(visit, "timers.html", 422 if wrong else 200, found=found, wrong=wrong, tabs=TABS)
+    return render(visit, "timers.html", 422 if wrong else 200, found=found, wrong=wrong, tabs=TABS, in_words=in_words)
 
 
 @page("POST", f"{TIMERS}/{{id}}/run", "admin")

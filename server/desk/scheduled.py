@@ -77,6 +77,13 @@ def given(job: Listed) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def one(ctx: Context, id: int) -> Listed | None:
+    """A job, None for one that is done, or was never there. Raises AdminOnly."""
+    _require_admin(ctx)
+    row = ctx.service.store.read(lambda tx: tx.get(JOB, id))
+    return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
+
+
 def counts(ctx: Context) -> dict[State, int]:
     """How many jobs are in each state. Raises AdminOnly."""
     _require_admin(ctx)
@@ -125,23 +132,28 @@ class Scan:
     next_at: int
 
 
-def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1) -> tuple[list[Run], int]:
-    """How jobs went, the last one first, and how many of that are kept. kind: "" for every. Raises AdminOnly."""
+def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0) -> tuple[list[Run], int]:
+    """How jobs went, the last one first, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for
+    every. Raises AdminOnly."""
     _require_admin(ctx)
     table: Any = RUN.sql
-    values = [kind] if kind else []
+    wanted = [(column, value) for column, value in ((table.kind, kind), (table.job_id, job_id)) if value]
+    values = [value for _, value in wanted]
+    asked = (bool(kind), bool(job_id))
 
     def where(query: Any) -> Any:
-        return query.where(table.kind == slot(0)) if kind else query
+        for place, (column, _) in enumerate(wanted):
+            query = query.where(column == slot(place))
+        return query
 
     def read(tx: Transaction) -> tuple[list[Run], int]:
         rows = tx.rows(
-            ("runs", bool(kind)),
+            ("runs", *asked),
             lambda: where(table.select(*RUN.all_columns)).order_by(table.id.desc())
             .limit(slot(len(values))).offset(slot(len(values) + 1)),
             (*values, limit, (page - 1) * limit),
         )  # fmt: skip
-        total = tx.value(("runs", "total", bool(kind)), lambda: where(table.select(peewee.fn.COUNT(table.id))), values)
+        total = tx.value(("runs", "total", *asked), lambda: where(table.select(peewee.fn.COUNT(table.id))), values)
         return [Run(*row[1:]) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read)

@@ -5,10 +5,12 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue
-from tests.console.browser import Browser
+from console.pages.jobs import DOES, SCANS_DO
+from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue, kinds
+from server.jobs.scheduler import scans
+from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place
 from tests.records.desk import NOW, Desk
@@ -44,8 +46,7 @@ def test_a_job_that_failed_is_run_again(signed_in: Visitor, desk: Desk) -> None:
     assert HOSTILE in text_of(page) and "<script>alert" not in page
     assert f"{MAX_ATTEMPTS} of {MAX_ATTEMPTS}" in text_of(page) and '"ticket_id": 7' in html.unescape(page)
     answer = signed_in.send(f"{BASE}/{id}/run", {}, page=f"{BASE}?state=failed")
-    assert (answer.status_code, place(answer)) == (303, BASE)
-    assert f"Job {id} (nobody.does.this) is due now" in text_of(signed_in.get(BASE).text)
+    assert (answer.status_code, place(answer)) == (303, f"{BASE}/{id}")
     found = row(desk, id)
     assert found is not None and found["failed_at"] == 0 and found["due_at"] < FAR and found["attempts"] <= 1
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
@@ -90,6 +91,28 @@ def test_jobs_are_counted_and_listed_by_state_and_kind(
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
+def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, desk: Desk) -> None:
+    id = job(desk, kind="database.check", payload={"note": HOSTILE}, failed_at=NOW, last_error=HOSTILE)
+    waiting = job(desk, kind="database.check", attempts=3, last_error="It was busy.")
+    page.goto(f"{BASE}/{id}")
+    expect(page.locator("main")).to_contain_text("It was given up")
+    expect(page.locator("main")).to_contain_text(HOSTILE)
+    assert violations(page, part="main") == []
+    page.get_by_role("button", name="Run again").click()
+    page.wait_for_url(f"**{BASE}/{id}")
+    expect(page.locator("main")).to_contain_text("It is over")  # the page loads itself again until then
+    expect(page.get_by_role("row", name="done").first).to_contain_text("ms")
+    page.goto(f"{BASE}/{waiting}")
+    expect(page.locator("main")).to_contain_text(f"after 3 of {MAX_ATTEMPTS} attempts failed")
+    desk.store.write(lambda tx: tx.delete(JOB, id=waiting))
+    gone = signed_in.get(f"{BASE}/{waiting}")
+    assert gone.status_code == 404 and f"no job {waiting}" in gone.text
+
+
+def test_all_that_runs_from_time_to_time_says_what_it_does() -> None:
+    assert set(SCANS_DO) == set(scans()) and set(DOES) == set(kinds()) - {"nobody.does.this"}
+
+
 @pytest.mark.parametrize("query", ["state=lost", "kind=<script>"])
 def test_what_cannot_be_asked_is_told(query: str, signed_in: Visitor) -> None:
     answer = signed_in.get(f"{BASE}?{query}")
@@ -102,6 +125,7 @@ def test_a_timer_is_run_and_switched(signed_in: Visitor, nora: Api) -> None:
     ).ok()["id"]  # fmt: skip
     page = signed_in.get(TIMERS).text
     assert HOSTILE in text_of(page) and "<script>alert" not in page and "0 3 * * *" in page
+    assert "at 03:00 UTC" in text_of(page)
     signed_in.send(f"{TIMERS}/{id}/switch", {"off": "1"}, page=TIMERS)
     assert nora.record("automation_timer", id)["is_disabled"]
     signed_in.send(f"{TIMERS}/{id}/run", {}, page=TIMERS)
@@ -158,7 +182,7 @@ def test_what_went_well_late_and_wrong_is_told(signed_in: Visitor, desk: Desk) -
     note("", due_at=NOW - 7200)
     note(HOSTILE)
     page = signed_in.get(f"{RUNS}?kind=mail.send").text
-    shown = text_of(page)
+    shown = text_of("".join(each for each in re.findall("<tr>.*?</tr>", page, re.DOTALL) if "999999" in each))
     assert "ran late" in shown and "1234 ms" in shown and HOSTILE in shown and "<script>alert" not in page
     assert shown.count("ran late") == 1 and "failed" in shown and "done" in shown
     assert "999999" not in signed_in.get(f"{RUNS}?kind=backup").text

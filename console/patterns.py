@@ -1,0 +1,91 @@
+"""Patterns of times that come again, told in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. What they mean is in
+records/shared/recurrence.py. Source: ours."""
+
+from server.records.shared.recurrence import ALIASES, FIELDS
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
+MAX_TIMES = 6  # of a day, told one by one
+_MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS
+
+
+def in_words(text: str) -> str:
+    """Every pattern of a text that recurrence.check has passed; comments are left out.
+
+    >>> in_words("0 9 * * mon-fri"), in_words("*/15 8-17 * * *"), in_words("@monthly")
+    ('at 09:00, Mon to Fri', 'every 15 minutes from 08:00 to 17:59', 'at 00:00, on day 1 of the month')
+    >>> in_words("30 6,18 l * *"), in_words("5 * * 1,7 fri#2")
+    ('at 06:30 and 18:30, on the last day of the month', '5 minutes past every hour, on the second Fri, in Jan and Jul')
+    >>> in_words("* * 15w * sunl"), in_words("0 */2 * * *")
+    ('every minute, on the working day nearest to 15, on the last Sun', 'every 2 hours from 00:00 on')
+    """
+    patterns = [line.strip().lower() for line in text.splitlines()]
+    return "; ".join(_told(ALIASES.get(each, each).split()) for each in patterns if each and each[0] != "#")
+
+
+def _told(words: list[str]) -> str:
+    minute, hour, day, month, weekday = words
+    parts = [_clock(minute, hour)]
+    if day != "*":
+        parts.append(f"on {_all([_of_month(part) for part in day.split(',')])}")
+    if weekday != "*":
+        parts.append(_all([_of_week(part) for part in weekday.split(",")]))
+    if month != "*":
+        parts.append(f"in {_all([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(',')])}")
+    return ", ".join(parts)
+
+
+def _clock(minute: str, hour: str) -> str:
+    """The times of a day."""
+    minutes = sorted({each for part in minute.split(",") for each in _MINUTE.numbers(part)})
+    hours = sorted({each for part in hour.split(",") for each in _HOUR.numbers(part)})
+    if hour != "*" and len(minutes) * len(hours) <= MAX_TIMES:
+        return f"at {_all([f'{one:02}:{other:02}' for one in hours for other in minutes])}"
+    step = minutes[1] - minutes[0] if len(minutes) > 1 else 0
+    apart = hours[1] - hours[0] if len(hours) > 1 else 1
+    if minutes == [0] and apart > 1 and hours == list(range(0, 24, apart)):
+        return f"every {apart} hours from 00:00 on"
+    if minutes == [0]:
+        often = "every hour"
+    elif len(minutes) == 1:
+        often = f"{minutes[0]} minute{'' if minutes[0] == 1 else 's'} past every hour"
+    elif minutes == list(range(0, 60, step)):
+        often = "every minute" if step == 1 else f"every {step} minutes"
+    else:
+        often = f"at minutes {_all(list(map(str, minutes)))} of every hour"
+    if hour == "*":
+        return often
+    if hours == list(range(hours[0], hours[-1] + 1)):
+        return f"{often} from {hours[0]:02}:00 to {hours[-1]:02}:59"
+    return f"{often} of the hours {_all([f'{each:02}' for each in hours])}"
+
+
+def _of_month(part: str) -> str:
+    if part == "l":
+        return "the last day of the month"
+    if part == "lw":
+        return "the last working day of the month"
+    if part.endswith("w"):
+        return f"the working day nearest to {part[:-1]}"
+    numbers = _DAY.numbers(part)
+    return f"day{'' if len(numbers) == 1 else 's'} {_span(numbers, (), 0)} of the month"
+
+
+def _of_week(part: str) -> str:
+    name, hash, number = part.partition("#")
+    if hash:
+        return f"on the {ORDINALS[int(number)]} {WEEKDAYS[_WEEKDAY.number(name)]}"
+    if part.endswith("l"):
+        return f"on the last {WEEKDAYS[_WEEKDAY.number(part[:-1])]}"
+    return _span(_WEEKDAY.numbers(part), WEEKDAYS, 0)
+
+
+def _span(numbers: range, names: tuple[str, ...], first: int) -> str:
+    """The numbers of a part, by their names where they have some."""
+    named = [names[each - first] if names else str(each) for each in numbers]
+    return f"{named[0]} to {named[-1]}" if numbers.step == 1 and len(named) > 2 else _all(named)
+
+
+def _all(texts: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
