@@ -4,8 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
@@ -14,6 +16,14 @@ from tests.service import Api, Server, people
 # does, each of them would compile the whole program first, which is half of what a start takes.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
+    order, which ends with hundreds of small ones."""
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
