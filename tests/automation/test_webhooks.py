@@ -1,14 +1,23 @@
 """Webhooks through HTTP: requests as automations see them, answers as they decide them, deliveries, addresses."""
 
 import base64
+import itertools
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
+import apsw
 import pytest
 import requests
 
+from tests.automation.told import MAY_ALL
+from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people
+from tests.web.wire import connect, head
 
 TRIGGER = "svc.trigger.webhook.respond"
 ECHO = """
@@ -29,11 +38,27 @@ start:
       X-Seen: yes
     body: {{seen|json_encode}}
 """
+UNKNOWN, CLIENTS = 1000, 4
+WAITING = """
+start:
+  http.request:
+    output: got
+    inputs:
+      method: GET
+      url: URL
+  return:
+    body: {{got.body}}
+"""
 
 
 @pytest.fixture(scope="module")
-def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    server = Server(tmp_path_factory.mktemp("webhooks") / "data")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("webhooks") / "data"
+
+
+@pytest.fixture(scope="module")
+def nora(data: Path) -> Iterator[Api]:
+    server = Server(data)
     client = server.set_up()
     people(client)
     yield client
@@ -219,6 +244,68 @@ def test_the_first_enabled_binding_answers_with_its_inputs(nora: Api) -> None:
 def test_an_unknown_address_is_not_found(nora: Api, token: str) -> None:
     answer = requests.post(f"{nora.url}/webhooks/{token}", timeout=30)
     assert (answer.status_code, answer.content) == (404, b"")
+
+
+def test_a_thousand_posts_to_unknown_addresses_are_not_found_and_leave_nothing(nora: Api, data: Path) -> None:
+    answering(nora, "body: ok").call()
+    before = rows(data)
+    unknown = [f"{number:040d}" for number in range(UNKNOWN)]
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        answers = list(pool.map(lambda some: posted(nora.url, some), [unknown[n::CLIENTS] for n in range(CLIENTS)]))
+        assert nora.get("/rest/workers/me.json").status == 200
+    assert b"".join(answers).count(b"HTTP/1.1 404 ") == UNKNOWN == b"".join(answers).count(b"HTTP/1.1 ")
+    assert b"".join(answers).count(b"\r\nContent-Length: 0\r\n") == UNKNOWN
+    assert rows(data) == before
+
+
+def posted(url: str, tokens: list[str]) -> bytes:
+    """What comes back for posts to these addresses, all on one connection."""
+    came = b""
+    with connect(url) as connection:
+        for token in tokens:
+            connection.sendall(head(f"POST /webhooks/{token}/x?y=1 HTTP/1.1", "", "Content-Length: 5") + b"hello")
+        while came.count(b"\r\n\r\n") < len(tokens) and (piece := connection.recv(65536)):
+            came += piece
+    return came
+
+
+def rows(data: Path) -> dict[str, int]:
+    """How many rows the tables have that requests may leave something in: all but those of jobs."""
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    try:
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            name: connection.execute(f'SELECT count(*) FROM "{name}"').get
+            for name in names if not name.startswith(("job", "metric"))
+        }  # fmt: skip
+    finally:
+        connection.close()
+
+
+def test_no_more_webhooks_run_at_once_than_there_are_threads_and_others_are_told_to_come_back(tmp_path: Path) -> None:
+    env = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_WEBHOOK_THREADS": "8", "HELPDESK_REQUEST_QUEUE": "2"}
+    running, go = SimpleQueue[int](), threading.Event()
+
+    def when_told(asked: Asked) -> bytes:
+        running.put(1)
+        assert go.wait(60)
+        return answer("done")
+
+    with Peer() as peer, ThreadPoolExecutor(12) as pool:
+        peer.answers["/slow"] = when_told
+        server = Server(tmp_path / "data", env=env)
+        api = server.set_up()
+        hook = Hook(api, WAITING.replace("URL", peer.url("/slow")), policy=MAY_ALL)
+        taken = [pool.submit(hook.call) for _ in range(8)]
+        assert [running.get(timeout=60) for _ in range(8)] == [1] * 8
+        more = [pool.submit(hook.call) for _ in range(4)]  # two may wait
+        refused = [each.result() for each in itertools.islice(as_completed(more, timeout=60), 2)]
+        assert [each.status_code for each in refused] == [503, 503] and int(refused[0].headers["Retry-After"]) >= 1
+        assert running.empty() and api.create("task", title="meanwhile").status == 200
+        go.set()
+        statuses = [each.result().status_code for each in (*taken, *more)]
+        assert server.stop() == 0
+    assert sorted(statuses) == [200] * 10 + [503] * 2
 
 
 def test_no_bearer_token_is_read(echo: Hook) -> None:
