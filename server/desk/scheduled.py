@@ -21,6 +21,8 @@ from server.store.transaction import Transaction
 State = Literal["running", "due", "waiting", "failed"]
 LATE_SECONDS = 60  # between due and begun
 MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
+NAMES = ("event", "name")  # of what a job is given: the event that it tells of, the backup that it reads
+MAX_NAME_CHARS, MAX_IDS = 100, 10  # of those, in the entry about a job that was dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,19 +238,31 @@ def run_now(ctx: Context, id: int) -> str:
 
 
 def drop(ctx: Context, id: int) -> str:
-    """Remove a job: what it was to do is not done. It is noted in the activity log; answers its kind. Raises AdminOnly,
-    NotFound, Conflict for one that runs."""
+    """Remove a job: what it was to do is not done. It is noted in the activity log, with the ids that it was given;
+    answers its kind. Raises AdminOnly, NotFound, Conflict for one that runs."""
     _require_admin(ctx)
 
     def write(tx: Transaction) -> str:
-        job = _idle(ctx, tx, id)
+        job, row = _idle(ctx, tx, id), tx.get(JOB, id)
+        assert row is not None
         tx.delete(JOB, id=id)
+        told = _in_words(json.loads(row[JOB.position["payload"]]))
         RecordWriter(ctx, tx).log("custom.other", APP, 0, {
-            "message": f"{ctx.actor.name} dropped job {id} ({job.kind}): {job.payload}"
+            "message": f"{ctx.actor.name} dropped job {id} ({job.kind}){f': {told}' if told else ''}"
         })  # fmt: skip
         return job.kind
 
     return ctx.service.store.write(write)
+
+
+def _in_words(payload: dict[str, Any]) -> str:
+    """What every worker may read of what a job is given, as entries about the service are for all: names and ids, and
+    nothing out of the records that an event tells of."""
+    values = payload.get("values")
+    given = {**(values if isinstance(values, dict) else {}), **payload}
+    names = [str(given[name])[:MAX_NAME_CHARS] for name in NAMES if isinstance(given.get(name), str)]
+    ids = [f"{name} {value}" for name, value in sorted(given.items()) if name.endswith("_id") and type(value) is int]
+    return ", ".join([*names, *ids[:MAX_IDS]])
 
 
 def _idle(ctx: Context, tx: Transaction, id: int) -> Listed:

@@ -1,0 +1,26 @@
+"""Jobs as administrators see them, where that needs no page; the pages are in tests/console/test_jobs.py."""
+
+from pathlib import Path
+
+from server.desk import events, scheduled
+from server.jobs.queue import JobQueue
+from tests.records.desk import NOW, Desk
+
+
+def test_what_is_told_of_a_dropped_job_holds_nothing_of_records(tmp_path: Path) -> None:
+    """Every worker may read entries about the service; an event's job holds records as they were, of any group."""
+    desk = Desk(tmp_path)
+    desk.own("automation_event", name=events.CHANGED, extension_id="x", automations_kata="automation/a:\n  uri: a")
+    task = desk.create("task", title="Merger talks")["id"]
+    desk.update("task", task, title="Merger talks with Acme")
+    backup = desk.store.write(lambda tx: JobQueue.add(tx, "backup.verify", NOW, {"name": "helpdesk-1.db"}))
+    told, _ = scheduled.listed(desk.context())
+    assert any("Merger" in each.payload for each in told)
+    for each in told:
+        scheduled.drop(desk.context(), each.id)
+    milo = desk.worker("Milo")
+    entries = [desk.row("activity_log", id) for id in desk.found("activity_log", "activity:custom.other", by=milo)]
+    assert len(entries) == len(told) and "Merger" not in str(entries)
+    assert f"dropped job {backup} (backup.verify): helpdesk-1.db" in str(entries)
+    assert f"{events.CHANGED}, " in str(entries) and f"record_id {task}" in str(entries)
+    desk.close()
