@@ -1,6 +1,9 @@
 """The provider as clients and browsers meet it: whole logins, statuses, headers, methods, metadata, limits."""
 
 import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +349,43 @@ def test_revocation_and_introspection(api: Api, app: App, signed_in: Browser) ->
     reply = send(api, REVOKE, {"token": found["refresh_token"]}, auth=auth)
     assert (reply.status_code, reply.content) == (200, b"")
     assert send(api, INTROSPECT, {"token": found["access_token"]}, auth=auth).json() == {"active": False}
+
+
+def test_of_sixteen_at_once_with_one_code_one_gets_tokens(api: Api, nora: Api, signed_in: Browser) -> None:
+    app = register(nora, name="Sixteen")
+    code = code_for(signed_in, app)
+    replies = at_once(lambda: exchange(api, app, code))
+    good = [each.json() for each in replies if each.status_code == 200]
+    assert len(good) == 1 and {each.json()["error"] for each in replies if each.status_code != 200} == {"invalid_grant"}
+    # Every other use took back what the first one gave.
+    assert Api(api.url, good[0]["access_token"]).get("/rest/workers/me.json").status == 401
+
+
+def test_sixteen_at_once_with_one_refresh_token_get_one_and_the_same_pair(
+    api: Api, nora: Api, signed_in: Browser
+) -> None:
+    app = register(nora, name="Sixteen more")
+    found = exchange(api, app, code_for(signed_in, app)).json()
+    form = {"grant_type": "refresh_token", "refresh_token": found["refresh_token"], **app.login}
+    replies = at_once(lambda: send(api, TOKEN, form))
+    pairs = {(each.json()["access_token"], each.json()["refresh_token"]) for each in replies}
+    assert {each.status_code for each in replies} == {200} and len(pairs) == 1
+    (access, refresh), = pairs
+    assert Api(api.url, access).get("/rest/workers/me.json").status == 200
+    assert Api(api.url, found["access_token"]).get("/rest/workers/me.json").status == 401
+    assert send(api, TOKEN, {**form, "refresh_token": refresh}).status_code == 200
+
+
+def at_once(call: Callable[[], requests.Response]) -> list[requests.Response]:
+    """Sixteen answers to calls that begin together."""
+    together = threading.Barrier(16)
+
+    def one(_: int) -> requests.Response:
+        together.wait(60)
+        return call()
+
+    with ThreadPoolExecutor(16) as pool:
+        return list(pool.map(one, range(16)))
 
 
 # -- what we tell of ourselves
