@@ -18,7 +18,7 @@ import apsw
 from server import clock, settings
 from server.errors import Damaged
 from server.store import fulltext, migrations
-from server.store.copying import copy_database
+from server.store.copying import PART, copy_database
 from server.store.database import APPLICATION_ID, Store
 from server.store.faults import as_helpdesk_error
 from server.store.tables import Column, Table
@@ -120,6 +120,8 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
 
 def copy_before_migration(store: Store) -> Path:
     """Copy the file beside itself through SQLite's own backup; answers the copy's path."""
+    for unfinished in store.path.parent.glob(f"{store.path.name}.before-*{PART}*"):  # of a start that was killed
+        unfinished.unlink()
     copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
     copy.unlink(missing_ok=True)  # of a start within the same second
     copy_database(store.path, copy)

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from server.store import migrations, schema
@@ -155,3 +156,61 @@ def test_a_migration_killed_at_any_statement_leaves_the_old_state(path: Path, ad
     tables = store.read(lambda tx: tx.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tank'").fetchall())
     assert tables == []
     store.close()
+
+
+KILLED_IN = """
+import importlib, os, signal, sys
+from pathlib import Path
+from server.store import migrations, schema
+from server.store.tables import Column, Table
+from tests.store.conftest import TABLES, WORDS
+path, folder, place, calls = sys.argv[1:]
+module, name = place.rsplit(".", 1)
+kept, left = getattr(importlib.import_module(module), name), [int(calls)]
+def last(*arguments):
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    return kept(*arguments)
+setattr(importlib.import_module(module), name, last)
+migrations.__path__ = [folder]
+schema.open_store(Path(path), [*TABLES, Table("tank", [Column("name", "TEXT")])], [WORDS])
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "calls", "marked"),
+    [
+        ("server.store.copying.sync", 0, False),  # the copy is written, and is not on disk yet
+        ("server.store.schema._migrate", 0, False),
+        ("server.store.schema._differs", 0, True),  # between the migration and what is added
+        ("server.store.schema._add_table", 4, True),  # while it is added
+        ("server.store.schema._fingerprint", 1, True),  # all is added, and not noted
+    ],
+)
+def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
+    path: Path, add: Add, place: str, calls: int, marked: bool
+) -> None:
+    _old(path)
+    add("20270101_mark", "tx.connection.execute(\"UPDATE pump SET name = name || '!'\")")
+    folder = path.parent / "migrations"
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED_IN, str(path), str(folder), place, str(calls)], cwd=ROOT, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+    )  # fmt: skip
+    assert ended.returncode == -9, ended.stderr
+    assert _plain(path) == (["old!" if marked else "old"], [])
+    store = _open(path)
+    assert names(store) == ["old!"] and _applied(store) == ["20270101_mark"] and store.check() == []
+    store.close()
+    assert len(_copies(path)) == 1 and schema.kind_of_file(_copies(path)[0]) == "ours"
+
+
+def _plain(path: Path) -> tuple[list[str], list[str]]:
+    """The pumps of a file, and the tables that no start has brought to its end; read without opening it as ours."""
+    connection = apsw.Connection(str(path))
+    try:
+        found = [row[0] for row in connection.execute("SELECT name FROM pump")]
+        return found, [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name = 'tank'")]
+    finally:
+        connection.close()
