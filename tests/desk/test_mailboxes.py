@@ -448,3 +448,12 @@ def test_mails_have_the_time_at_which_they_came(desk: Desk, imap: ImapServer) ->
     before = clock.now()
     check(desk, box(desk, imap))
     assert before <= desk.one("ticket")["created"] <= clock.now()
+
+
+def test_mails_kept_apart_are_listed_while_others_take_them(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for name in ("first", "second"):
+        dead_letters.keep(desk.service.settings, name, b"From: ana@kite.example\r\n\r\nHi", "a reason")
+    (tmp_path / dead_letters.FOLDER / "gone.eml").symlink_to(tmp_path / "taken")  # listed, and then not there
+    assert sorted(each.name for each in dead_letters.listed(desk.service.settings)) == ["first.eml", "second.eml"]
+    desk.close()

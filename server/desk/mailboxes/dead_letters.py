@@ -55,7 +55,7 @@ def listed(settings: Settings) -> list[Letter]:
     """The mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
-        found = [_letter(each) for each in folder.glob("*.eml")]
+        found = [letter for each in folder.glob("*.eml") if (letter := _letter(each)) is not None]
     except OSError as error:
         raise Unavailable(f"{folder} cannot be read ({error.strerror}); check it") from error
     return sorted(found, key=lambda each: (-each.at, each.name))
@@ -98,9 +98,14 @@ def remove(settings: Settings, letter: Letter) -> None:
         raise Unavailable(f"{path} cannot be removed ({error.strerror}); check it") from error
 
 
-def _letter(path: Path) -> Letter:
-    seen, why = path.stat(), path.with_suffix(WHY)
-    told = why.read_text("utf-8", "replace")[:MAX_WHY_CHARACTERS] if why.exists() else ""
+def _letter(path: Path) -> Letter | None:
+    """None for one that somebody took or discarded since it was listed."""
+    why = path.with_suffix(WHY)
+    try:
+        seen = path.stat()
+        told = why.read_text("utf-8", "replace")[:MAX_WHY_CHARACTERS] if why.exists() else ""
+    except FileNotFoundError:
+        return None
     key = hashlib.sha256(path.name.encode()).hexdigest()[:KEY_CHARACTERS]
     return Letter(key, path.name, int(seen.st_mtime), seen.st_size, told)
 
