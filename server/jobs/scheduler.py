@@ -19,6 +19,7 @@ LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
 STOP_SECONDS = 10
 SLOTS = 4  # jobs that run at once; slow ones get half of them, the others all but one, so that neither starves
 MAX_ROUNDS = 1000  # of run_due
+SET_SECONDS = 5  # the time of day is that much another than expected: it was set, or the machine slept
 
 Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
@@ -95,6 +96,7 @@ class Scheduler:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.scanned: dict[str, Scanned] = {}  # the last run of each scan
+        self._ahead = 0.0  # the time of day before the clock that nobody can set, when claims were last renewed
         self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
 
     def start(self) -> None:
@@ -157,7 +159,7 @@ class Scheduler:
             if time.monotonic() >= scan_at:
                 scanned = time.monotonic()
                 scan_at = scanned + SCAN_SECONDS
-                self._guarded("renew", self._renew)
+                self._guarded("renew", lambda: self._renew(clock.now()))
                 self._scan_all(clock.now())
             self._guarded("claim", self._start_jobs)
             was_woken = self._wake.wait(self._pause(scan_at))
@@ -202,10 +204,11 @@ class Scheduler:
             _log.exception("scheduler.failed", what="switches")
             return set()
 
-    def _renew(self) -> None:
+    def _renew(self, now: int) -> None:
+        self._ahead = now - time.monotonic()
         with self._lock:
             running = list(self._running.values())
-        self.queue.renew(running, clock.now())
+        self.queue.renew(running, now)
 
     def _room(self) -> Room:
         """What may be taken up beside the jobs that run."""
@@ -220,7 +223,10 @@ class Scheduler:
         room = self._room()
         if room.total <= 0:
             return
-        for each in self.queue.claim_due(clock.now(), room):
+        now = clock.now()
+        if abs(now - time.monotonic() - self._ahead) > SET_SECONDS:
+            self._renew(now)  # claims of jobs that run would seem to have lapsed, and these would run twice at once
+        for each in self.queue.claim_due(now, room):
             with self._lock:
                 if self._stopping:
                     return

@@ -212,6 +212,50 @@ def test_the_thread_runs_scans_and_jobs_at_once_and_outlives_errors(
     assert not runner.is_alive
 
 
+HOUR = 3600
+
+
+def test_a_clock_that_is_set_back_and_forward_while_it_runs_does_nothing_early_nor_twice(
+    store: Store, service: Service, pool: ThreadPoolExecutor
+) -> None:
+    """A job for an hour from now, beside one that runs all the time."""
+    done, begun, ended = SimpleQueue[int](), threading.Event(), threading.Event()
+    job("work")(lambda service, payload, now: done.put(payload["n"]))
+
+    @job("long")
+    def _long(service: Service, payload: dict[str, Any], now: int) -> None:
+        done.put(payload["n"])
+        begun.set()
+        assert ended.wait(30)
+
+    wake = threading.Event()
+    runner = Scheduler(service, pool, wake)
+    runner.start()
+    add(store, "long", clock.now(), n=1)
+    wake.set()
+    assert begun.wait(30)
+    add(store, due_at=clock.now() + HOUR, n=2)
+    assert done.get(timeout=30) == 1
+    moved = 0
+    try:
+        for number, seconds in ((3, -2 * HOUR), (4, HOUR), (5, HOUR + 1800)):  # never an hour ahead of the right time
+            clock.forward(seconds)
+            moved += seconds
+            add(store, due_at=clock.now(), n=number)
+            wake.set()
+            assert done.get(timeout=30) == number
+        assert done.empty()
+        clock.forward(HOUR)
+        moved += HOUR
+        wake.set()
+        assert done.get(timeout=30) == 2
+    finally:
+        clock.forward(-moved)
+        ended.set()
+        runner.stop()
+    assert done.empty() and jobs(store) == 0
+
+
 @pytest.mark.parametrize(("kind", "other", "at_once"), [("slow", "quick", 2), ("quick", "slow", 3)])
 def test_jobs_that_wait_for_long_leave_room_for_others(
     store: Store, service: Service, kind: str, other: str, at_once: int
