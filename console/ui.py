@@ -108,6 +108,12 @@ def time_field(form: Form, name: str, label: str, hint: str = "", **attributes: 
     return _part("time_field", form, name, label, hint, {"type": "text", **attributes})
 
 
+def zone_field(form: Form, name: str, label: str, hint: str, **attributes: Any) -> str:
+    """A line for the name of a time zone; where scripts run, those that fit are shown while typing."""
+    return field(form, name, label, hint=f"Such as Europe/Berlin. {hint}".strip(), autocomplete="off",
+                 autocapitalize="off", data_suggest="/-/zones", **attributes)  # fmt: skip
+
+
 def area(form: Form, name: str, label: str, rows: int = 4, hint: str = "", **attributes: Any) -> str:
     """Room for several lines."""
     return _part("area", form, name, label, hint, {"rows": rows, **attributes}, text=form.get(name))

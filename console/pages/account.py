@@ -27,7 +27,7 @@ def show(visit: Visit) -> Shown:
 
 @page("POST", "/account/profile")
 def save_profile(visit: Visit) -> Shown:
-    """Change name and time zone."""
+    """Change name, time zone and language."""
     form, before = Form.sent(visit.form, profile.FIELDS), profile.of(visit.ctx)
     try:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS})

@@ -19,6 +19,7 @@ from server.records.shared import scope_check
 from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
+MAX_ZONES = 60  # time zones shown at once
 JSON = "application/json"
 
 
@@ -35,6 +36,14 @@ def understood(visit: Visit) -> Shown:
     except Invalid as error:
         return answer({"wrong": error.message})
     return answer({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})
+
+
+@page("GET", "/-/zones", "anyone")
+def zones(visit: Visit) -> Shown:
+    """The time zones whose names have every word: {results: [{label}]}; the first ones of many."""
+    words = visit.query.text("q", "").lower().replace("_", " ").split()
+    fitting = [name for name in times.zones() if all(word in name.lower().replace("_", " ") for word in words)]
+    return answer({"results": [{"label": name} for name in fitting[:MAX_ZONES]]})
 
 
 @page("POST", "/-/draft", form_bytes=TEXT_BYTES)

@@ -20,6 +20,7 @@ BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
 MAX_SHOWN = 200  # of the newest
 WARN_SECONDS = 7 * 86400  # without a backup
+MAX_TIMES = 6  # of a day, told one by one
 AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
 KEPT = (("backup_keep_last", "the newest {}"), ("backup_keep_days", "the last one of {} days"),
         ("backup_keep_weeks", "the last one of {} weeks"), ("backup_keep_months", "the last one of {} months"))
@@ -138,7 +139,7 @@ def _all(visit: Visit, form: Form) -> Shown:
     own = next((each for each in found if not each.is_sent), None)
     shown = render(
         visit, "backups.html", form.status, form=form, labels=LABELS, rows=rows, wrong=wrong,
-        folder=settings.backup_folder, kept=_kept(settings), hours=settings.backup_hours, next_at=_next(visit), job=job,
+        folder=settings.backup_folder, kept=_kept(settings), made=told_times(settings), next_at=_next(visit), job=job,
         progress=backups.progress(ctx), failure=backups.failure(ctx), is_same_disk=_is_same_disk(settings), last=last,
         is_late=own is None or own.at < visit.now - WARN_SECONDS, data=str(Path(settings.data).absolute()),
         shown=MAX_SHOWN, most=bytes_text(MAX_UPLOAD_BYTES),
@@ -166,6 +167,18 @@ def _path(each: Backup) -> str:
 def _next(visit: Visit) -> int:
     settings = visit.service.settings
     return backups.slot_of(visit.now, settings) + settings.backup_hours * backups.HOUR_SECONDS
+
+
+def told_times(settings: Settings) -> str:
+    """When backups are made, in words: at fixed times, whenever the last one was."""
+    hours, at = settings.backup_hours, str(settings.backup_at)
+    first, minutes = int(at[:2]), at[2:]
+    if hours % 24 == 0:
+        return f"every day at {at} UTC" if hours == 24 else f"every {hours // 24} days at {at} UTC"
+    if 24 % hours == 0 and 24 // hours <= MAX_TIMES:
+        times = [f"{each:02}{minutes}" for each in sorted((first + step) % 24 for step in range(0, 24, hours))]
+        return f"every day at {', '.join(times[:-1])} and {times[-1]} UTC"
+    return f"every {f'{hours} hours' if hours > 1 else 'hour'}, counted from {at} UTC"
 
 
 def _kept(settings: Settings) -> str:

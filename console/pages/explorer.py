@@ -14,16 +14,17 @@ from urllib.parse import quote, urlencode
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from console import postman
+from console import lists, postman
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, attachment
-from console.ui import Option, Sample, as_json, bytes_text
+from console.ui import Sample, as_json, bytes_text
 from console.visit import Visit
 from server.desk import own_tokens
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.records.registry import Registry
+from server.records.shared.scopes import parse
 from server.settings import VERSION
 from server.web import envelope
 from server.web import errors as web_errors
@@ -36,7 +37,7 @@ from server.web.routes import ENDPOINTS
 from server.web.server import Request
 
 BASE = "/api"
-AS = "as"  # the field that says with which scope a request is sent
+AS, WITH = "as", "with"  # the fields that say as which app, and with which of its scopes, a request is sent
 FORM_BYTES = 4 * 1024 * 1024  # of a request that is tried
 MAX_SHOWN_CHARS = 200_000  # of an answer's body
 MAX_FOUND = 200  # operations that a search shows
@@ -160,14 +161,14 @@ def _operation(visit: Visit) -> Operation:
 
 
 def _tried(visit: Visit, each: Operation) -> Shown:
-    form = Form.sent(visit.form, [AS, *(one.key for one in each.inputs)])
+    form = Form.sent(visit.form, [AS, WITH, *(one.key for one in each.inputs)])
     for one in each.inputs:
         if one.is_required and not form.text(one.key):
             form.fail(one.key, "This is required.")
     if form.is_wrong:
         return _shown(visit, each, form, None)
     try:
-        return _shown(visit, each, form, _send(visit, _sample(each, form), _headers(each, form), form.text(AS)))
+        return _shown(visit, each, form, _send(visit, _sample(each, form), _headers(each, form), _as(visit, form)))
     except HelpdeskError as error:  # what was typed cannot be sent, or there is no token to send it by
         return _shown(visit, each, form.refuse(error), None)
 
@@ -179,18 +180,25 @@ def _shown(visit: Visit, each: Operation, form: Form, reply: Reply | None) -> Sh
         hint=PAIRS_HINT, labels={one.key: one.name for one in each.inputs}, is_filled=is_filled,
         sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
         may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
-        rest=[one for one in each.inputs if not one.is_required], scopes=_scopes(visit), as_field=AS,
+        rest=[one for one in each.inputs if not one.is_required], as_field=AS, with_field=WITH,
+        apps=lists.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
     )  # fmt: skip
 
 
-def _scopes(visit: Visit) -> list[Option]:
-    """The scopes of all apps, as APP:SCOPE, for those who may see apps."""
+def _as(visit: Visit, form: Form) -> tuple[int, str]:
+    """The app and the scope that a request is sent with: 0 and "" for all that the worker may do, "" for every scope of
+    the app. Raises Invalid, NotFound."""
+    if not form.text(AS) and not form.text(WITH):
+        return 0, ""
     if not visit.actor.is_admin:
-        return []
-    return [
-        (f"{app_id}:{scope}", f"{name}: {scope}")
-        for app_id, name, scopes in own_tokens.scopes_of_apps(visit.ctx) for scope in scopes
-    ]  # fmt: skip
+        raise Invalid("only administrators send requests as an app", field=AS)
+    app_id, scope = lists.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
+    if not app_id:
+        raise Invalid("choose the app that has this scope", field=AS)
+    known = list(parse(lists.record(visit, "oauth_app", app_id)["scopes"]))
+    if scope and scope not in known:
+        raise Invalid(f"the app has no scope '{scope[:60]}', but {', '.join(known)}", field=WITH)
+    return app_id, scope
 
 
 # -- a request ---------------------------------------------------------------------------------------------------------
@@ -235,16 +243,13 @@ def _headers(each: Operation, form: Form) -> dict[str, str]:
     return found
 
 
-def _send(visit: Visit, sample: Sample, headers: dict[str, str], scope: str) -> Reply:
-    """The answer of the API of this process. scope: APP:SCOPE, or "" for all that the worker may do. Raises NotFound
-    when there is no app to make a token of, Invalid for a scope that is not offered."""
-    if scope and scope not in dict(_scopes(visit)):
-        raise Invalid("Choose one of the scopes that are offered.", field=AS)
-    app_id, _, scope_id = scope.partition(":")
+def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[int, str]) -> Reply:
+    """The answer of the API of this process. as_whom: from _as. Raises NotFound when there is no app to make a token
+    of."""
     site, is_read = RestSite(visit.service), sample.method == "GET"
     encoded = urlencode(sample.fields)
     target = f"{sample.path}?{encoded}" if is_read and encoded else sample.path
-    with own_tokens.for_one_request(visit.ctx, int(app_id or 0), scope_id) as token:
+    with own_tokens.for_one_request(visit.ctx, *as_whom) as token:
         sent = HTTPHeaders({**headers, "Authorization": f"Bearer {token}"})
         peer = visit.request.client
         request = Request(RequestStartLine(sample.method, target, "HTTP/1.1"), sent, peer, peer)

@@ -11,7 +11,6 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server import times
 from server.desk import first_start, first_start_address, first_start_demo, mail_setup, profile
 from server.desk.first_start import Step
 from server.errors import HelpdeskError, Invalid, NotFound
@@ -64,7 +63,7 @@ def save(visit: Visit) -> Shown:
 
 def _you(visit: Visit, form: Form) -> Shown:
     return render(
-        visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS, zones=times.zones(),
+        visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS,
         steps=_steps("you", first_start.STEPS), least=MIN_CHARS,
     )  # fmt: skip
 

@@ -138,6 +138,19 @@ for (const input of all("[data-chooser]")) {
   );
 }
 
+// A line that takes any text, with what it may be below it.
+for (const input of all("[data-suggest]")) {
+  input.closest(".field").classList.add("chooser");
+  combobox(
+    input,
+    async (text) => (await asked(input.dataset.suggest, text))?.results ?? null,
+    (chosen) => {
+      input.value = chosen.label;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+  );
+}
+
 // The list stays in the form and is what is sent; what was typed and is none of its options does not leave the page.
 for (const list of all("[data-search-options]")) {
   const input = document.createElement("input");

@@ -1,4 +1,4 @@
-// Times that tell what they were understood as, the zone of the browser, forms that are not left by accident.
+// Times that tell what they were understood as, the zone and the clock of the browser, forms that are not left by accident.
 import { all, ask, calmly } from "./page.js";
 
 for (const field of all("[data-time]")) {
@@ -12,6 +12,13 @@ for (const field of all("[data-time]")) {
   }, 250);
   field.addEventListener("input", look);
   if (field.value) look();
+}
+
+const clock = document.querySelector("[data-clock]");
+const apart = clock ? Math.round(Math.abs(Date.now() / 1000 - clock.dataset.clock)) : 0;
+if (apart > 60) {
+  clock.querySelector("output").textContent = apart < 7200 ? `${Math.round(apart / 60)} minutes` : `${Math.round(apart / 3600)} hours`;
+  clock.hidden = false;
 }
 
 const zone = document.querySelector("input[data-zone]");

@@ -8,27 +8,13 @@ from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk import token_lists
 from server.desk.app_tokens import APP_NAME, app_named
-from server.errors import Invalid, NotFound
+from server.errors import NotFound
 from server.records.shared.scopes import parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
 
 SECONDS = 120  # that it would live if its end were lost
 LABEL = "API explorer"
-
-
-def scopes_of_apps(ctx: Context) -> list[tuple[int, str, list[str]]]:
-    """(id, name, ids of its scopes) of each app, by name. Of scopes that cannot be read there are none."""
-    app_type = ctx.service.registry.type("oauth_app")
-    records = [app_type.record(row) for row in ctx.service.store.read(lambda tx: tx.find(app_type.table))]
-    found = []
-    for record in records:
-        try:
-            scopes = list(parse(str(record["scopes"])))
-        except Invalid:
-            scopes = []
-        found.append((int(record["id"]), str(record["name"]), scopes))
-    return sorted(found, key=lambda each: each[1].lower())
 
 
 @contextmanager

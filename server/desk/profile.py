@@ -6,7 +6,7 @@ from server.desk.writing import RecordWriter
 from server.records.base import Record
 from server.store.transaction import Transaction
 
-FIELDS = ("first_name", "last_name", "timezone")
+FIELDS = ("first_name", "last_name", "timezone", "language")
 
 
 def of(ctx: Context) -> Record:

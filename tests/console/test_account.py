@@ -32,6 +32,21 @@ def codes_of(page: str) -> list[str]:
     return re.findall(r"<li><code>([a-z0-9-]{19})</code>", page)
 
 
+def test_zone_and_language_are_ones_own(visitor: Visitor, ines: str, nora: Api) -> None:
+    visitor.sign_in(ines)
+    form = {"first_name": "Ines", "last_name": "", "timezone": "Asia/Tokyo", "language": "de_CH"}
+    assert place(visitor.send("/account/profile", form, page="/account")) == "/account"
+    found = nora.record("worker", nora.ids["ines"]).ok()
+    assert (found["timezone"], found["language"]) == ("Asia/Tokyo", "de_CH")
+    assert "1’234’567.5" in html.unescape(visitor.get("/account").text)
+    for wrong in ({"language": "Klingon"}, {"language": ""}, {"timezone": "Asia/Nowhere"}):
+        refused = visitor.send("/account/profile", form | wrong, page="/account")
+        assert refused.status_code == 422 and f'id="{next(iter(wrong))}-error"' in refused.text, wrong
+    shown = visitor.get("/-/zones", params={"q": "new york"}).json()["results"]
+    assert shown == [{"label": "America/New_York"}]
+    assert visitor.get("/-/zones", params={"q": "zzz"}).json() == {"results": []}
+
+
 def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, server: Server) -> None:
     visitor.sign_in(ines)
     page = visitor.get("/account/second-factor").text

@@ -11,7 +11,8 @@ import apsw
 import pytest
 from playwright.sync_api import expect
 
-from server import clock
+from console.pages.backups import told_times
+from server import clock, settings
 from server.store import schema
 from tests.clients import Clients
 from tests.console.browser import Browser, is_sideways, sign_in, violations
@@ -44,6 +45,15 @@ def visitor(server: Server, nora: Api) -> Visitor:
     found = Visitor(server.url)
     assert found.sign_in().status_code == 303
     return found
+
+
+@pytest.mark.parametrize(("hours", "told"), [
+    (24, "every day at 02:30 UTC"), (6, "every day at 02:30, 08:30, 14:30 and 20:30 UTC"),
+    (5, "every 5 hours, counted from 02:30 UTC"), (1, "every hour, counted from 02:30 UTC"),
+    (168, "every 7 days at 02:30 UTC"), (36, "every 36 hours, counted from 02:30 UTC"),
+])  # fmt: skip
+def test_the_times_of_backups_are_told_as_they_are(hours: int, told: str, tmp_path: Path) -> None:
+    assert told_times(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path)) == told
 
 
 def text_of(page: str) -> str:

@@ -201,12 +201,16 @@ def test_a_request_with_one_scope_may_what_the_scope_says(
 ) -> None:
     scopes = 'tickets:\n  label: Tickets\n  endpoints:\n    - "workers/me": GET\n'
     made = nora.create("oauth_app", name="Narrow", callback_url="https://app.example/back", scopes=scopes).ok()["id"]
-    path, one = f"{BASE}/records_worker_search", {"as": f"{made}:tickets"}
-    assert f'value="{made}:tickets"' in signed_in.get(path).text
+    path, one = f"{BASE}/records_worker_search", {"as": str(made), "with": "tickets"}
+    assert f'<option value="{made}">Narrow</option>' in signed_in.get(path).text
     status, body = answered(signed_in.send(path, one, page=path).text)
     assert status == 403 and body["__error"] == "ERROR_SCOPE"
     assert answered(signed_in.send(path, {"as": ""}, page=path).text)[0] == 200
-    assert signed_in.send(path, {"as": "999:tickets"}, page=path).status_code == 422
+    assert answered(signed_in.send(path, {"as": str(made)}, page=path).text)[0] == 403
+    for wrong, told in (({"as": "999999"}, "There is no oauth app 999999"), ({"with": "tickets"}, "hoose the app"),
+                        ({**one, "with": "orgs"}, "no scope &#x27;orgs&#x27;"), ({"as": "x"}, "othing has exactly")):
+        refused = signed_in.send(path, wrong, page=path)
+        assert refused.status_code == 422 and told.lower() in refused.text.lower(), (wrong, told)
     assert not live_tokens(desk)
     visitor.sign_in("milo@desk.example")  # is told nothing of apps
     assert 'name="as"' not in visitor.get(path).text and visitor.send(path, one, page=path).status_code == 422

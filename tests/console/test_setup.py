@@ -195,7 +195,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
         for text in ("Nora", "Berg", "nora@desk.example", PASSWORD, PASSWORD):
             page.keyboard.type(text)
             page.keyboard.press("Tab")
-        expect(page.get_by_label("Time zone")).to_have_value("Europe/Zurich")
+        expect(page.get_by_role("combobox", name="Time zone")).to_have_value("Europe/Zurich")
         page.keyboard.press("Enter")
         page.wait_for_url("**/setup/address")
         expect(page.get_by_role("note")).to_contain_text("Others can read along")

@@ -4,10 +4,11 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from console.pages.system import CHECKS
@@ -20,7 +21,7 @@ from server.errors import AdminOnly
 from server.jobs.queue import JOB
 from server.store.backup import verify
 from server.web.server import Request
-from tests.console.browser import Browser
+from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
@@ -237,3 +238,13 @@ def test_a_setting_is_looked_for_by_keyboard(chromium: Browser, server: Server, 
         page.keyboard.press("Enter")
         expect(page.get_by_role("row", name="mail_mask_pattern")).to_be_visible()
         assert page.get_by_role("row").count() == 2
+
+
+def test_a_clock_that_is_wrong_is_told(page: Page) -> None:
+    note = page.get_by_text("The clock of this browser and that of the service differ by")
+    page.goto(CHECKUP)
+    expect(note).to_be_hidden()
+    page.clock.set_fixed_time(datetime(2031, 1, 1, tzinfo=UTC))
+    page.goto(CHECKUP)
+    expect(note).to_contain_text(re.compile("[0-9]+ hours"))
+    assert violations(page, part="main") == []
