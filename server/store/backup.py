@@ -144,7 +144,7 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
     part = _prepared(database)
     try:
         problem = _fold_log(database)
-        kept = _keep(database)
+        kept = _keep(database, "before-restore")
         part.replace(database)
         sync(database.parent)
     except BaseException as error:
@@ -157,18 +157,17 @@ def put_in_place(database: Path) -> tuple[Path | None, str]:
 
 def put_back(database: Path, kept: Path) -> Path:
     """Take a restore back: the database that was kept has its place again; answers where the restored one is now.
-    Nobody may have it open. Raises Unavailable."""
-    aside = _free_name(database.with_name(f"{database.name}.not-restored-{clock.now()}"))
+    Nobody may have it open. A process that is killed on the way leaves the one or the other. Raises Unavailable."""
     try:
-        for ending in ("", *LOGS):
-            if database.with_name(database.name + ending).exists():
-                database.with_name(database.name + ending).replace(aside.with_name(aside.name + ending))
-        for ending in ("", *LOGS):
+        aside = _keep(database, "not-restored")
+        kept.replace(database)
+        for ending in LOGS:
             if kept.with_name(kept.name + ending).exists():
                 kept.with_name(kept.name + ending).replace(database.with_name(database.name + ending))
         sync(database.parent)
     except OSError as error:
         raise Unavailable(f"{kept} cannot be put back as {database} ({error.strerror}); do it by hand") from error
+    assert aside is not None
     return aside
 
 
@@ -202,11 +201,12 @@ def _fold_log(database: Path) -> str:
     raise Unavailable(f"{database} is used by another command; wait for its end, then try again")
 
 
-def _keep(database: Path) -> Path | None:
-    """Give the database, and logs that could not be folded in, a second name; answers it. The logs lose their own."""
+def _keep(database: Path, word: str) -> Path | None:
+    """Give the database, and logs that could not be folded in, a second name with this word; answers it. The logs lose
+    their own."""
     if not database.exists():
         return None
-    kept = _free_name(database.with_name(f"{database.name}.before-restore-{clock.now()}"))
+    kept = _free_name(database.with_name(f"{database.name}.{word}-{clock.now()}"))
     beside = [each for each in (*LOGS, "-shm") if database.with_name(database.name + each).exists()]
     for ending in ("", *beside):
         _second_name(database.with_name(database.name + ending), kept.with_name(kept.name + ending))

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -275,6 +276,33 @@ def test_a_log_that_was_left_by_a_crash_is_kept_with_its_database_and_not_played
     old = _reopened(restored.kept)
     assert "in the log" in names(old)
     old.close()
+
+
+@pytest.mark.parametrize("moved", range(3))
+def test_a_restore_that_is_taken_back_leaves_a_database_wherever_it_is_killed(
+    path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, moved: int
+) -> None:
+    """Without one the next start would begin with an empty one, and print a link to set it up. moved: files so far."""
+    backup.make(_filled(path, 10), target)
+    store = _reopened(path)
+    add_pump(store, "later")
+    store.close()
+    before = digest_of(path)
+    kept = backup.restore(target, path).kept
+    assert kept is not None
+    replace, left = Path.replace, [None] * moved
+
+    def until_killed(self: Path, to: Path) -> Path:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        return replace(self, to)
+
+    monkeypatch.setattr(Path, "replace", until_killed)
+    with suppress(KeyboardInterrupt):
+        aside = backup.put_back(path, kept)
+        assert digest_of(path) == before and digest_of(aside) == digest_of(target) and not kept.exists()
+    assert path.exists() and digest_of(path) in (before, digest_of(target))
 
 
 def test_a_damaged_database_is_put_aside_as_it_stands(path: Path, target: Path) -> None:
