@@ -24,12 +24,15 @@ BASE = "/help"
 MAX_FOUND = 40  # places that a search shows
 MAX_WORDS = 10  # of a search; further ones are not looked for
 SHORT_WORD = 2  # characters
+ASKING = frozenset("how what why where when which who can could should does did the and for with are was".split())
 AROUND = 90  # characters of text on each side of a word that was found
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(((?:\.\./)?[a-z0-9_/-]+)\.md(#[\w-]+)?\)")
 _HEADING = re.compile(r"^(#{1,2}) (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_MARKS = re.compile(r"\]\([^)]*\)|^[|:\s-]+$|^#+ |^```.*$|[|`\[\]]|\*\*|\\(?=[<|])", re.MULTILINE)
+_SHOWS = re.compile(r"^```\w+ (?:shows|ends|value)\n.*?^```$", re.MULTILINE | re.DOTALL)  # what comes of a block
+_LABEL = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
+_MARKS = re.compile(r"^[|:\s-]+$|^#+ |^```.*$|[|`]|\*\*|\\(?=[<|])", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,13 @@ class Part:
 
     @cached_property
     def html(self) -> str:
-        """What a browser is shown; made by markup, and never changed afterwards."""
-        return markdown_to_html(self.text, new_tab=False)
+        """What a browser is shown; each piece is made by markup, and never changed afterwards. What a command prints
+        stands in a frame of its own, so that nobody types it."""
+        made, place = [], 0
+        for match in _SHOWS.finditer(self.text):
+            made += [_html(self.text[place : match.start()]), f'<div class="shows">{_html(match[0])}</div>']
+            place = match.end()
+        return "".join((*made, _html(self.text[place:])))
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ def found(pages: tuple[Article, ...], query: str) -> list[Hit]:
     place has all of them, those that have the most, at least half.
 
     At most MAX_FOUND places. Letters are small or capital, and words may be parts of longer ones; words of one or two
-    letters do not count beside longer ones."""
+    letters and those of a question do not count beside others."""
     words = _words(query)
     ranked: list[tuple[tuple[int, int, bool, int], Hit]] = []
     for article in pages:
@@ -159,14 +167,14 @@ def found(pages: tuple[Article, ...], query: str) -> list[Hit]:
 
 
 def _words(query: str) -> list[str]:
-    words = list(dict.fromkeys(query.lower().split()))[:MAX_WORDS]
-    return [word for word in words if len(word) > SHORT_WORD] or words
+    words = list(dict.fromkeys(query.lower().rstrip("?").split()))[:MAX_WORDS]
+    return [word for word in words if len(word) > SHORT_WORD and word not in ASKING] or words
 
 
 @cache
 def _texts(article: Article) -> list[tuple[Part, str, str]]:
     """Each part with its text without marks, as it is and in small letters."""
-    plain = [(part, " ".join(_MARKS.sub(" ", part.text).split())) for part in article.parts]
+    plain = [(part, " ".join(_MARKS.sub(" ", _LABEL.sub(r"\1", part.text)).split())) for part in article.parts]
     return [(part, text, text.lower()) for part, text in plain]
 
 
@@ -178,6 +186,10 @@ def _hit(article: Article, part: Part, text: str, words: list[str], missing: tup
     before = ("… " if begin else "") + text[begin:start].partition(" " if begin else "\0")[2 if begin else 0]
     after = text[start + length : end].rpartition(" ")[0] + " …" if end < len(text) else text[start + length :]
     return Hit(article, part, before, text[start : start + length], after, missing)
+
+
+def _html(markdown: str) -> str:
+    return markdown_to_html(markdown, new_tab=False)
 
 
 def _as_text(markdown: str) -> str:

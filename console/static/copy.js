@@ -13,6 +13,17 @@ async function copy(text) {
   area.remove();
 }
 
+// Blocks of a guide get a button each, but for those that show what a command prints.
+for (const block of all(".prose pre").filter((each) => !each.closest(".shows"))) {
+  const box = document.createElement("div");
+  const button = document.createElement("button");
+  box.className = "snippet";
+  Object.assign(button, { type: "button", className: "small", textContent: "Copy", ariaLabel: "Copy these lines" });
+  button.dataset.copy = block.textContent;
+  block.replaceWith(box);
+  box.append(block, button);
+}
+
 for (const button of all("[data-copy]")) {
   button.hidden = false;
   if ("secret" in button.dataset) uncopied.add(button);

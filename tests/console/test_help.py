@@ -136,6 +136,20 @@ def test_what_people_look_for_is_found(query: str, path: str) -> None:
     assert len(hits) <= MAX_FOUND
 
 
+def test_what_a_search_shows_is_as_it_is_typed() -> None:
+    some = (read("mail", "# Mail\n\nSee [the other](x.md).\n\n```bash\ncurl -d 'fields[name]=Acme'\n```\n"),)
+    (hit,) = found(some, "name")
+    assert f"{hit.before}{hit.word}{hit.after}" == "See the other. curl -d 'fields[name]=Acme'"
+    assert found(some, "how does the other?") == found(some, "other")  # words of a question do not count
+
+
+def test_what_a_command_prints_stands_apart_from_what_is_typed() -> None:
+    made = read("x", "# X\n\nText.\n\n```bash run\nwc -l x\n```\n\n```text shows\n7\n```\n\nMore.\n").parts[0].html
+    assert re.sub(r"\s*\n\s*", "", made) == (
+        '<p>Text.</p><pre><code>wc -l x</code></pre><div class="shows"><pre><code>7</code></pre></div><p>More.</p>'
+    )
+
+
 def test_the_search_works_without_scripts(signed_in: Visitor) -> None:
     page = signed_in.get("/help?q=Restore+backup").text
     assert "<mark>" in page and 'value="Restore backup"' in page and re.search(r'href="/help/operating#[a-z-]+"', page)
@@ -175,3 +189,15 @@ def test_reading_by_keyboard(chromium: Browser, server: Server, signed_in: Visit
         page.get_by_role("link", name="KATA →").focus()
         page.keyboard.press("Enter")
         page.wait_for_url("**/help/kata")
+
+
+def test_what_is_typed_can_be_copied(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+    allowed = ["clipboard-read", "clipboard-write"]
+    with chromium.page(server.url, cookies=signed_in.cookies, permissions=allowed) as page:
+        page.goto("/help/operating")
+        first = page.locator(".prose pre").filter(has_text="helpdesk backup copy.db")
+        first.locator("..").get_by_role("button", name="Copy these lines").click()
+        expect(page.get_by_text("Copied.")).to_be_visible()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == "helpdesk backup copy.db\nhelpdesk backup verify copy.db\n"
+        assert page.locator(".shows pre").count() > 0 and page.locator(".shows button").count() == 0
