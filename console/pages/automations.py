@@ -1,6 +1,7 @@
 """Automations: a list, and an editor that tells mistakes at their lines, simulates and runs. Source: ours."""
 
 import json
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from server.automation.engine import Result, Step
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Automation
 from server.automation.inputs import Declared
+from server.automation.stopping import stoppable
 from server.automation.webhooks import deliveries
 from server.automation.words import words
 from server.desk import automation_versions, form_drafts, records
@@ -45,6 +47,7 @@ ENDINGS = {
 }  # fmt: skip
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
+RUN_CODE, MAX_CODE_CHARS = "run_code", 40
 REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
 BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
 
@@ -131,11 +134,28 @@ def remove_example(visit: Visit) -> Shown:
     return see(f"{BASE}/{visit.id}#examples")
 
 
+@page("POST", f"{BASE}/stop", "admin")
+def stop(visit: Visit) -> Shown:
+    """Stop the run that a page of one's own waits for, if it still runs."""
+    is_stopped = stoppable(visit.service.store).stop(visit.actor.worker_id, _code(visit))
+    told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
+    return render(visit, "automation_stopped.html", 200 if is_stopped else 404, told=told)
+
+
 @page("GET", "/-/words", "admin")
 def show_words(visit: Visit) -> Shown:
     """What the editor completes, as JSON."""
     found = words() | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
     return Shown(json.dumps(found), content_type="application/json")
+
+
+def _new_code() -> str:
+    """By which a page stops the run that it began."""
+    return secrets.token_urlsafe(12)
+
+
+def _code(visit: Visit) -> str:
+    return visit.form.text(RUN_CODE, "")[:MAX_CODE_CHARS]
 
 
 def draft_key(id: int) -> str:
@@ -156,7 +176,7 @@ def _do(visit: Visit, id: int) -> Shown:
     elif pressed == "save":
         return _save(visit, editing)
     elif pressed == "run" and not visit.form.flag("sure"):
-        return render(visit, "automation_run.html", form=form, id=id, seconds=_seconds(form))
+        return render(visit, "automation_run.html", form=form, id=id, seconds=_seconds(form), code=_new_code())
     elif pressed in RUNS:
         editing.run = _run(visit, editing, pressed)
         if pressed == "keep" and editing.run is not None:
@@ -229,11 +249,13 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
     except HelpdeskError as error:
         form.refuse(error)
         return None
-    at, automation = visit.form.id("at", 0), _automation(visit, editing)
+    at, automation, code = visit.form.id("at", 0), _automation(visit, editing), _code(visit)
     if pressed == "run":
-        result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS)
+        result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
     else:
-        result = examples.simulate(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at)
+        result = examples.simulate(
+            visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code
+        )
     for each in editing.asked:
         told = f"inputs: '{each.name}' "
         if result.state == "failure" and result.message.startswith(told):
@@ -242,7 +264,8 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
 
 
 def _of_example(visit: Visit, editing: _Editing, example: Example) -> _Run:
-    result = examples.simulate(visit.ctx, _automation(visit, editing), example.given, traced=MAX_SHOWN_STEPS)
+    automation, code = _automation(visit, editing), _code(visit)
+    result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
     values = dict(example.given)
     given = dict(values.get("inputs") or {}) if isinstance(values.get("inputs"), dict) else {}
     for each in editing.asked:
@@ -394,7 +417,7 @@ def _editor(visit: Visit, editing: _Editing) -> Shown:
         triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
         run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
         kept=examples.listed(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
-        name=saved["name"] if saved else "New automation", has_changed=form_changed(form, saved),
+        code=_new_code(), name=saved["name"] if saved else "New automation", has_changed=form_changed(form, saved),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 // Editors of scripts: numbered lines, mistakes told while typing, words completed, Tab indents until Escape says that it
 // shall not.
-import { all, ask, calmly } from "./page.js";
+import { all, ask, calmly, say } from "./page.js";
 import { paint } from "./paint.js";
 import { complete } from "./words.js";
 
@@ -97,6 +97,26 @@ addEventListener("keydown", (event) => {
     if (button) (event.preventDefault(), button.click());
   }
 });
+
+// A run that the page waits for is stopped from the page itself, which goes on waiting for what it says.
+const stop = document.querySelector("[data-stop]");
+const runs = "[value=simulate], [value=run], [value=resume], [value=keep], [name=at], [name=example]:not([form])";
+async function halt() {
+  const answer = await fetch(stop.form.action, { method: "POST", body: new URLSearchParams(new FormData(stop.form)) });
+  if (answer.ok) say("It stops after the command that it is at.");
+  else if (!stop.hidden) setTimeout(halt, 500); // it has not begun yet
+}
+if (stop) {
+  stop.hidden = true;
+  addEventListener("submit", (event) => {
+    const button = event.submitter;
+    if (event.target === stop.form) {
+      event.preventDefault();
+      halt();
+    } else setTimeout(() => (stop.hidden = event.defaultPrevented || !button?.matches(runs)));
+  });
+  addEventListener("pageshow", () => (stop.hidden = true));
+}
 
 // A form that came back with what is not saved yet is changed from the start.
 addEventListener("DOMContentLoaded", () => {

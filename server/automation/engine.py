@@ -4,6 +4,7 @@ The place of a run is a list of plain values, so that one that awaits something 
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
 MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 LIMIT_REACHED = "the automation takes longer than its time limit"
+STOPPED = "the run was stopped by who let it run"
 LOG = log.get("automation")
 
 
@@ -119,6 +121,8 @@ class Run:
         self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self._ends_at = 0.0
         self._node: Node | None = None
+        self._inner: Run | None = None  # of an automation that this one has called
+        self._is_stopped = False
 
     # -- the whole --------------------------------------------------------------------------------------------------
 
@@ -128,15 +132,17 @@ class Run:
             program = self._program = compiled(self.automation.script, commands.load())
             self._policy = policy.read(self.automation.policy)
             self._ends_at = min(time.monotonic() + self._policy.seconds, self._latest)
+            if self._is_stopped:  # before it began
+                return self._over()
             self.budget = Budget(steps=MAX_NODES * 10, chars=MAX_TOTAL_CHARS, ends_at=self._ends_at)
             if not self._resume(program):
                 self._take_inputs(program)
                 self._frames = [_Frame(program.start)]
-            return self._ended("exit", None) if self._go() else self._timed_out()
+            return self._ended("exit", None) if self._go() else self._over()
         except _Ended as ended:
             return self._ended(ended.state, ended.returned)
         except BudgetSpent as error:
-            return self._timed_out() if time.monotonic() > self._ends_at > 0 else self._failed(self._placed(error))
+            return self._over() if time.monotonic() > self._ends_at > 0 else self._failed(self._placed(error))
         except HelpdeskError as error:
             return self._failed(error.message)
         except RecursionError:
@@ -144,6 +150,13 @@ class Run:
         except Exception:
             LOG.exception("automation.failed", name=self.automation.name, node=self._node and self._node.path)
             return self._failed(self._placed(ScriptError("a command failed in a way that it should not; see the log")))
+
+    def stop(self) -> None:
+        """End the run after the command that it is at. From another thread."""
+        self._is_stopped = True
+        self._ends_at = self._latest = self.budget.ends_at = time.monotonic()
+        if self._inner is not None:
+            self._inner.stop()
 
     def _placed(self, error: ScriptError) -> str:
         """The message of an error with the command that was run."""
@@ -168,6 +181,9 @@ class Run:
             require_bounded(self.values)
         except BudgetSpent:
             self.values.clear()
+
+    def _over(self) -> Result:
+        return self._failed(STOPPED) if self._is_stopped else self._timed_out()
 
     def _timed_out(self) -> Result:
         self._left_behind()
@@ -372,7 +388,9 @@ class Run:
     def called(self, automation: Automation, values: dict[str, Any]) -> Result:
         """Run another automation inside this run; its entries come into this log."""
         values = values | ({"__simulate": True} if self.simulates else {})
-        inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
+        inner = self._inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
+        if self._is_stopped:  # since the line before
+            inner.stop()
         found = inner.result()
         for entry in inner.log:
             self.note(entry.level, entry.node, entry.message, is_own=False)
@@ -604,14 +622,16 @@ def run(
     traced: int = 0,
     state_at: int = 0,
     seconds: float | None = None,
+    within: Callable[[Run], AbstractContextManager[None]] | None = None,
 ) -> Result:
     """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does.
 
     state_at: the command whose dictionary is kept, from 1; it must be traced. seconds: that the run may take at most,
-    besides the limit of its policy."""
+    besides the limit of its policy. within(run): what it runs inside of."""
     latest = None if seconds is None else time.monotonic() + seconds
     running = Run(automation, values, host, traced=traced, state_at=state_at, latest=latest)
-    found = running.result()
+    with within(running) if within is not None else nullcontext():
+        found = running.result()
     for finish in running.at_end:
         try:
             finish(found.state not in ("error", "failure"))

@@ -145,11 +145,13 @@ def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Check
 
 def simulate(
     ctx: Context, automation: Automation, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
-    seconds: float | None = None,
+    seconds: float | None = None, stop_code: str = "",
 ) -> Result:  # fmt: skip
     """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""
     values = {**given, "__simulate": True}
-    return service.perform(ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds)
+    return service.perform(
+        ctx, automation, values, dry=True, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
+    )
 
 
 def _example(row: tuple[Any, ...]) -> Example:

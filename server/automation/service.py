@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from server.access.actor import system
 from server.automation.engine import Result, run
 from server.automation.host import Automation, Entry
+from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
 from server.context import Context
 from server.desk import automation_log, metrics, records
@@ -103,6 +105,7 @@ def perform(
     traced: int = 0,
     state_at: int = 0,
     seconds: float | None = None,
+    stop_code: str = "",
     then: Callable[[Result], None] | None = None,
     kept: Kept | None = None,
     logged: Logged | None = None,
@@ -112,12 +115,17 @@ def perform(
 
     dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
     state_at: the command whose dictionary is kept, from 1. seconds: that it may take at most, besides its own limit.
+    stop_code: by which the actor may stop it, see stopping.py.
     then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
     with the log. Both may add to the log. logged(tx, run id): after kept, when the run wrote into the log. host: of the
     operation, when there is one already."""
     host = host or ServiceHost(ctx, dry=dry)
     began = time.perf_counter()
-    found = run(automation, dict(values), host, traced=traced, state_at=state_at, seconds=seconds)
+    within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)
+    found = run(
+        automation, dict(values), host, traced=traced, state_at=state_at, seconds=seconds,
+        within=within if stop_code else None,
+    )  # fmt: skip
     if not host.dry:
         _count(ctx, automation, found, (time.perf_counter() - began) * 1000)
     if then is not None:

@@ -3,11 +3,15 @@
 import html
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from server.automation import uses
+from server.automation.engine import STOPPED, Run
+from server.automation.host import Alone, Automation
+from server.automation.stopping import Stoppable
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, value
 from tests.service import Api, Server
@@ -283,6 +287,55 @@ def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: A
         shown = text_of(signed_in.send(path, form(nora, id, do="simulate", policy_kata=policy)).text)
         assert words in shown, policy
     assert "time limit of 3 s" in text_of(signed_in.send(path, form(nora, id, do="run", policy_kata=refused)).text)
+
+
+ENDLESS = "start:\n  while:\n    if: yes\n    do:\n      set:\n        a: 1\n"
+
+
+def test_a_run_is_stopped_by_who_waits_for_it(page: Page, signed_in: Visitor, nora: Api) -> None:
+    called = made(nora, "stopped.inner", ENDLESS)
+    script = "start:\n  function:\n    uri: svc:automation:stopped.inner\n    output: a\n"
+    id = made(nora, "stopped.outer", script, policy_kata="commands:\n  all:\n    allow@bool: yes\n")
+    for path in (f"/automations/{called}", f"/automations/{id}"):
+        page.goto(path)
+        stop = page.get_by_role("button", name="Stop the run")
+        expect(stop).to_be_hidden()
+        # From within, since Playwright touches no page that waits for another one.
+        page.evaluate("""() => {
+            const stop = document.querySelector("[data-stop]");
+            new MutationObserver(() => stop.hidden || stop.click()).observe(stop, { attributes: true });
+        }""")
+        page.get_by_role("button", name="Simulate", exact=True).click()
+        expect(page.locator("#result")).to_contain_text("the run was stopped by who let it run")
+        expect(stop).to_be_hidden()
+    gone = signed_in.send("/automations/stop", {"run_code": "x"}, page=f"/automations/{id}")
+    assert gone.status_code == 404 and "No run of that page is under way" in gone.text
+
+
+def test_a_real_run_is_stopped_in_a_page_of_its_own(server: Server, signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "stopped.plain", ENDLESS)
+    path, other = f"/automations/{id}", Visitor(server.url)
+    asked = signed_in.send(path, form(nora, id, do="run")).text
+    code = value(asked, "run_code")
+    assert "Stop the run" in asked and code
+    assert other.sign_in().status_code == 303
+    stop, token = {"run_code": code}, other.token(path)
+    with ThreadPoolExecutor(1) as apart:
+        running = apart.submit(signed_in.send, path, form(nora, id, do="run", sure="1", run_code=code))
+        while (answer := other.post("/automations/stop", {**stop, "_xsrf": token})).status_code == 404:
+            assert not running.done()  # it may not have begun yet
+        assert answer.status_code == 200 and "The run stops after the command" in answer.text
+    assert "the run was stopped by who let it run" in running.result().text
+    found = nora.get("/rest/automations/logs/search.json", q="automation:(name:stopped.plain)").ok()["results"]
+    assert [each["message"] for each in found] == ["the run was stopped by who let it run"]
+
+
+def test_nobody_stops_the_run_of_another() -> None:
+    runs, run = Stoppable(), Run(Automation("start:\n"), {}, Alone())
+    with runs.under(1, "code", run):
+        assert [runs.stop(2, "code"), runs.stop(1, "other"), runs.stop(1, "code")] == [False, False, True]
+        assert run.result().message == STOPPED
+    assert not runs.stop(1, "code")
 
 
 def test_a_run_that_waits_can_be_followed_to_its_end(signed_in: Visitor, nora: Api) -> None:
