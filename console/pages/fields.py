@@ -134,12 +134,13 @@ def save(visit: Visit) -> Shown:
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
 def move(visit: Visit) -> Shown:
-    """Move a field up or down."""
+    """Move a field up or down: by one, or by as many as it was dragged."""
     field = lists.record(visit, URI, visit.id)
-    to = "up" if visit.form.text("to", "") == "up" else "down"
+    one = -1 if visit.form.text("to", "") == "up" else 1
+    by = visit.form.integer("by", one, -custom_fields.MAX_ORDERED, custom_fields.MAX_ORDERED)
     try:
-        custom_fields.move(visit.ctx, visit.id, -1 if to == "up" else 1)
-        visit.tell(f"The field {field['name']} is moved {to}.", visit.path, to="down" if to == "up" else "up")
+        custom_fields.move(visit.ctx, visit.id, by)
+        visit.tell(f"The field {field['name']} is moved {'up' if by < 0 else 'down'}.", visit.path, by=str(-by))
     except HelpdeskError as error:
         visit.tell(sentence(error.message))
     return see(f"{_list_path(_type(visit, field['context']))}#field-{visit.id}")

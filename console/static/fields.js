@@ -1,4 +1,4 @@
-// Times that tell what they were understood as, the zone and the clock of the browser, forms that are not left by accident.
+// Times that tell what they were understood as, the zone and the clock of the browser, rows in order, forms that are not left by accident.
 import { all, ask, calmly } from "./page.js";
 
 for (const field of all("[data-time]")) {
@@ -23,6 +23,31 @@ if (apart > 60) {
 
 const zone = document.querySelector("input[data-zone]");
 if (zone && (!zone.value || zone.value === "UTC")) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+// Rows that are put in order by dragging; the buttons beside the handle do the same.
+for (const body of all("[data-order]")) {
+  let dragged = null;
+  for (const row of body.rows.length > 1 ? body.rows : []) {
+    const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: "Drag", textContent: "⠿" });
+    handle.setAttribute("aria-hidden", "true");
+    row.querySelector("form").before(handle);
+    handle.addEventListener("dragstart", (event) => {
+      dragged = row;
+      event.dataTransfer.effectAllowed = "move";
+      event.dataTransfer.setDragImage(row, 0, 0);
+    });
+    handle.addEventListener("dragend", () => (dragged = null));
+    row.addEventListener("dragover", (event) => dragged && event.preventDefault());
+    row.addEventListener("drop", (event) => {
+      if (!dragged || dragged === row) return;
+      event.preventDefault();
+      const rows = [...body.rows];
+      const form = dragged.querySelector("form");
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "by", value: rows.indexOf(row) - rows.indexOf(dragged) }));
+      form.requestSubmit();
+    });
+  }
+}
 
 for (const form of all("form[data-guard]")) {
   let isChanged = false;

@@ -226,6 +226,22 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     assert nora.record("custom_field", inner).status == 404
 
 
+def test_fields_are_dragged_into_order_and_back(page: Page, nora: Api) -> None:
+    ids = [field(nora, f"Dragged{number}", context="calendar") for number in range(3)]
+    page.goto(f"{BASE}?type=calendar")
+    names = page.locator("tbody .main a")
+    expect(names).to_have_text(["Dragged0", "Dragged1", "Dragged2"])
+    page.drag_and_drop(f"#field-{ids[0]} .handle", f"#field-{ids[2]} .main")
+    expect(names).to_have_text(["Dragged1", "Dragged2", "Dragged0"])
+    expect(page.locator("#toasts")).to_contain_text("The field Dragged0 is moved down.")
+    page.get_by_role("button", name="Undo").click()
+    expect(names).to_have_text(["Dragged0", "Dragged1", "Dragged2"])
+    page.drag_and_drop(f"#field-{ids[2]} .handle", f"#field-{ids[0]} .main")
+    expect(names).to_have_text(["Dragged2", "Dragged0", "Dragged1"])
+    for id in ids:
+        nora.remove("custom_field", id).ok()
+
+
 def test_a_field_by_keyboard(page: Page, nora: Api) -> None:
     page.goto(f"{BASE}?type=opportunity")
     page.get_by_role("link", name="New field", exact=True).focus()
