@@ -89,8 +89,11 @@ def show_list(visit: Visit) -> Shown:
 
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> Shown:
-    """The editor, with a first script."""
-    form = Form.of({"extension_id": FUNCTION, "script": FIRST_SCRIPT, "values": "{}"})
+    """The editor, with a first script. `trigger` in the address says what starts it."""
+    trigger = visit.query.text("trigger", FUNCTION)
+    form = Form.of({
+        "extension_id": trigger if trigger in TRIGGERS else FUNCTION, "script": FIRST_SCRIPT, "values": "{}",
+    })  # fmt: skip
     return _editor(visit, _Editing(0, form))
 
 

@@ -127,9 +127,11 @@ def show_collection(visit: Visit) -> Shown:
 
 @page("GET", f"{BASE}/{{name}}")
 def show_operation(visit: Visit) -> Shown:
-    """One operation. Raises NotFound."""
+    """One operation. Values in the address, such as q, fill in the form. Raises NotFound."""
     each = _operation(visit)
-    return _shown(visit, each, Form.of({one.key: "" for one in each.inputs}), None)
+    named = {one.key: one.name for one in each.inputs if one.place in ("path", "query") and "[" not in one.name}
+    given = {key: visit.query.text(name, "") for key, name in named.items()}
+    return _shown(visit, each, Form.of({one.key: given.get(one.key, "") for one in each.inputs}), None)
 
 
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)

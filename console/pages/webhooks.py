@@ -253,7 +253,9 @@ def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> Shown:
 def _new(visit: Visit, form: Form) -> Shown:
     found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
     automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found]
-    return render(visit, "webhook_new.html", form.status, form=form, automations=automations)
+    return render(
+        visit, "webhook_new.html", form.status, form=form, automations=automations, trigger=responding.TRIGGER
+    )
 
 
 def _whole(visit: Visit, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -291,13 +293,16 @@ def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulate
         received = _received(visit, form)
     except HelpdeskError:
         received = _empty(visit)
+    verdict = _verdict(visit, each, received)
+    fitting = [] if verdict.entries else lists.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
     return render(
-        visit, "webhook.html", form.status, each=each, form=form, url=url,
+        visit, "webhook.html", form.status, each=each, form=form, url=url, trigger=responding.TRIGGER,
+        fitting=fitting[0]["name"] if fitting else "",
         curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
                    received.body.decode("utf-8", "replace")),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
         methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=asking.ANSWER,
-        verdict=_verdict(visit, each, received),
+        verdict=verdict,
         simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS, most_days=MAX_KEPT_DAYS,
         most_last=MAX_KEPT_LAST, kept_failures=deliveries.KEPT_FAILURES,
         samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
@@ -86,6 +87,15 @@ def test_reading_answers_as_the_api_does(signed_in: Visitor, nora: Api, desk: De
     assert status == 200 and body == nora.search("worker", "isDisabled:no sort:id", limit=2).ok().json
     assert "limit=2" in text_of(page) and "isDisabled:no sort:id" in text_of(page)
     assert live_tokens(desk) == []
+
+
+def test_the_start_page_leads_to_the_requests_that_find_what_waits(signed_in: Visitor) -> None:
+    links = re.findall(r'<dd><a href="([^"]*)">', signed_in.get("/").text)
+    assert len(links) == 4
+    for link in map(html.unescape, links):
+        page = signed_in.get(link)
+        q = parse_qs(urlsplit(link).query)["q"][0]
+        assert page.status_code == 200 and f'value="{html.escape(q)}"' in page.text, link
 
 
 def test_the_shown_command_gives_the_same_answer(signed_in: Visitor, nora: Api, desk: Desk) -> None:

@@ -201,6 +201,17 @@ def test_that_callers_get_no_answer_is_said_before_they_find_out(
     nora.remove("webhook_listener", id).ok()
 
 
+def test_a_webhook_without_an_automation_shows_the_way_to_one(signed_in: Visitor, nora: Api) -> None:
+    id = new(nora, "Lonely")
+    page = html.unescape(signed_in.get(f"{BASE}/{id}").text)
+    (lines,) = re.findall(r"<code>(automation/answer:\n  uri: svc:automation:[\w.]+)</code>", page)
+    assert f"/automations/new?trigger={TRIGGER}" in page
+    assert f'<option value="{TRIGGER}" selected>' in signed_in.get(f"/automations/new?trigger={TRIGGER}").text
+    nora.update("webhook_listener", id, automations_kata=lines).ok()
+    assert "<code>automation/answer:" not in signed_in.get(f"{BASE}/{id}").text
+    nora.remove("webhook_listener", id).ok()
+
+
 def with_binding(desk: Desk, id: int, binding: str) -> None:
     """Bind without the checks of saving, as older versions did."""
     table = desk.registry.type("webhook_listener").table
