@@ -101,7 +101,7 @@ def verify(visit: Visit) -> Shown:
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
 def download(visit: Visit) -> Shown:
     """The file."""
-    found = backups.named(visit.ctx, visit.arguments["name"])
+    found = backups.fetched(visit.ctx, visit.arguments["name"])
     return file(found.path, "application/octet-stream", found.bytes)
 
 

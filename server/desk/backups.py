@@ -23,6 +23,7 @@ from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
+from server.records.shared.noting import note
 from server.records.shared.points import POINTS
 from server.settings import MiB, Settings
 from server.store import backup
@@ -394,8 +395,16 @@ def keep_sent(ctx: Context, content: bytes) -> Backup:
         part.unlink(missing_ok=True)
         raise Damaged(error.message.replace(str(part), "what was sent")) from error
     _note_sound(ctx.service, made, contents, ctx.now)
-    _log.warning("backup.sent", file=made.path.name, bytes=len(content))
+    _tell(ctx, f"sent the backup {made.path.name}")
     return made
+
+
+def fetched(ctx: Context, name: str) -> Backup:
+    """A backup for who asks for its file: with it goes all that the service knows, so that it is noted in the activity
+    log. Raises AdminOnly, NotFound, Unavailable."""
+    found = named(ctx, name)
+    _tell(ctx, f"fetched the backup {found.path.name}")
+    return found
 
 
 def remove(ctx: Context, name: str) -> None:
@@ -405,8 +414,12 @@ def remove(ctx: Context, name: str) -> None:
         found.path.unlink(missing_ok=True)
     except OSError as error:
         raise Unavailable(f"{found.path} cannot be removed ({error.strerror})") from error
-    message = f"{ctx.actor.name} removed the backup {found.path.name}"
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": message}))
+    _tell(ctx, f"removed the backup {found.path.name}")
+
+
+def _tell(ctx: Context, done: str) -> None:
+    _log.warning("backup.handled", by=ctx.actor.name, done=done)
+    ctx.service.store.write(lambda tx: note(RecordWriter(ctx, tx), APP, 0, done))
 
 
 def _require_admin(ctx: Context) -> None:

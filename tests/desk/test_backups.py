@@ -181,6 +181,21 @@ def test_each_one_is_read_after_it_was_made(desk: Desk, folder: Path) -> None:
     assert backups.looks(ctx) == {}  # it is another file now
 
 
+def test_who_sends_fetches_and_removes_one_is_noted(tmp_path: Path, folder: Path) -> None:
+    """It holds all that the service knows, and goes where no rule of the service holds."""
+    desk = Desk(tmp_path)
+    nora = desk.worker("Nora", is_superuser=1)
+    ctx = replace(desk.context(nora), service=service(desk, folder))
+    content = backups.make(ctx.service, NOW).path.read_bytes()
+    sent = backups.keep_sent(ctx, content).path
+    assert backups.fetched(ctx, sent.stem).path == sent
+    backups.remove(ctx, sent.stem)
+    told = [str(each["params"]) for each in desk.log("custom.other")]
+    for done, each in zip(("sent", "fetched", "removed"), told, strict=True):
+        assert f"Nora {done} the backup {sent.name}" in each
+    desk.close()
+
+
 def test_what_a_killed_one_left_is_removed_and_nothing_else(desk: Desk, folder: Path) -> None:
     folder.mkdir()
     for name in ("helpdesk-20261101-023000.db.part", "helpdesk-20261101-023000.db.part-journal", "mine.db.part",
