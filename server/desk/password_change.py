@@ -7,6 +7,7 @@ from server.access.actor import system
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.desk import late_links
 from server.desk.sign_in import WORKER, Peer, require_password, worker_with
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
@@ -72,22 +73,32 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
         worker = writing.record("worker", worker_id)
         if worker is None or worker["is_disabled"] or worker["is_password_disabled"]:
             return
-        link = f"{service.base_url}/reset/{password_links.create(tx, worker_id, now)}"
-        send(writing, worker, SUBJECT, TEXT, {"link": link, "minutes": password_links.LINK_SECONDS // 60})
+        seconds = password_links.LINK_SECONDS
+        send_link(writing, worker, SUBJECT, TEXT, seconds, {"minutes": seconds // 60})
 
     service.store.write(write)
 
 
-def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> None:
-    """Put mail to a worker's main address on its way. text: a form for `values` and the worker's `email`."""
+def send_link(
+    writing: RecordWriter, worker: Record, subject: str, text: str, seconds: int, values: dict[str, Any]
+) -> None:
+    """As send, with a `link` to choose a password, that works for so many seconds."""
+    draft_id = send(writing, worker, subject, text, {**values, "link": late_links.address(writing.ctx)})
+    late_links.note(writing.tx, draft_id, worker["id"], seconds)
+
+
+def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> int:
+    """Put mail to a worker's main address on its way; answers the id of its draft. text: a form for `values` and the
+    worker's `email`."""
     ctx, address = writing.ctx, writing.record("address", worker["email_id"]) or {}
     content = text.format(email=address["email"], **values)
     params = {"to": address["email"], "subject": subject, "content": content}
-    writing.create("draft", {
+    id = writing.create("draft", {
         "type": TRANSACTIONAL, "name": subject, "to": address["email"], "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,
     })  # fmt: skip
     ctx.service.wake_after(writing.tx)
+    return id
 
 
 def worker_of_link(service: Service, code: str, now: int) -> int:

@@ -75,9 +75,8 @@ def invite(ctx: Context, worker_id: int) -> None:
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         worker = _invited(writing, worker_id)
-        password_change.send(writing.as_service(), worker, SUBJECT, TEXT, {
-            "actor": ctx.actor.name, "link": _link(ctx, tx, worker_id), "days": INVITATION_SECONDS // 86400,
-        })  # fmt: skip
+        values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
+        password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
 
     _require_admin(ctx)
     ctx.service.store.write(write)

@@ -4,14 +4,14 @@ The draft must be claimed by the caller. A mail that left is gone from the queue
 send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from server import log, times
 from server.access.actor import Actor
 from server.access.own import own_context
 from server.context import Context, Service
-from server.desk import events
+from server.desk import events, late_links
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
@@ -105,7 +105,8 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
             service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
         transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
-        delivery = hand_over(ctx, loaded, loaded.way)
+        outgoing = late_links.filled(ctx, draft_id, loaded.outgoing)
+        delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
     except TransportFailed as error:
         failure = Failure(error.message, error.is_permanent, transport_id)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
