@@ -67,7 +67,8 @@ class Form:
 def sentence(message: str) -> str:
     """A message of an operation as it begins a line.
 
-    >>> sentence("email: is taken")
-    'Email: is taken'
+    >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
+    ('Email: is taken', 'mail.example cannot be reached')
     """
-    return message[:1].upper() + message[1:]
+    first = message.partition(" ")[0].rstrip(":;,.").replace("-", "")
+    return message[:1].upper() + message[1:] if first.isalpha() else message  # names of hosts and settings stay
