@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from console import lists
-from console.forms import Form
+from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, file, see
-from console.ui import PAGE_ROWS
+from console.ui import PAGE_ROWS, bytes_text
 from console.visit import Visit
-from server.desk import mail_listening, mail_setup, profile, records
+from server.desk import mail_dns, mail_listening, mail_setup, profile, records
 from server.desk.mail_setup import Look, TestFailed
 from server.desk.mailboxes import dead_letters, letters
+from server.desk.mailroom import flood
+from server.desk.mailroom.routing import MAX_ROUTES
 from server.desk.outbox import waiting
-from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.errors import HelpdeskError, Invalid, NotFound, Unavailable, nearest
 from server.mail.inboxes import PROTOCOLS
 from server.mail.transports import NULL, SMTP, transport
 from server.settings import Settings, shown
@@ -31,6 +33,7 @@ PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeou
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
 NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
+PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
 MAX_LETTERS = 200  # mails that nobody could take, named on the page
 LABELS = {
     "name": "Name", "host": "Host", "port": "Port", "encryption": "Encryption", "username": "User name",
@@ -56,6 +59,21 @@ SHOWN = [("", "All that have not left"), ("failed", "Given up"), ("parked", "Wit
 def show(visit: Visit) -> Shown:
     """How mail leaves, who it comes from, how it arrives."""
     return _setup(visit, Form.of({"email": "", "transport": "0"}))
+
+
+@page("GET", f"{BASE}/dns", "admin")
+def show_dns(visit: Visit) -> Shown:
+    """What DNS says of the domains that mail comes from, once somebody lets name servers be asked."""
+    hints: list[mail_dns.Hint] = []
+    is_asked, wrong = visit.query.flag("ask"), ""
+    try:
+        hints = mail_dns.of_senders(visit.ctx) if is_asked else []
+    except Unavailable as error:
+        wrong = sentence(error.message)
+    return render(
+        visit, "mail_dns.html", tabs=_tabs(visit), domains=mail_dns.domains(visit.ctx), hints=hints, wrong=wrong,
+        sentence=sentence, is_asked=is_asked,
+    )  # fmt: skip
 
 
 @page("POST", f"{BASE}/senders", "admin")
@@ -100,7 +118,20 @@ def _setup(visit: Visit, form: Form) -> Shown:
         senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1], settings=settings,
         parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=Look(),
         listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
+        routes=mail_setup.routes(visit.ctx), places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
     )  # fmt: skip
+
+
+def _guards(settings: Settings) -> list[tuple[str, str, str]]:
+    """What keeps mail in bounds: (what it is, how it is set, the setting, "" for none)."""
+    minutes = flood.WINDOW_SECONDS // 60
+    loops = f"is not answered automatically; after {flood.MAX_AUTOMATIC} of one sender within {minutes} minutes, more"
+    return [
+        ("Never made requesters", ", ".join(settings.mail_exclude_patterns) or "nobody", "mail_exclude_patterns"),
+        ("Largest mail", bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
+        ("Largest file kept of it", bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
+        ("Automatic mail", f"{loops} sets off no automations", ""),
+    ]  # fmt: skip
 
 
 def _tabs(visit: Visit) -> list[tuple[str, str]]:

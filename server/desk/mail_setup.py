@@ -9,6 +9,7 @@ import peewee
 from server.context import Context, Service
 from server.desk import mail_listening, records, service_settings
 from server.desk.mailboxes import checking, dead_letters, due
+from server.desk.mailroom import routing
 from server.desk.outbox.deliver import Loaded, hand_over
 from server.desk.outbox.rows import OUTGOING
 from server.desk.outbox.sender import Way, default_sender
@@ -50,6 +51,16 @@ class Sender:
     is_default: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Mail to an address, "" for every other, and the bucket or group that takes it. uri: which of the two."""
+
+    email: str
+    uri: str
+    id: int
+    label: str
+
+
 def defaults(ctx: Context) -> tuple[int, int]:
     """The ids of the default sender and of the default mail transport; 0 for none. Raises AdminOnly."""
     _require_admin(ctx)
@@ -77,6 +88,32 @@ def senders(ctx: Context) -> list[Sender]:
             for each in found
         ]  # fmt: skip
         return sorted(listed, key=lambda each: (not each.is_default, each.email))
+
+    return ctx.service.store.read(read)
+
+
+def routes(ctx: Context) -> list[Route]:
+    """Where mail that arrives goes by the address that it was sent to, by address; what no route takes goes to the
+    default group, which comes last with the address "". Raises AdminOnly."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> list[Route]:
+        reading = RecordWriter(ctx, tx)
+        found = routing.routes(reading)
+        addresses = reading.registry.type("address")
+        emails = {row[0]: addresses.record(row)["email"] for row in tx.get_many(addresses.table, set(found))}
+        labels: dict[tuple[str, int], str] = {}
+        for uri in ("bucket", "group"):
+            record_type = reading.registry.type(uri)
+            rows = tx.get_many(record_type.table, {id for kind, id in found.values() if kind == uri})
+            labels |= {(uri, row[0]): record_type.label(record_type.record(row)) for row in rows}
+        listed = [
+            Route(emails[address], uri, id, labels[uri, id]) for address, (uri, id) in found.items()
+            if address in emails and (uri, id) in labels
+        ]  # fmt: skip
+        default = reading.find("group", is_default=1)
+        rest = [Route("", "group", default["id"], str(default["name"]))] if default is not None else []
+        return sorted(listed, key=lambda each: each.email) + rest
 
     return ctx.service.store.read(read)
 

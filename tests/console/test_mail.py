@@ -408,3 +408,28 @@ def test_a_transport_by_keyboard(chromium: Browser, server: Server, signed_in: V
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.wait_for_url("**/admin/mail")
+
+
+def test_where_mail_goes_is_told(signed_in: Visitor, nora: Api) -> None:
+    group = nora.create("group", name=HOSTILE).ok()["id"]
+    other, shared = (nora.upsert("address", f"email:{each}", email=each).ok()["id"] for each in
+                     ("orders@desk.example", "shared@desk.example"))  # fmt: skip
+    transport = nora.create("mail_transport", name="Routes", extension_id="core.mail.transport.null").ok()["id"]
+    for each in (other, shared):
+        nora.update("address", each, mail_transport_id=transport).ok()
+    bucket = nora.create("bucket", name="Routed", group_id=group, replyto_id=other).ok()["id"]
+    late = nora.create("group", name="Later", replyto_id=shared).ok()["id"]
+    nora.update("group", group, replyto_id=shared).ok()
+    page = signed_in.get("/admin/mail").text
+    rows = re.findall("<tr>.*?</tr>", page.partition('id="routing"')[2].partition("</table>")[0], re.DOTALL)
+    told = {re.sub("<[^>]*>", "", row.partition("</td>")[0]): html.unescape(row.partition("</td>")[2]) for row in rows}
+    assert f"/admin/people/buckets/{bucket}" in told["orders@desk.example"]
+    assert f"/admin/people/groups/{group}" in told["shared@desk.example"], "the one made first takes it"
+    assert "default group" in told["Any other address"] and HOSTILE not in page
+    for to, name, id in (("orders@desk.example", "bucket_id", bucket), ("shared@desk.example", "group_id", group)):
+        made = nora.parse(f"From: ana@customer.example\nTo: {to}\nSubject: Routed\n\nHi.\n").ok()["id"]
+        assert nora.record("ticket", made).ok()[name] == id, to
+    shown = signed_in.get("/admin/mail/dns").text  # asks nobody before it is told to
+    assert "<code>desk.example</code>" in shown and "Ask now" in shown and "SPF" not in shown.partition("<main")[2]
+    for uri, id in (("group", late), ("group", group), ("mail_transport", transport)):
+        nora.remove(uri, id).ok()

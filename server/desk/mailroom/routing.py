@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+
+import peewee
 
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.store.statements import in_list, slot
 
+MAX_ROUTES = 200  # told at once
 MAX_RECIPIENTS = 50  # whose addresses are compared with those that groups and buckets send from
 
 
@@ -27,6 +31,22 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
             "no group takes this mail; make one group the default group, then send the mail again", is_temporary=True
         )
     return {"group_id": group["id"]}
+
+
+def routes(writing: RecordWriter) -> dict[int, tuple[str, int]]:
+    """{id of an address: (bucket or group, its id)}: where mail to it goes, as place_of decides; MAX_ROUTES of each
+    kind, the addresses made first."""
+    found: dict[int, tuple[str, int]] = {}
+
+    def build(table: Any) -> Any:
+        sending = table.select(table.reply_address_id, peewee.fn.MIN(table.id)).where(table.reply_address_id > 0)
+        return sending.group_by(table.reply_address_id).order_by(table.reply_address_id).limit(slot(0))
+
+    for uri in ("bucket", "group"):
+        table = writing.registry.type(uri).table.sql
+        for address_id, id in writing.tx.rows(("routes", uri), partial(build, table), (MAX_ROUTES,)):
+            found.setdefault(address_id, (uri, id))
+    return found
 
 
 def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -> int:
