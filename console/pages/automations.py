@@ -148,7 +148,7 @@ def stop(visit: Visit) -> Shown:
 @page("GET", "/-/words", "admin")
 def show_words(visit: Visit) -> Shown:
     """What the editor completes, as JSON."""
-    found = words() | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
+    found = words(visit.service.registry) | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
     return Shown(json.dumps(found), content_type="application/json")
 
 

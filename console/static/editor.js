@@ -62,11 +62,11 @@ for (const box of all("[data-editor]")) {
     number();
   }, 400);
 
-  told.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-line]");
+  box.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-line], [data-go]");
     if (!link) return;
     event.preventDefault();
-    go(Number(link.dataset.line));
+    go(Number(link.dataset.line ?? link.dataset.go));
   });
   text.addEventListener("input", () => {
     number();

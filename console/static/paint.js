@@ -1,8 +1,10 @@
 // Colours a script behind its text: keys, annotations, templates, comments, and lines for the indents; and tells the
-// path of keys that the cursor is at, with what the key means. The text itself stays what it is: one that is too long is left plain.
+// path of keys that the cursor is at, with what the key means, and all of them as an outline. The text itself stays what
+// it is: one that is too long is left plain.
 import { above, meaning } from "./words.js";
 
 const LONGEST = 100000; // characters
+const OUTLINED = 300; // lines of an outline
 const template = /(\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$))/;
 
 function part(kind, text) {
@@ -36,6 +38,36 @@ function read(text) {
     if (!isText && /@[\w,]*\b(?:text|json|csv|list|kata)\b[\w,]*:\s*$/.test(line)) within = indent;
     return { line, isText };
   });
+}
+
+// A list of the keys that have something below them, each with its line; links lead there as those of mistakes do.
+function outline(box, text) {
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  const list = document.createElement("ul");
+  summary.textContent = "Outline";
+  list.className = "plain-list";
+  details.append(summary, list);
+  function draw() {
+    if (!details.open) return;
+    const lines = text.value.length <= LONGEST ? read(text.value) : [];
+    const found = lines.flatMap(({ line, isText }, place) => {
+      const [, indent, key] = (!isText && /^(\s*)([^\s#][^:@]*(?::\S[^:@]*)*)(?:@[\w,]*)?:\s*$/.exec(line)) || [];
+      if (!key) return [];
+      const item = document.createElement("li");
+      const link = document.createElement("a");
+      link.href = `#${text.id}`;
+      link.dataset.go = place + 1;
+      link.textContent = key;
+      item.style.paddingInlineStart = `${indent.length / 2}rem`;
+      item.append(link);
+      return [item];
+    });
+    list.replaceChildren(...found.slice(0, OUTLINED));
+  }
+  details.addEventListener("toggle", draw);
+  text.addEventListener("input", draw);
+  box.append(details);
 }
 
 export function paint(box, text) {
@@ -86,5 +118,6 @@ export function paint(box, text) {
   text.addEventListener("input", draw);
   text.addEventListener("scroll", follow);
   document.addEventListener("selectionchange", tell);
+  outline(box, text);
   draw();
 }

@@ -30,8 +30,25 @@ export function above(before) {
   return found;
 }
 
+// The record type that is said beside the keys at the end of a text, "" where none is.
+function typeBeside(before) {
+  const lines = before.split("\n").reverse();
+  let indent = lines.shift().search(/\S|$/);
+  let isOut = false; // of the fields
+  for (const line of lines) {
+    const own = line.search(/\S/);
+    if (own < 0 || own > indent) continue;
+    if (own < indent && isOut) break;
+    isOut ||= own < indent;
+    indent = own;
+    const type = isOut && /^\s*record_type(?:@\w+)?:\s*(\w+)/.exec(line)?.[1];
+    if (type) return type.toLowerCase();
+  }
+  return "";
+}
+
 // What may stand as a key below these keys; a command is left out of them once it is entered.
-function inScript(list, keys) {
+function inScript(list, keys, before) {
   const [top, ...rest] = keys;
   if (!top) return noted(["inputs", "start"]);
   if (top === "inputs") {
@@ -53,6 +70,10 @@ function inScript(list, keys) {
     const command = list.commands[within];
     if (list.blocks.includes(key) && (command || list.flow[within]?.keys.includes(key))) within = null;
     else if (key === "inputs" && command && !rest.length) return noted(Object.keys(command.inputs), command.inputs);
+    else if (key === "inputs" && command?.inputs.fields && rest.join() === "fields") {
+      const fields = list.fields[typeBeside(before)] ?? {};
+      return noted(Object.keys(fields), fields);
+    }
     else return [];
   }
   if (within === null) return commands;
@@ -69,7 +90,8 @@ function inPolicy({ policy }, keys) {
   return top === "commands" ? noted(policy.commands) : [];
 }
 
-const fittingKeys = (list, text, keys) => (text.name === "policy_kata" ? inPolicy : inScript)(list, keys);
+const fittingKeys = (list, text, keys) =>
+  (text.name === "policy_kata" ? inPolicy : inScript)(list, keys, text.value.slice(0, text.selectionStart));
 
 async function listOf(path) {
   if (!words.has(path)) words.set(path, fetched(path));
@@ -92,6 +114,7 @@ function fitting(list, text) {
   if (/^\s*\S+:\s/.test(line)) {
     const [, key, value] = /^\s*([^@:\s]+)[^:]*:\s+(\S*)$/.exec(line) ?? [];
     const keys = above(before);
+    if (key === "record_type") return { typed: value, found: noted(Object.keys(list.fields), {}, "") };
     if (key === "type" && keys[0] === "inputs") return { typed: value, found: noted(list.inputs.texts, {}, "") };
     if (key === "uri") return { typed: value, found: noted(list.names.map((name) => `svc:automation:${name}`), {}, "") };
     return null;

@@ -7,6 +7,7 @@ from server.automation.checker import POLICY_PARTS, POLICY_SETTINGS
 from server.automation.command import COMMANDS
 from server.automation.program import BRANCHES, CONTROL, FLOW, PARTS
 from server.kata.annotations import KNOWN
+from server.records.registry import Registry
 
 _BRANCH_NOTES = {
     "inputs": "What the command is given.", "output": "The key that its answer is kept under.",
@@ -15,10 +16,11 @@ _BRANCH_NOTES = {
 }  # fmt: skip
 
 
-def words() -> dict[str, Any]:
+def words(registry: Registry) -> dict[str, Any]:
     """commands: {name: {note, inputs: {name: note}, keys: those below it}}; flow: {name: {note, keys}}; branches: {key:
     note} of commands; blocks: the keys that hold commands; annotations; inputs: their kinds, options, types of texts;
-    policy: its parts, settings, and the commands that it may name."""
+    policy: its parts, settings, and the commands that it may name. fields: {record type: {name: note}} of those that
+    can be written."""
     known = sorted(commands.load() - CONTROL)
     return {
         "commands": {
@@ -36,5 +38,11 @@ def words() -> dict[str, Any]:
         "policy": {
             "parts": list(POLICY_PARTS), "settings": list(POLICY_SETTINGS),
             "commands": ["all", *(name for name in known if COMMANDS[name].governed)],
+        },
+        "fields": {
+            each.uri: {
+                name: field.note for name, field in each.fields.items() if not field.immutable and name.isidentifier()
+            }
+            for each in registry
         },
     }  # fmt: skip

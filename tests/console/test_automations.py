@@ -107,6 +107,8 @@ def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mo
     expect(told).to_be_empty()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
+    expect(page.locator(".editor summary").first).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.locator("#policy_kata")).to_be_focused()
     page.fill("#name", "journey.one")
     page.keyboard.press("Control+s")
@@ -140,6 +142,37 @@ def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mo
     page.locator("#toasts").get_by_role("button", name="Undo").click()
     expect(page.locator("#toasts")).to_contain_text("Version 2 is back")
     assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
+
+
+def test_fields_of_records_are_completed_and_an_outline_leads_to_lines(page: Page) -> None:
+    page.goto("/automations/new")
+    script = page.locator("#script")
+    lines = ["start:", "  set:", "    text@text:", "      no_key:", "  record.create:", "    inputs:",
+             "      record_type: organi", ""]  # fmt: skip
+    script.fill("\n".join(lines[:-1]))
+    script.press("Control+End")
+    for _ in "organi":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("or")
+    popup = page.get_by_role("listbox")
+    expect(popup.get_by_role("option", selected=True)).to_have_text("org")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.keyboard.type("      fields:")
+    page.keyboard.press("Enter")
+    page.keyboard.type("        webs")
+    expect(popup.get_by_role("option")).to_have_text(re.compile("website Web site"))
+    page.keyboard.press("Enter")
+    expect(script).to_have_value(re.compile(r"record_type: org\n      fields:\n        website:$"))
+    page.keyboard.type(" https://a.example")
+    expect(page.locator(".where").first).to_contain_text("record.create:inputs:fields:website – Web site")
+    outline = page.locator(".editor", has=script).get_by_role("group")
+    outline.get_by_text("Outline").click()
+    expect(outline.get_by_role("listitem")).to_have_text(["start", "set", "text", "record.create", "inputs", "fields"])
+    outline.get_by_role("link", name="record.create").click()
+    expect(script).to_be_focused()
+    assert script.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == 5
+    assert violations(page) == []
 
 
 def test_leaving_with_unsaved_words_is_asked_about_and_a_draft_waits(page: Page, nora: Api) -> None:
@@ -435,3 +468,4 @@ def test_the_words_of_the_editor_are_those_of_the_language(signed_in: Visitor) -
     assert found["flow"]["repeat"]["keys"] == ["each", "as", "do"]
     assert {"bool", "json"} <= set(found["annotations"]) and "all" in found["policy"]["commands"]
     assert "shop.echo" in found["names"]
+    assert found["fields"]["org"]["name"] and "id" not in found["fields"]["org"]
