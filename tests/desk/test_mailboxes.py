@@ -1,7 +1,9 @@
 """Mailboxes on other servers: what is taken of them, what stays there, what happens when something goes wrong."""
 
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,11 @@ import pytest
 
 from server import clock
 from server.desk.mailboxes import checking, dead_letters, due
+from server.desk.mailboxes import letters as kept_apart
 from server.desk.mailroom import storing
 from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
+from server.errors import NotFound
 from server.jobs.queue import JOB
 from server.mail import inboxes
 from server.records.base import Record
@@ -456,4 +460,26 @@ def test_mails_kept_apart_are_listed_while_others_take_them(tmp_path: Path) -> N
         dead_letters.keep(desk.service.settings, name, b"From: ana@kite.example\r\n\r\nHi", "a reason")
     (tmp_path / dead_letters.FOLDER / "gone.eml").symlink_to(tmp_path / "taken")  # listed, and then not there
     assert sorted(each.name for each in dead_letters.listed(desk.service.settings)) == ["first.eml", "second.eml"]
+    desk.close()
+
+
+def test_a_mail_kept_apart_is_taken_once_by_two_who_ask_at_once(tmp_path: Path) -> None:
+    """One without Message-Id, which nothing else would tell to be the same."""
+    desk = Desk(tmp_path)
+    dead_letters.keep(desk.service.settings, "first", b"From: ana@kite.example\r\nSubject: Hi\r\n\r\nHello")
+    ctx = desk.ctx
+    (letter,) = kept_apart.listed(ctx)
+    meet = threading.Barrier(2)
+
+    def take() -> bool:
+        meet.wait()
+        try:
+            kept_apart.take(ctx, letter.key)
+        except NotFound:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(each.result() for each in [pool.submit(take) for _ in range(2)]) == [False, True]
+    assert len(desk.all("ticket")) == 1
     desk.close()

@@ -2,6 +2,7 @@
 
 Source: ours."""
 
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from server.mail import headers
 from server.settings import KiB
 
 MAX_SHOWN_BYTES = 256 * KiB  # of a mail, on its page
+_taking = threading.Lock()  # a mail without Message-Id that two take at once would be two tickets
 _log = log.get("mailbox")
 
 
@@ -59,7 +61,11 @@ def take(ctx: Context, key: str) -> Received:
 
     Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
     _require_admin(ctx)
-    letter = dead_letters.find(ctx.service.settings, key)
+    with _taking:
+        return _take(ctx, dead_letters.find(ctx.service.settings, key))
+
+
+def _take(ctx: Context, letter: Letter) -> Received:
     raw = _read(ctx, letter, letter.bytes)
     try:
         received = mailroom.receive(own_context(ctx.service), raw)
