@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
+from server.__main__ import main
 from server.desk import mail_import
 from server.desk.mail_import import Counts
 from server.desk.mailroom import storing
@@ -178,6 +181,74 @@ def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> Non
     assert [ticket["subject"] for ticket in desk.all("ticket")] == [f"Mail {number}" for number in range(1, 201)]
     assert desk.read(lambda tx: tx.find(mail_import.IMPORTED)) == []
     desk.close()
+
+
+INTERRUPTED = """
+import os, signal, sys
+from server.__main__ import main
+from server.desk import mail_import
+run = mail_import.run
+
+def interrupted(ctx, paths, standard_input, progress, problem):
+    def told(done, total):
+        progress(done, total)
+        if done == 70:
+            os.kill(os.getpid(), signal.SIGINT)
+    return run(ctx, paths, standard_input, told, problem)
+
+mail_import.run = interrupted
+sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
+"""
+
+
+def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, data = tmp_path / "box", tmp_path / "data"
+    file.write_bytes(mbox(*without_ids(200)))
+    stopped = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, data, file], cwd=ROOT, timeout=60, capture_output=True, text=True
+    )
+    assert stopped.returncode == 130 and "Traceback" not in stopped.stderr and stopped.stdout == "", stopped
+    assert main(["mail", "import", str(file), "--data", str(data)]) == 0
+    told = re.match(r"(\d+) new tickets, 0 replies, 0 duplicates, 0 ignored, 0 failed, (\d+) done before$",
+                    capsys.readouterr().out)  # fmt: skip
+    assert told is not None and int(told[2]) >= 70 and int(told[1]) + int(told[2]) == 200
+    assert subjects(data) == [f"Mail {number}" for number in range(1, 201)]
+
+
+def subjects(data: Path) -> list[str]:
+    """Of all tickets, in order."""
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    try:
+        return [row[0] for row in connection.execute("SELECT subject FROM ticket ORDER BY id")]
+    finally:
+        connection.close()
+
+
+def test_no_more_mails_wait_for_the_writer_than_are_allowed_however_many_there_are(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What of an import is in memory: the mails that wait, and the one that is read."""
+    monkeypatch.setattr(mail_import, "MAX_WAITING", 8)
+    monkeypatch.setattr(mail_import, "MAX_WAITING_BYTES", 20_000)
+    running: list[mail_import._Import] = []
+    seen: list[tuple[int, int]] = []
+    submit = desk.service.store.submit
+
+    def counted(*arguments: Any) -> None:
+        submit(*arguments)
+        (found,) = running
+        seen.append((len(found._waiting), found._waiting_bytes))
+
+    made = mail_import._Import
+    monkeypatch.setattr(mail_import, "_Import", lambda *given: running.append(made(*given)) or running[0])
+    monkeypatch.setattr(desk.service.store, "submit", counted)
+    file = tmp_path / "box"
+    file.write_bytes(mbox(*(mail(Subject=f"Mail {n}", body="x\n" * (n % 20 + 1) * 200) for n in range(60))))
+    assert Import(desk, file).counts == Counts(tickets=60)
+    assert len(seen) == 60 and max(count for count, _ in seen) == 7 and max(size for _, size in seen) <= 20_000
+    assert running[0]._waiting_bytes == 0
 
 
 def test_refused_mails_are_not_tried_again_when_an_import_goes_on(desk: Desk, tmp_path: Path) -> None:
