@@ -1,10 +1,12 @@
 // Colours a script behind its text: keys, annotations, templates, comments, and lines for the indents; and tells the
 // path of keys that the cursor is at, with what the key means, and all of them as an outline. The text itself stays what
 // it is: one that is too long is left plain.
+import { calmly } from "./page.js";
 import { above, meaning } from "./words.js";
 
 const LONGEST = 100000; // characters
 const OUTLINED = 300; // lines of an outline
+const SHORT = 3; // keys that need none
 const template = /(\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$))/;
 
 function part(kind, text) {
@@ -49,7 +51,6 @@ function outline(box, text) {
   list.className = "plain-list";
   details.append(summary, list);
   function draw() {
-    if (!details.open) return;
     const lines = text.value.length <= LONGEST ? read(text.value) : [];
     const found = lines.flatMap(({ line, isText }, place) => {
       const [, indent, key] = (!isText && /^(\s*)([^\s#][^:@]*(?::\S[^:@]*)*)(?:@[\w,]*)?:\s*$/.exec(line)) || [];
@@ -64,10 +65,11 @@ function outline(box, text) {
       return [item];
     });
     list.replaceChildren(...found.slice(0, OUTLINED));
+    details.hidden = found.length <= SHORT;
   }
-  details.addEventListener("toggle", draw);
-  text.addEventListener("input", draw);
+  text.addEventListener("input", calmly(draw, 200));
   box.append(details);
+  draw();
 }
 
 export function paint(box, text) {
