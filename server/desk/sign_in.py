@@ -20,7 +20,7 @@ from server.template.filters.browsers import browser_of
 
 WORKER = "svc.contexts.worker"
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
-WRONG = "Mail address or password are not right."
+WRONG = "The mail address or the password is not right."
 WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."
 MAX_REASON_CHARS = 200  # of what an automation says when it refuses
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400

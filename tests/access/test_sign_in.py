@@ -64,7 +64,7 @@ def test_the_id_is_in_no_row_and_the_name_may_be_in_any_case(desk: Desk, milo: i
 @pytest.mark.parametrize("email", ["milo@desk.example", "nobody@desk.example", "", "x" * 5000, "milo@desk.example\x00"])
 def test_what_is_wrong_is_not_told(desk: Desk, milo: int, email: str) -> None:
     for password in ("wrong", "x" * 5000):
-        with pytest.raises(NotAuthenticated, match=r"^Mail address or password are not right\.$"):
+        with pytest.raises(NotAuthenticated, match=r"^The mail address or the password is not right\.$"):
             sign_in.by_password(at(desk), email, password, PEER)
 
 
