@@ -85,7 +85,7 @@ def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str,
     """Keep a file; its bytes are shared with other files of the same bytes. The same content and type from the same
     worker again is the file that is there, under its first name. Raises TooLarge, Invalid, Forbidden.
 
-    Source: Ours. Ours: files of other workers are not found again."""
+    Files of other workers are not found again. Source: Ours."""
     record_type = ctx.service.registry.type("attachment")
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
 
