@@ -71,7 +71,7 @@ def test_what_is_wrong_is_not_told(desk: Desk, milo: int, email: str) -> None:
 @pytest.mark.parametrize("field", ["is_disabled", "is_password_disabled"])
 def test_who_may_not_sign_in_is_told_the_same(desk: Desk, milo: int, field: str) -> None:
     desk.update("worker", milo, **{field: 1})
-    with pytest.raises(NotAuthenticated, match="are not right"):
+    with pytest.raises(NotAuthenticated, match="is not right"):
         signed_in(desk)
 
 
