@@ -393,10 +393,10 @@ def _of_delivery(visit: Visit, id: int) -> str:
     request = found["request"]
     headers = [(str(name), str(value)) for name, value in request["headers"]]
     received = received_of(
-        request["method"], request["path"], request["query"], headers, request["body"].encode(), found["client_ip"]
+        request["method"], "", request["query"], headers, request["body"].encode(), found["client_ip"]
     )
     values = {
-        "request_method": received.method, "request_path": received.path,
+        "request_method": received.method, "request_path": request["path"],
         "request_headers": {name.lower().replace("-", "_"): value for name, value in headers},
         "request_params": received.params, "request_body": request["body"],
         "request_client_ip": found["client_ip"], "inputs": {},

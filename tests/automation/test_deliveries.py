@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.automation.webhooks import deliveries, withheld
+from server.automation.webhooks import deliveries, responding, withheld
 from server.automation.webhooks.deliveries import (
     BATCH,
     DAY_SECONDS,
@@ -17,6 +17,7 @@ from server.automation.webhooks.deliveries import (
     keep,
 )
 from server.automation.webhooks.responding import Received
+from server.desk import automation_log
 from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
 
@@ -93,6 +94,29 @@ def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyP
     assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "")
     memory.remember(6, [], "token=x")
     assert memory.of(6) == ([], "token=x") and memory.of(2) is None
+
+
+def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
+    script = """start:
+  log: going
+  record.delete:
+    output: gone
+    inputs:
+      record_type: webhook_listener
+      record_id: {{webhook_id}}
+  return:
+    body: done
+"""
+    desk.create(
+        "automation", name="hook.removes", extension_id=responding.TRIGGER, script=script,
+        policy_kata="commands:\n  all:\n    allow@bool: yes\n",
+    )  # fmt: skip
+    desk.update("webhook_listener", 1, automations_kata="automation/a:\n  uri: svc:automation:hook.removes\n")
+    received = Received("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
+    answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
+    assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
+    assert withheld.withheld(desk.store).of(0) is None
+    assert [each["message"] for each in automation_log.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 
 
 def test_of_too_many_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

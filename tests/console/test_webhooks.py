@@ -1,6 +1,7 @@
 """Webhooks in the console: what a request would do, who answers, old addresses, what arrives while somebody looks."""
 
 import html
+import json
 import re
 import shlex
 from urllib.parse import unquote
@@ -144,7 +145,7 @@ def test_a_webhook_is_switched_off_and_on(signed_in: Visitor, nora: Api) -> None
     assert requests.post(url, timeout=60).status_code == 201
 
 
-@pytest.mark.parametrize("call", ["/$(id)/`id`/'\\'';id;'?a=$(id)&b=`id`", "/%27;id%0Aid?x='$(id)'", ""])
+@pytest.mark.parametrize("call", ["/$(id)/`id`/'\\'';id;'?a=$(id)&b=`id`", "/a%2541", "/%27;id%0Aid?x='$(id)'", ""])
 def test_a_request_as_curl_does_nothing_but_call(call: str, signed_in: Visitor, nora: Api, desk: Desk) -> None:
     id = new(nora, "Curl", "automation/a:\n  uri: svc:automation:shop.echo\n")
     path, _, query = call.partition("?")
@@ -152,6 +153,8 @@ def test_a_request_as_curl_does_nothing_but_call(call: str, signed_in: Visitor, 
     received = received_of("POST", path.lstrip("/"), query, headers, b"@/etc/passwd '$(id)'", "192.0.2.1")
     _, made = responding.deliver(desk.context(), desk.row("webhook_listener", id), received)
     shown = signed_in.get(f"{BASE}/deliveries/{made}").text
+    opened = text(signed_in.get(f"/automations/{nora.ids['automation']}?delivery={made}").text)
+    assert f'"request_path": {json.dumps(received.path)}' in opened  # as it came, not decoded once more
     command = text(re.findall(r"As curl</h3>.*?<code[^>]*>(.*?)</code>", shown, re.S)[0])
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["curl", "--globoff", "-X", "POST"] and words[5:] == [

@@ -46,6 +46,8 @@ DELIVERY = Table(
      Index(("at", "listener_id"), "calls by the hour")],
 )  # fmt: skip
 
+_LISTENER: Any = peewee.Table("webhook_listener", ("id",))
+
 
 @dataclass
 class Delivery:
@@ -77,8 +79,13 @@ class Delivery:
 
 
 def keep(tx: Transaction, each: Delivery) -> int:
-    """Write a delivery, without the secrets of its request; its id."""
+    """Write a delivery, without the secrets of its request; its id, 0 when its webhook was removed meanwhile."""
     received = each.received
+    if tx.value(
+        ("webhook of a delivery",), lambda: _LISTENER.select(_LISTENER.id).where(_LISTENER.id == slot(0)),
+        (each.listener_id,),
+    ) is None:  # fmt: skip
+        return 0
     if each.former_token_id:
         note_use(tx, each.former_token_id, each.at)
     answer_headers = {name: hidden(name, value) for name, value in each.headers.items()}

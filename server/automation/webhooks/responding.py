@@ -94,10 +94,11 @@ def respond(ctx: Context, token: str, received: Received) -> Response:
 
 
 def deliver(ctx: Context, listener: Record, received: Received, former_id: int = 0) -> tuple[Response, int]:
-    """Let a listener's automation answer; the answer, and the id of the delivery that was kept. former_id: of the old
-    address that the request came to."""
+    """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
+    removed meanwhile. former_id: of the old address that the request came to."""
     response, id = _deliver(ctx, listener, received, former_id)
-    withheld(ctx.service.store).remember(id, received.headers, received.query)
+    if id:
+        withheld(ctx.service.store).remember(id, received.headers, received.query)
     return response, id
 
 
