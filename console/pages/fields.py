@@ -57,7 +57,10 @@ def show_list(visit: Visit) -> Shown:
             for each in _types(visit)
         ]
         some = [each for each in counts if any(each[1:])]
-        return render(visit, "fields.html", types=_type_choices(visit), counts=some, **_deleted(visit))
+        return render(
+            visit, "fields.html", types=_type_choices(visit), counts=some, filters=Form.of({"type": "ticket"}),
+            **_deleted(visit),
+        )
     record_type = _type(visit, name)
     fields = listed.get(record_type.context, ())
     own = [each for each in sets if each["context"] == record_type.context]
@@ -66,6 +69,7 @@ def show_list(visit: Visit) -> Shown:
     sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
     return render(
         visit, "fields_of.html", record_type=record_type, sections=sections, types=_type_choices(visit), kinds=KINDS,
+        filters=Form.of({"type": record_type.uri}),
         uses=custom_fields.uses(visit.ctx, (each.id for each in fields)), most=MAX_COUNTED,
         attached=custom_fields.attached(visit.ctx, (each["id"] for each in own)),
     )  # fmt: skip

@@ -19,8 +19,7 @@ SCOPES = """"tickets:read":
 def test_a_token_can_do_what_its_scopes_say(signed_in: Visitor, nora: Api, server: Server) -> None:
     made = nora.create("oauth_app", name="Reader", callback_url="https://r.example/", scopes=SCOPES).ok()["id"]
     chosen = signed_in.send("/admin/tokens", {"app_id": made, "choose": "1"})
-    assert place(chosen) == f"/admin/tokens?app_id={made}"
-    assert "Read tickets" in signed_in.get(place(chosen)).text
+    assert chosen.status_code == 200 and "Read tickets" in chosen.text
     form = {"app_id": made, "worker_id": nora.ids["milo"], "expires": "2 hours", "label": "<b>for tests</b>"}
     for changed, words in (
         ({"expires": "soonish"}, "soonish"), ({"worker_id": "999999"}, "no worker"), ({}, "Name at least one"),
