@@ -1,7 +1,7 @@
 """Databases of earlier days open, lose nothing, and end as a new one is made.
 
 tests/data/DATE.db.xz are databases as the program of that day left them, TAG.db.xz that of a release; each with the
-same few records."""
+same few records. old_database.py makes further ones, with a record of every type and more."""
 
 import lzma
 import subprocess
@@ -11,12 +11,17 @@ from typing import Any
 import apsw
 import pytest
 
-from server import app
+from server import app, clock
+from server.access import totp
 from server.settings import load
+from tests.api.minimal import MINIMAL
+from tests.console.visitor import Visitor, place
+from tests.old_database import SECOND_FACTOR_OF
 from tests.service import BARE, Api, Server, command
 
 DATA = Path(__file__).parent / "data"
 OLD = sorted(DATA.glob("*.db.xz"))
+OWN_TYPES = "custom_record_"  # the beginning of the tables of types that administrators make
 Shape = dict[str, set[str]]
 
 
@@ -60,6 +65,18 @@ def test_there_are_old_databases_and_one_of_every_release() -> None:
     assert lacking == set(), "a release leaves its database in tests/data, named after its tag"
 
 
+def test_no_table_and_no_column_that_ever_was_is_gone(fresh: Shape, tmp_path: Path) -> None:
+    """One that is, or has another name, takes what stands in it along: a migration must bring that where it belongs,
+    and is told here."""
+    gone: set[tuple[str, str]] = set()
+    for old in OLD:
+        _unpacked(old, tmp_path / old.name)
+        for name, columns in _shape(tmp_path / old.name).items():
+            if name and not name.startswith(OWN_TYPES):
+                gone |= {(name, each) for each in columns - fresh.get(name, set())}
+    assert gone == set()
+
+
 @pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
 def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh: Shape) -> None:
     _unpacked(old, data)
@@ -69,19 +86,45 @@ def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh:
     shape = _shape(data)
     lacking = {name: columns - shape.get(name, set()) for name, columns in fresh.items()}
     assert {name: columns for name, columns in lacking.items() if columns} == {}
-    assert before.items() <= _rows(data).items() and before["ticket"] == 1 and before["message"] == 2
+    assert before.items() <= _rows(data).items() and before["ticket"] >= 1 and before["message"] >= 2
     assert app.check(load({}, BARE, data_folder=data)) == []
 
 
-def test_the_oldest_database_is_served(data: Path) -> None:
-    _unpacked(OLD[0], data)
+@pytest.mark.parametrize("old", [OLD[0], OLD[-1]], ids=["oldest", "newest"])
+def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
+    _unpacked(old, data)
     server = Server(data)
     made = command("token", "create", "--worker", "nora@desk.example", "--expires", "1 day", data=data)
     api = Api(server.url, made.stdout.decode().strip())
     _has_what_was_put_in(api)
+    if old == OLD[-1]:
+        _has_all_types(api)
+        _lets_in_by_second_factor(data, server)
     assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
     assert server.stop() == 0
     assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+def _has_all_types(api: Api) -> None:
+    """A record of every type that can be searched, and it can be shown."""
+    shown = 0
+    for uri in MINIMAL:
+        reply = api.search(uri, "", limit=1)
+        if reply.status != 405:
+            (found,) = reply.ok()["results"]
+            assert api.record(uri, found["id"]).ok()["id"] == found["id"], uri
+            shown += 1
+    assert shown > len(MINIMAL) * 0.9
+
+
+def _lets_in_by_second_factor(data: Path, server: Server) -> None:
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    key = connection.execute("SELECT secret FROM worker_second_factor").get
+    connection.close()
+    visitor = Visitor(server.url)
+    assert place(visitor.sign_in(SECOND_FACTOR_OF)).startswith("/login/code?") and not visitor.is_in
+    step = clock.now() // totp.STEP_SECONDS
+    assert place(visitor.send("/login/code", {"code": totp.code(key, step)})) == "/" and visitor.is_in
 
 
 def _has_what_was_put_in(api: Api) -> None:
@@ -95,7 +138,7 @@ def _has_what_was_put_in(api: Api) -> None:
     assert comment["comment"] == "Wrote to the works."
     (file,) = api.search("attachment", "name:hull.txt").ok()["results"]
     assert api.get(f"/rest/attachments/{file['id']}/download.json").content == b"aluminium"
-    assert api.search("worker", "").ok()["total"] == 4
+    assert api.search("worker", "").ok()["total"] >= 4
 
 
 def _values(record: dict[str, Any]) -> list[Any]:
