@@ -126,8 +126,8 @@ def everything(settings: Settings) -> list[Backup]:
 
 def make(service: Service, now: int) -> Backup:
     """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
-    Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which stays
-    there until the next one. Source: ours."""
+    Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
+    all the same. Source: ours."""
     settings = service.settings
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
@@ -150,13 +150,13 @@ def make(service: Service, now: int) -> Backup:
 
 
 def _remove_superfluous(service: Service) -> None:
-    """Of those that are damaged the newest one alone stays, and only until a sound one is made: they count for none,
-    or a few bad days would drive out all that can be restored."""
+    """Beside a sound one those that are damaged count for nothing, or a few bad days would drive out all that can be
+    restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read."""
     settings = service.settings
     found, looks = listed(settings), _looks(service)
-    damaged = [each for each in found if each.path.name in looks and looks[each.path.name].problem]
+    damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}
     sound = [each for each in found if each not in damaged]
-    for each in (*superfluous(sound, settings), *(each for each in damaged if each != found[0])):
+    for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
         each.path.unlink(missing_ok=True)
         _log.info("backup.removed", file=each.path.name)
 
