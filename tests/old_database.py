@@ -23,7 +23,8 @@ from tests.service import PASSWORD, Api, Server, command, people
 
 MAIL = (
     "From: Ana Larch <ana@larch.example>\r\nTo: support@desk.example\r\nSubject: Leaking zeppelin\r\n"
-    "Message-ID: <1@larch.example>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nSchöne Grüße, the zeppelin leaks.\r\n"
+    "Message-ID: <1@larch.example>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n"
+    "Schöne Grüße, the zeppelin leaks.\r\n"
 )
 SECOND_FACTOR_OF = "milo@desk.example"
 
