@@ -8,7 +8,7 @@ from server.errors import Damaged
 
 NAME = "helpdesk.lock"
 AT = " at "  # between the process and its address
-MAX_CHARACTERS = 200
+READ_CHARACTERS = 200
 
 
 class FolderLock:
@@ -26,7 +26,7 @@ class FolderLock:
             raise Damaged(f"{self._path} cannot be written ({error.strerror}); check the data folder") from error
         if not try_lock(file):
             file.seek(0)
-            holder = file.read(MAX_CHARACTERS).strip() or "another process"
+            holder = file.read(READ_CHARACTERS).strip() or "another process"
             file.close()
             raise Damaged(f"{self._path.parent} is used by a running server ({holder}); stop it first")
         os.chmod(self._path, 0o600)
@@ -68,7 +68,7 @@ def address(folder: Path) -> str:
     if not is_held(folder):
         return ""
     with open(folder / NAME, encoding="utf-8", errors="replace") as file:
-        return file.read(MAX_CHARACTERS).partition(AT)[2].strip()
+        return file.read(READ_CHARACTERS).partition(AT)[2].strip()
 
 
 if os.name == "nt":
