@@ -21,7 +21,7 @@ from server.automation.stopping import stoppable
 from server.automation.webhooks import deliveries
 from server.automation.words import words
 from server.desk import automation_versions, form_drafts, records
-from server.errors import AdminOnly, HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.records.base import RecordType
 from server.records.shared.automation_versions import TEXTS
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
@@ -30,7 +30,8 @@ from server.web.webhooks import received_of
 
 URI = "automation"
 BASE = "/automations"
-FIELDS = (*TEXTS, "values", "example_name")
+BASED_ON = "version"  # the field with the version that somebody began to change
+FIELDS = (*TEXTS, "values", "example_name", BASED_ON)
 INPUT = "input:"  # before the name of an input: its field
 TEXT_BYTES = 8 * 1024 * 1024
 MAX_SHOWN_CHARS = 20_000  # of what a run returned or left behind
@@ -109,7 +110,8 @@ def show(visit: Visit) -> Shown:
     record = lists.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
     values = _of_delivery(visit, delivery) if delivery else _sample(record["extension_id"])
-    return _editor(visit, _Editing(visit.id, Form.of({name: record[name] for name in TEXTS} | {"values": values})))
+    shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
+    return _editor(visit, _Editing(visit.id, Form.of(shown)))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
@@ -204,11 +206,12 @@ def _save(visit: Visit, editing: _Editing) -> Shown:
     before = visit.service.store.read(lambda tx: automation_versions.newest(tx, id))
     try:
         if id:
-            records.update(visit.ctx, URI, id, fields)
+            visit.service.store.write(lambda _: _update(visit, form, fields))
         else:
             id = records.create(visit.ctx, URI, fields)["id"]
     except HelpdeskError as error:
         form.refuse(error)
+        form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
         editing.note = f"{_kept(visit, key, form)} {'The version that runs stays as it was.' if id else ''}".strip()
         return _editor(visit, editing)
     form_drafts.drop(visit.ctx, key)
@@ -220,6 +223,17 @@ def _save(visit: Visit, editing: _Editing) -> Shown:
     else:
         visit.tell(told)
     return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
+
+
+def _update(visit: Visit, form: Form, fields: dict[str, str]) -> None:
+    """Change an automation, as a part of a write. Raises Conflict when it was changed since somebody began to, once."""
+    present = str(lists.record(visit, URI, visit.id)[BASED_ON])
+    if form.get(BASED_ON) not in ("", present):
+        raise Conflict(
+            f"Somebody saved version {present} while you worked at this. The history shows it; saving again replaces "
+            "it.", version=present,
+        )  # fmt: skip
+    records.update(visit.ctx, URI, visit.id, fields)
 
 
 def _kept(visit: Visit, key: str, form: Form) -> str:

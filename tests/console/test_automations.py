@@ -320,6 +320,22 @@ def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: A
     assert "time limit of 3 s" in text_of(signed_in.send(path, form(nora, id, do="run", policy_kata=refused)).text)
 
 
+def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unseen(signed_in: Visitor, nora: Api) -> None:
+    id = made(nora, "shared.one", "start:\n  return:\n    a: 1\n")
+    path = f"/automations/{id}"
+    begun = value(signed_in.get(path).text, "version")
+    nora.update("automation", id, script="start:\n  return:\n    a: 2\n").ok()
+    mine = form(nora, id, script="start:\n  return:\n    a: 3\n", version=begun)
+    simulated = signed_in.send(path, {**mine, "do": "simulate"}).text
+    assert '"a": "3"' in html.unescape(simulated) and value(simulated, "version") == begun
+    refused = signed_in.send(path, {**mine, "do": "save"})
+    assert refused.status_code == 422 and "Somebody saved version" in refused.text and "a: 3" in refused.text
+    assert "a: 2" in nora.record("automation", id, expand="script").ok()["script"]
+    again = {**mine, "version": value(refused.text, "version"), "do": "save"}
+    assert place(signed_in.send(path, again)) == path
+    assert "a: 3" in nora.record("automation", id, expand="script").ok()["script"]
+
+
 ENDLESS = "start:\n  while:\n    if: yes\n    do:\n      set:\n        a: 1\n"
 
 
