@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.access import password_links, second_factor, sessions
+from server.access.actor import WORKER
 from server.context import Context
 from server.desk import password_change
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Conflict, NotFound
 from server.records.base import Record
+from server.records.shared.noting import note
 from server.records.worker import WORKER_LOGIN
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
@@ -62,7 +64,9 @@ def invitation(ctx: Context, worker_id: int) -> str:
     INVITATION_SECONDS, and in place of any before. Raises AdminOnly, NotFound, Conflict."""
 
     def write(tx: Transaction) -> str:
-        _invited(RecordWriter(ctx, tx), worker_id)
+        writing = RecordWriter(ctx, tx)
+        _invited(writing, worker_id)
+        _note(writing, worker_id, "made a link to choose a password for {}")
         return _link(ctx, tx, worker_id)
 
     _require_admin(ctx)
@@ -77,6 +81,7 @@ def invite(ctx: Context, worker_id: int) -> None:
         worker = _invited(writing, worker_id)
         values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
         password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
+        _note(writing, worker_id, "invited {} by mail")
 
     _require_admin(ctx)
     ctx.service.store.write(write)
@@ -84,14 +89,27 @@ def invite(ctx: Context, worker_id: int) -> None:
 
 def end_sessions(ctx: Context, worker_id: int) -> int:
     """Sign a worker out everywhere; answers from how many devices. Raises AdminOnly."""
+
+    def write(tx: Transaction) -> int:
+        count = sessions.end_all(tx, worker_id)
+        if count:
+            _note(RecordWriter(ctx, tx), worker_id, "signed {} out everywhere")
+        return count
+
     _require_admin(ctx)
-    return ctx.service.store.write(lambda tx: sessions.end_all(tx, worker_id))
+    return ctx.service.store.write(write)
 
 
 def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
     """Let a worker who lost it sign in by password alone. Raises AdminOnly."""
+
+    def write(tx: Transaction) -> None:
+        if second_factor.is_on(tx, worker_id):
+            second_factor.turn_off(tx, worker_id)
+            _note(RecordWriter(ctx, tx), worker_id, "turned off the second factor of {}")
+
     _require_admin(ctx)
-    ctx.service.store.write(lambda tx: second_factor.turn_off(tx, worker_id))
+    ctx.service.store.write(write)
 
 
 def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
@@ -113,6 +131,12 @@ def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
 def _require_admin(ctx: Context) -> None:
     if not ctx.actor.is_admin:
         raise AdminOnly("only administrators may change how others sign in")
+
+
+def _note(writing: RecordWriter, worker_id: int, done: str) -> None:
+    """Tell in the activity log what was done to how a worker signs in: it can be used to get in as them. done: with {}
+    for who it is."""
+    note(writing, WORKER, worker_id, done.format(writing.label("worker", worker_id)))
 
 
 def _invited(writing: RecordWriter, worker_id: int) -> Record:

@@ -1,0 +1,24 @@
+"""What administrators do about how others sign in, where that needs no page; the pages are in tests/console."""
+
+from pathlib import Path
+
+from server.access import sessions, totp
+from server.access.second_factor import SECOND_FACTOR
+from server.desk import people, sign_in
+from tests.records.desk import NOW, Desk
+
+
+def test_what_lets_administrators_in_as_somebody_else_is_noted(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    ctx = desk.context(desk.worker("Nora", is_superuser=1))
+    milo = desk.worker("Milo")
+    factor = {"worker_id": milo, "secret": totp.new_secret(), "created_at": NOW, "last_step": 0}
+    lifetime = sign_in.lifetime(desk.service, False)
+    desk.store.write(lambda tx: tx.put(SECOND_FACTOR, factor))
+    desk.store.write(lambda tx: sessions.create(tx, milo, NOW, lifetime, "Firefox", "127.0.0.1"))
+    for act in (people.invitation, people.invite, people.turn_off_second_factor, people.end_sessions) * 2:
+        act(ctx, milo)
+    told = [each["params"]["variables"]["message"] for each in desk.log("custom.other")]
+    asked = ["Nora made a link to choose a password for Milo", "Nora invited Milo by mail"]
+    assert told == [*asked, "Nora turned off the second factor of Milo", "Nora signed Milo out everywhere", *asked]
+    desk.close()
