@@ -1,5 +1,6 @@
 """The connections of clients: no more than the process has files for, so that it never runs out of those for the
 database, mail and answers. Above that a new one takes the place of the one that has waited longest for a request.
+A client that does not read its answer is not waited for longer than one that does not send its request.
 
 Source: ours."""
 
@@ -8,6 +9,7 @@ from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate
+from tornado.ioloop import PeriodicCallback
 from tornado.iostream import IOStream
 
 from server import log
@@ -20,6 +22,7 @@ except ImportError:  # Windows
 
 WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
 FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
+LOOK_SECONDS = 5.0  # between two looks for clients that do not read; less where they get less time
 TOLD_SECONDS = 60  # between two lines of log about too many connections
 LOG = log.get("web")
 
@@ -49,9 +52,13 @@ def most_connections() -> int:
 class Connections(HTTPServer):
     """The framework's server with a bound to its connections."""
 
-    def initialize(self, front: Front, **options: Any) -> None:  # type: ignore[override]
-        """options: those of the framework."""
-        super().initialize(front, **options)
+    def initialize(self, front: Front, body_timeout: float, **options: Any) -> None:  # type: ignore[override]
+        """body_timeout: seconds that a client has for the body of a request, and for each piece of the answer. options:
+        further ones of the framework."""
+        super().initialize(front, body_timeout=body_timeout, **options)
+        self._seconds = body_timeout
+        self._looking = PeriodicCallback(self._close_unread, min(LOOK_SECONDS, body_timeout) * 1000)
+        self._looking.start()
         self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
         self._told_at = -TOLD_SECONDS * 1.0
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
@@ -76,6 +83,17 @@ class Connections(HTTPServer):
         self._streams[stream] = None
         if len(self._streams) > most_connections():
             self._make_room()
+
+    async def close_all_connections(self) -> None:
+        self._looking.stop()
+        await super().close_all_connections()
+
+    def _close_unread(self) -> None:
+        """Close connections whose clients take nothing of their answers any more."""
+        least = time.monotonic() - self._seconds
+        for stream, exchange in list(self._streams.items()):
+            if exchange is not None and 0 < exchange.moved_at < least and stream.writing():
+                stream.close()
 
     def _make_room(self) -> None:
         """Close the connection that has waited longest for a request; the new one when all others have sent theirs."""

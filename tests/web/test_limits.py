@@ -1,5 +1,6 @@
 """What is too large, too slow or no HTTP: refused in the form of every error, while others are served."""
 
+import re
 import resource
 import select
 import socket
@@ -7,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.service import Api, Server
 from tests.web.wire import Heard, chunks, connect, head, hear, send
 
+UNREAD = 40  # answers
 FILES = 200  # that a process may have open
 MAX_BODY, READ_AND_DROPPED = 8192, 4 * 8192
 CREATE = "POST /rest/records/task/create.json HTTP/1.1"
@@ -176,6 +179,23 @@ def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_a
     assert turns > 1
     for connection in [*idle, *(each for each, _ in dripping)]:
         assert hear(connection).status == 0  # closed by the server
+        connection.close()
+
+
+def test_a_client_that_does_not_read_its_answers_is_closed_and_holds_up_nobody(small: Api) -> None:
+    """Forty long answers, far more than the system keeps for a connection, and one that is sent in pieces."""
+    unread = [connect(small.url) for _ in range(5)]
+    for connection in unread:
+        connection.sendall(head("GET /openapi.json HTTP/1.1", small.token) * UNREAD)
+    for _ in range(20_000):
+        assert small.get("/rest/workers/me.json").status == 200
+        told = re.search(r"^helpdesk_connections (\d+)", requests.get(f"{small.url}/metrics", timeout=30).text, re.M)
+        assert told is not None
+        if int(told[1]) <= 2:  # those that ask here
+            break
+    else:
+        raise AssertionError(told[0])
+    for connection in unread:
         connection.close()
 
 
