@@ -2,6 +2,7 @@
 
 import html
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -248,3 +249,11 @@ def test_a_clock_that_is_wrong_is_told(page: Page) -> None:
     page.goto(CHECKUP)
     expect(note).to_contain_text(re.compile("[0-9]+ hours"))
     assert violations(page, part="main") == []
+
+
+def test_without_backups_the_page_tells_what_to_write_and_where(signed_in: Visitor, server: Server) -> None:
+    page = html.unescape(signed_in.get(BACKUPS).text)
+    (line,) = re.findall(r"<code>(backup_folder = .*?)</code>", page)
+    assert str(server.data / "helpdesk.toml") in page
+    found = settings.load({}, {}, server.data).replace(**tomllib.loads(line))
+    assert str(found.backup_folder) == "/var/backups/helpdesk"
