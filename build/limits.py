@@ -32,7 +32,6 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "wrong passwords, and as many wrong codes, of one account; then nobody signs in with it for a while",
         ),
         ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
-        ("desk.token_lists.MAX_LISTED", "", "tokens in one list, the newest"),
         ("access.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
         ("access.families.MAX_FAMILY_SECONDS", "seconds", "time that an app renews its tokens without a new login"),
         ("access.provider.MAX_PARAMETER_CHARS", "characters", "parameter of a request to an OAuth endpoint"),

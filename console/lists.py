@@ -1,7 +1,8 @@
 """What pages with lists of records share: searching, choosing, one record. Source: ours."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from console.ui import PAGE_ROWS, Choosable, Option
 from console.visit import Visit
@@ -15,6 +16,8 @@ MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searche
 MAX_NAMED_WORDS = 6  # of a text that records are looked for by
 LABEL = "_label"  # asked for by name: some types show theirs to nobody who does not
 
+Row = TypeVar("Row")
+
 _NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # how a chooser tells which one is meant
 
 
@@ -26,6 +29,13 @@ def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dic
         return records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand)), ""
     except BadQuery as error:
         return {"results": [], "total": 0, "page": 1}, error.message
+
+
+def part(visit: Visit, rows: Sequence[Row], name: str = "page") -> tuple[list[Row], int]:
+    """The rows of the page that the address asks for, of a list that is small enough to be read whole, and which page
+    it is, from 1; the last one for one that is too far. name: of the parameter that asks."""
+    page = visit.query.integer(name, 1, 1, max(1, -(-len(rows) // PAGE_ROWS)))
+    return list(rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]), page
 
 
 def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[str, Any]]:

@@ -88,8 +88,10 @@ INTERNAL = {
         desk.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         desk.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.system.MAX_EVENTS console.pages.system.MAX_LINES console.pages.system.MAX_TROUBLES
-        desk.mail_setup.MAX_SENDERS
-        console.pages.groups.MAX_BUCKETS console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
+        desk.mail_setup.MAX_SENDERS desk.mail_dns.MAX_DOMAINS desk.mail_dns.MAX_SHOWN_CHARS desk.token_lists.MAX_LISTED
+        console.pages.asides.MAX_ZONES console.pages.backups.MAX_TIMES console.pages.jobs.MAX_LINES
+        console.patterns.MAX_TIMES desk.mailroom.routing.MAX_ROUTES
+        console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.articles.MAX_FOUND console.articles.MAX_WORDS
         console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,

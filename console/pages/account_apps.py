@@ -3,6 +3,7 @@ it. Source: ours."""
 
 from dataclasses import dataclass
 
+from console import lists
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
@@ -31,9 +32,11 @@ class Authorized:
 def show(visit: Visit) -> Shown:
     """All apps, and a page of the tokens."""
     ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
+    shown, apps_page = lists.part(visit, listed, "apps")
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     return render(
-        visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, listed)),
+        visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, shown)),
+        apps_page=apps_page, apps_total=len(listed),
         tokens=token_lists.own(ctx, PAGE_ROWS, page), page=page,
         total=token_lists.count(ctx, Wanted(worker_id=visit.actor.worker_id)),
     )  # fmt: skip

@@ -240,13 +240,14 @@ def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[
     if form.text("try_path"):
         tried = _tried(defined, form)
     uses = token_lists.in_use(visit.ctx, app["id"]) if app is not None else []
+    shown, page = lists.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
         visit, "app.html", INVALID if questions else form.status, form=form, app=app, labels=LABELS,
         mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)), total=len(ENDPOINTS),
         reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached], tried=tried,
         methods=[(name, name) for name in scopes.METHODS], questions=questions or [], seal=_seal(questions or []),
-        secrets=_secrets(visit, app) if app is not None else [], uses=uses,
+        secrets=_secrets(visit, app) if app is not None else [], uses=shown, page=page, users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
     )  # fmt: skip
 

@@ -111,14 +111,18 @@ def set_default(visit: Visit) -> Shown:
 
 def _setup(visit: Visit, form: Form) -> Shown:
     transports, settings = lists.search(visit, TRANSPORT), visit.service.settings
+    boxes, senders = lists.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
+    routes = mail_setup.routes(visit.ctx)
+    shown = {name: lists.part(visit, rows, name) for name, rows in
+             (("out", lists.options(transports)), ("from", senders), ("in", boxes), ("to", routes))}  # fmt: skip
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
         visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
-        transports=lists.options(transports), kinds=kinds, boxes=lists.search(visit, MAILBOX, "sort:name"),
-        senders=mail_setup.senders(visit.ctx), default=mail_setup.defaults(visit.ctx)[1], settings=settings,
+        transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
+        senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
         parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=Look(),
         listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
-        routes=mail_setup.routes(visit.ctx), places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
+        routes=routes, places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
     )  # fmt: skip
 
 

@@ -433,3 +433,14 @@ def test_where_mail_goes_is_told(signed_in: Visitor, nora: Api) -> None:
     assert "<code>desk.example</code>" in shown and "Ask now" in shown and "SPF" not in shown.partition("<main")[2]
     for uri, id in (("group", late), ("group", group), ("mail_transport", transport)):
         nora.remove(uri, id).ok()
+
+
+def test_many_transports_are_shown_page_by_page(signed_in: Visitor, nora: Api) -> None:
+    made = [nora.create("mail_transport", name=f"Way {number:02}", extension_id="core.mail.transport.null").ok()["id"]
+            for number in range(27)]  # fmt: skip
+    pages = [signed_in.get(f"/admin/mail?out={page}").text for page in (1, 2)]
+    listed = [{each for each in made if f'href="/admin/mail/transports/{each}"' in page} for page in pages]
+    assert listed[0] | listed[1] == set(made) and not listed[0] & listed[1]
+    assert "/admin/mail?out=2#out" in pages[0]
+    for each in made:
+        nora.remove("mail_transport", each).ok()

@@ -116,6 +116,27 @@ def test_many_tokens_are_counted_and_shown_page_by_page(signed_in: Visitor, nora
     nora.remove("oauth_app", app.id).ok()
 
 
+def test_who_uses_an_app_and_which_apps_one_has_are_shown_page_by_page(
+    signed_in: Visitor, visitor: Visitor, nora: Api, desk: Desk
+) -> None:
+    first = register(nora, name="Paged 00", scopes=READING)
+    ids = [first.id, *(register(nora, name=f"Paged {number:02}", scopes=READING).id for number in range(1, 27))]
+    row = {"kind": "access", "prefix": "svc_at_paged", "worker_id": nora.ids["olga"], "created_at": 1,
+           "expires_at": 4_000_000_000}  # fmt: skip
+    desk.store.write(lambda tx: [
+        tx.insert(TOKEN, {**row, "hash": f"paged{number}", "app_id": app_id, "scopes": f"me scope{number:02}"})
+        for number, app_id in enumerate([first.id] * 27 + ids[1:])
+    ])  # fmt: skip
+    pages = [signed_in.get(f"/admin/apps/{first.id}?page={page}").text.partition('id="users"')[2] for page in (1, 2)]
+    assert "scope24" in pages[0] and "scope25" not in pages[0] and "scope26" in pages[1]
+    assert f"/admin/apps/{first.id}?page=2#users" in pages[0]
+    visitor.sign_in("olga@desk.example")
+    mine = [visitor.get(f"/account/apps?apps={page}").text.partition('id="tokens"')[0] for page in (1, 2)]
+    assert "Paged 00" in mine[0] and "Paged 26" not in mine[0] and "Paged 26" in mine[1] and "?apps=2" in mine[0]
+    for id in ids:
+        nora.remove("oauth_app", id).ok()
+
+
 def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(
     signed_in: Visitor, nora: Api, app: App
 ) -> None:
