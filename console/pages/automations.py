@@ -48,7 +48,7 @@ ENDINGS = {
 }  # fmt: skip
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
-RUN_CODE, MAX_CODE_CHARS = "run_code", 40
+RUN_CODE, CODE_CHARS = "run_code", 40
 REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
 BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
 
@@ -160,7 +160,7 @@ def _new_code() -> str:
 
 
 def _code(visit: Visit) -> str:
-    return visit.form.text(RUN_CODE, "")[:MAX_CODE_CHARS]
+    return visit.form.text(RUN_CODE, "")[:CODE_CHARS]
 
 
 def draft_key(id: int) -> str:
