@@ -39,6 +39,7 @@ TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom 
 REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
 SHAPE = 2  # raised when the data is another, so that no older copy is taken for it
 TICKETS_A_BATCH = 1000
+BATCH_SECONDS = 600  # that one may take
 OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
 
 
@@ -59,7 +60,8 @@ def load_tickets(data_folder: Path, count: int) -> None:
     To be called in a process that has no server on the folder. In batches: a transaction for each ticket would take
     minutes at 100,000.
     """
-    service = app.open_service(load({"data": str(data_folder)}, {}))
+    # A batch is one write, and a busy machine needs longer for it than a request may take.
+    service = app.open_service(load({"data": str(data_folder), "read_seconds": str(BATCH_SECONDS)}, {}))
     try:
         loader = _Loader(service)
         batch: list[Sample] = []
