@@ -1,5 +1,6 @@
 """Activity entries: what happened to which record by whom, and who is told of it."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from server.access import actor as actors
@@ -13,6 +14,8 @@ from server.records.shared.points import POINTS
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
 
+NOTHING = ("", 0)  # as context and id: no record
+
 
 def log(
     writing: "RecordWriter",
@@ -22,15 +25,38 @@ def log(
     variables: dict[str, str],
     urls: dict[str, str] | None = None,
     also_notify: tuple[int, ...] = (),
-    about: tuple[str, int] = ("", 0),
+    about: tuple[str, int] = NOTHING,
 ) -> int:
     """Write an entry on a record and notify its owner, its watchers and the workers in custom fields that tell them,
     never the actor. Answers the entry's id.
 
     variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
     record whose label is among the variables. Only who may read both records sees the entry or is told."""
+    entry, told = _write(writing, point, context, id, variables, urls, about)
+    for worker_id in _listeners(writing, context, id, also_notify, about):
+        notify(writing, worker_id, point, context, id, told)
+    return entry
+
+
+def log_several(
+    writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]
+) -> None:
+    """As log, several entries on one record, each a point and its variables: who is told of them is found out once."""
+    written = [(point, _write(writing, point, context, id, variables)[1]) for point, variables in entries]
+    listeners = _listeners(writing, context, id, (), NOTHING)
+    for point, told in written:
+        for worker_id in listeners:
+            notify(writing, worker_id, point, context, id, told)
+
+
+def _write(
+    writing: "RecordWriter", point: str, context: str, id: int, variables: dict[str, str],
+    urls: dict[str, str] | None = None, about: tuple[str, int] = NOTHING,
+) -> tuple[int, dict[str, object]]:  # fmt: skip
+    """Write an entry; answers its id and what it tells."""
     actor, told = writing.actor, params(writing, POINTS[point].pattern, context, id, variables, urls)
-    entry = writing.tx.insert(_type(writing, "activity_log").table, _type(writing, "activity_log").row_values({
+    entries = _type(writing, "activity_log")
+    entry = writing.tx.insert(entries.table, entries.row_values({
         "activity_point": point,
         "actor__context": actor.context,
         "actor_id": actor.id,
@@ -41,9 +67,7 @@ def log(
         "created": writing.now,
         "params": told,
     }))
-    for worker_id in _listeners(writing, context, id, also_notify, about):
-        notify(writing, worker_id, point, context, id, told)
-    return entry
+    return entry, told
 
 
 def params(

@@ -58,6 +58,8 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
     >>> parse_list('"Doe, Ann" <ann@x.example>; bob@x.example (Bob)')
     [Address(name='Doe, Ann', address='ann@x.example'), Address(name='Bob', address='bob@x.example')]
     """
+    if "@" not in text:
+        return []
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:
         return [Address(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []

@@ -73,7 +73,7 @@ class Registry:
 
     def type(self, name: str) -> RecordType:
         """As find. Raises NotFound naming the nearest."""
-        found = self.find(name)
+        found = self._by_name.get(name) or self.find(name)
         if found is None:
             raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)
         return found

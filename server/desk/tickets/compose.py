@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from server.context import Context
-from server.desk import requesters, spam
+from server.desk import activity, requesters, spam
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail, deliver
@@ -144,11 +144,10 @@ def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
     target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
     variables = {"target": target, "group": facts.group["name"], "bucket": bucket}
-    writing.log("ticket.moved", TICKET, ticket["id"], variables)
+    entries = [("ticket.moved", variables)]
     if status is not None:
-        point = f"ticket.status.{WORDS[status]}"
-        writing.log(point, TICKET, ticket["id"], {"target": target, "status": WORDS[status]})
-    letter.log_sent(writing, ticket["id"], target)
+        entries.append((f"ticket.status.{WORDS[status]}", {"target": target, "status": WORDS[status]}))
+    activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 
 
 def _draft_values(prepared: Prepared, recipients: Recipients) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from server.records.shared.tables import ATTACHED
 from server.settings import VERSION
 
 TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
+SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
 MAX_NAME = 255
 MAX_INLINE = 50  # images of ours in one mail
@@ -293,7 +294,7 @@ def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> No
 
 def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
     """The entry of a message that went out. target: the ticket's label."""
-    writing.log("ticket.message.outbound", TICKET, ticket_id, {"target": target})
+    writing.log(SENT, TICKET, ticket_id, {"target": target})
 
 
 def _exists(reading: RecordWriter, uri: str, id: int, field: str) -> None:

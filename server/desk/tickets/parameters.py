@@ -3,6 +3,7 @@
 Whether an id exists, and who may, is asked where the database is (compose.py, reply.py). The same requests are made
 from the params of a draft, for mail that waits."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ MARKDOWN = "markdown"
 FORMATS = {
     "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
 }  # fmt: skip
+_BREAKS = re.compile(r"[\r\n\0]")
 FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
 
 Addresses = tuple[Address, ...]
@@ -122,13 +124,7 @@ class Form:
     def text(self, name: str, required: bool = False) -> str:
         """The text; Required when it must be there and is blank."""
         value = self._values.get(name)
-        if isinstance(value, (list, tuple, dict)):
-            raise Invalid(f"{name}: takes one value, not a list", field=name)
-        value = getattr(value, "content", value)  # of a file part
-        try:
-            text = value.decode() if isinstance(value, bytes) else as_text(value)
-        except UnicodeDecodeError as error:
-            raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
+        text = value if isinstance(value, str) else _as_text(name, value)
         if required and not text.strip():
             raise Required(f"{name} is required", field=name)
         return text
@@ -213,6 +209,17 @@ def _common(ctx: Context, form: Form) -> dict[str, Any]:
     }
 
 
+def _as_text(name: str, value: Any) -> str:
+    """A value that was not sent as a text."""
+    if isinstance(value, (list, tuple, dict)):
+        raise Invalid(f"{name}: takes one value, not a list", field=name)
+    value = getattr(value, "content", value)  # of a file part
+    try:
+        return value.decode() if isinstance(value, bytes) else as_text(value)
+    except UnicodeDecodeError as error:
+        raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
+
+
 def _subject(text: str) -> str:
     subject = text.strip()
     _one_line("subject", subject)
@@ -222,7 +229,7 @@ def _subject(text: str) -> str:
 
 
 def _one_line(name: str, text: str) -> None:
-    if any(char in text.strip() for char in "\r\n\0"):
+    if _BREAKS.search(text.strip()):
         raise Invalid(f"{name}: must be one line; remove line breaks and NUL characters", field=name)
 
 

@@ -3,6 +3,11 @@
 from server.mail import addresses, headers
 
 BLOCK_BYTES = 1024 * 1024
+# By name of a field the part of the full-text index that it goes into.
+_INDEXED = {
+    "from": "header_from", "to": "header_to", "cc": "header_cc", "delivered-to": "header_delivered_to",
+    "x-envelope-to": "header_delivered_to", "envelope-to": "header_delivered_to",
+}  # fmt: skip
 _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to", "x-envelope-to")
 
 
@@ -46,9 +51,10 @@ def emails(fields: headers.Head, name: str) -> list[str]:
 
 def index_texts(block: str) -> dict[str, str]:
     """The parts of the full-text index that are made of headers."""
-    fields = head(block)
-    names = {
-        "header_from": ("from",), "header_to": ("to",), "header_cc": ("cc",),
-        "header_delivered_to": ("delivered-to", "x-envelope-to", "envelope-to"),
-    }  # fmt: skip
-    return {part: " ".join(map(headers.header_value, fields.all(*wanted))) for part, wanted in names.items()}
+    found: dict[str, str] = {}
+    for name, value in head(block).fields:
+        part = _INDEXED.get(name.lower())
+        if part is not None:
+            value = headers.header_value(value)
+            found[part] = f"{found[part]} {value}" if part in found else value
+    return found
