@@ -30,7 +30,7 @@ class OAuthApp(RecordType):
 
     uri, context = "oauth_app", "svc.contexts.oauth.app"
     aliases = ("oauth app", "oauth apps")
-    label_names = ("Oauth App", "Oauth Apps")
+    label_names = ("OAuth App", "OAuth Apps")
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
