@@ -70,6 +70,25 @@ def access_token(ctx: Context, reference: str) -> str:
     return account.values["access_token"]
 
 
+def token_refused(ctx: Context, reference: str, token: str) -> None:
+    """A login by this token was refused, before its time or because that is not known: whoever asks next gets a new
+    one. Nothing for an account that is gone, or has another token by now."""
+    try:
+        account = _read(ctx, reference)
+    except (Invalid, NotFound):
+        return
+    if account.kind != signing.OAUTH2 or account.values.get("access_token") != token:
+        return
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        record = writing.record(TYPE, account.id)
+        if record is not None and (record["params"] or {}).get("access_token") == token:
+            _keep(writing, account.id, {"expires_at": ctx.now})
+
+    ctx.service.store.write(write)
+
+
 def _read(ctx: Context, reference: str) -> _Account:
     def read(tx: Transaction) -> _Account:
         writing = RecordWriter(ctx, tx)

@@ -16,7 +16,7 @@ from server.desk.outbox.sender import Way, default_sender
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
-from server.mail import dialogue, inboxes
+from server.mail import dialogue
 from server.mail.addresses import valid
 from server.mail.compose import Outgoing, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
@@ -239,7 +239,8 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
         raise Invalid("the mailbox is switched off; switch it on first")
     with dialogue.recorded() as said:
         try:
-            with inboxes.connect(checking.login_of(ctx, box)):
+            _, inbox = checking.opened(ctx, box)
+            with inbox:
                 pass
         except HelpdeskError as error:
             raise TestFailed(error.message, said.lines) from error

@@ -362,6 +362,27 @@ def test_a_token_of_a_connected_account_is_used_in_place_of_a_password(desk: Des
     assert subjects(desk) == list(KINDS)
 
 
+def test_a_token_that_is_refused_is_not_used_again(desk: Desk) -> None:
+    """It may have no end that is known, and would be taken for a good one for ever."""
+    service = desk.create(
+        "connected_service", name="Mail", extension_id="svc.service.provider.oauth2",
+        params={"token_url": "https://127.0.0.1:1/token", "client_id": "desk"},
+    )  # fmt: skip
+    for make in KINDS.values():
+        params = {"access_token": "old", "refresh_token": "again"}
+        account = desk.create(
+            "connected_account", name="Mail", service_id=service, params=params, owner__context="svc.contexts.app",
+            owner_id=0,
+        )  # fmt: skip
+        with make(token="new") as server:
+            id = box(desk, server, password="", connected_account_id=account)
+            check(desk, id)
+            assert "does not let in this user name and token" in state(desk, id)["last_error"]
+            assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": desk.now}
+            check(desk, id)
+            assert "does not let in" not in state(desk, id)["last_error"]  # another one was asked for
+
+
 def test_a_folder_that_is_not_there_is_told(desk: Desk, imap: ImapServer) -> None:
     id = box(desk, imap, folder="Orders")
     assert check(desk, id) == 0

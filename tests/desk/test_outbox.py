@@ -231,6 +231,27 @@ def test_the_token_of_a_connected_account_takes_the_place_of_a_password(desk: Po
     assert f"mail transport {id}: the connected account 'Mail' has no connected service" in told
 
 
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_token_that_is_refused_is_not_used_again(desk: Post) -> None:
+    """It may have no end that is known, and would be taken for a good one for ever."""
+    params = {"access_token": "old", "refresh_token": "again"}
+    kind = desk.create(
+        "connected_service", name="Mail", extension_id="svc.service.provider.oauth2",
+        params={"token_url": "https://127.0.0.1:1/token", "client_id": "desk"},
+    )  # fmt: skip
+    account = desk.create(
+        "connected_account", name="Mail", service_id=kind, params=params, owner__context="svc.contexts.app", owner_id=0
+    )
+    with SmtpServer(token="new") as server:
+        id = desk.smtp(server.host, server.port)
+        login = {"host": server.host, "port": server.port, "username": "ida", "connected_account": account}
+        desk.update("mail_transport", id, params=login)
+        assert desk.compose()[0] == "draft"
+        assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": NOW}
+        _, draft = desk.compose()
+    assert "does not accept the token" not in desk.comments("draft", draft)[0]  # another one was asked for
+
+
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 

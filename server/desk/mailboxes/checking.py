@@ -15,7 +15,7 @@ from server.desk.mailboxes.taken import Taken, is_stored
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
-from server.mail.inboxes import Inbox, Login, Waiting
+from server.mail.inboxes import Inbox, Login, LoginRefused, Waiting
 from server.records.base import Record
 from server.settings import KiB
 
@@ -62,8 +62,8 @@ class _Look:
 
     def take_all(self) -> bool:
         """Take the first MAX_MAILS; tells whether there are more."""
-        login = login_of(self._ctx, self._box)
-        with inboxes.connect(login) as inbox:
+        login, connected = opened(self._ctx, self._box)
+        with connected as inbox:
             taken = Taken(self._ctx.service, self._box, login, inbox)
             # One more than are taken, to know whether there are more.
             listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
@@ -137,8 +137,19 @@ class _Look:
         return min(own, most) if own else most
 
 
-def login_of(ctx: Context, box: Record) -> Login:
-    """How to get to a mailbox. Raises InboxFailed where its connected account gives no token."""
+def opened(ctx: Context, box: Record) -> tuple[Login, Inbox]:
+    """A mailbox, and how it was got to. A token that its server refuses is not used for the next look. Raises
+    InboxFailed; what connected_accounts.access_token raises."""
+    login = _login(ctx, box)
+    try:
+        return login, inboxes.connect(login)
+    except LoginRefused:
+        if login.token:
+            connected_accounts.token_refused(ctx, str(box["connected_account_id"]), login.token)
+        raise
+
+
+def _login(ctx: Context, box: Record) -> Login:
     account = box["connected_account_id"]
     return Login(
         protocol=box["protocol"],

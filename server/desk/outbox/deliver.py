@@ -11,7 +11,7 @@ from server import log, times
 from server.access.actor import Actor
 from server.access.own import own_context
 from server.context import Context, Service
-from server.desk import events, late_links
+from server.desk import connected_accounts, events, late_links
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.outbox import rows
@@ -22,7 +22,7 @@ from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail.addresses import Address, parse_list
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
-from server.mail.transports import Delivery, TransportFailed
+from server.mail.transports import Delivery, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
 from server.records.base import Record
 from server.settings import VERSION
@@ -242,7 +242,11 @@ def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
     """Give a mail to a transport. Raises TransportFailed, Invalid, TooLarge."""
     raw = compose(loaded.outgoing)
     chosen, settings = opened(ctx, way)
-    return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
+    try:
+        return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
+    except TokenRefused:
+        connected_accounts.token_refused(ctx, settings.account, settings.token)
+        raise
 
 
 def _texts(writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int) -> tuple[str, str | None]:

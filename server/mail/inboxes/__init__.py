@@ -25,6 +25,10 @@ class InboxFailed(Unavailable):
     """A mailbox could not be read, or not further. The message is safe to show."""
 
 
+class LoginRefused(InboxFailed):
+    """The server lets nobody in with this password or token."""
+
+
 @dataclass(frozen=True, slots=True)
 class Login:
     """How to get to a mailbox. token: of OAuth2, "" where the password is used. folder: of IMAP. is_kept: whether mails
@@ -113,9 +117,10 @@ def told(host: str, refused: type[Exception], work: Callable[[], Result]) -> Res
         raise InboxFailed(f"{host} does not answer as a mail server does: {type(error).__name__}") from error
 
 
-def wrong_login(host: str, error: Exception) -> InboxFailed:
-    """The server knows another password."""
-    return InboxFailed(f"{host} does not let in this user name and password: {said(error)}")
+def wrong_login(login: Login, error: Exception) -> LoginRefused:
+    """The server knows another password, or takes no such token."""
+    proof = "token" if login.token else "password"
+    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {said(error)}")
 
 
 def said(error: Exception) -> str:

@@ -120,7 +120,7 @@ def _connected(login: Login) -> IMAPClient:
             client.login(login.username, login.password)
     except LoginError as error:
         _close(client)
-        raise wrong_login(login.host, error) from error
+        raise wrong_login(login, error) from error
     except BaseException:
         _close(client)
         raise

@@ -114,7 +114,7 @@ def _log_in(server: poplib.POP3, login: Login) -> None:
             server.user(login.username)
             server.pass_(login.password)
     except poplib.error_proto as error:
-        raise wrong_login(login.host, error) from error
+        raise wrong_login(login, error) from error
 
 
 def _close(server: poplib.POP3) -> None:

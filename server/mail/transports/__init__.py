@@ -24,6 +24,13 @@ class TransportFailed(Unavailable):
         self.is_permanent = is_permanent
 
 
+class TokenRefused(TransportFailed):
+    """The mail server takes no login by the token of a connected account; another token may be better."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, is_permanent=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """A mail that left. `refused`: {address: the server's answer} of recipients who do not get it, while others do."""

@@ -15,7 +15,7 @@ from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
 from server.mail.compose import ascii_address
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
-from server.mail.transports import Delivery, TransportFailed
+from server.mail.transports import Delivery, TokenRefused, TransportFailed
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
@@ -112,9 +112,9 @@ def _told(settings: SmtpSettings) -> Iterator[None]:
         raise _all_refused(error.recipients) from error
     except smtplib.SMTPResponseException as error:
         failure = _failed(_what(error), error.smtp_code, error.smtp_error)
-        if settings.token and isinstance(error, smtplib.SMTPAuthenticationError):  # the next one may be better
+        if settings.token and isinstance(error, smtplib.SMTPAuthenticationError):
             told = _answer(error.smtp_code, error.smtp_error)
-            failure = TransportFailed(f"the mail server does not accept the token: {told}", is_permanent=False)
+            failure = TokenRefused(f"the mail server does not accept the token: {told}")
         raise failure from error
     except smtplib.SMTPNotSupportedError as error:
         raise TransportFailed(f"the mail server cannot do what is asked: {error}", is_permanent=False) from error
