@@ -14,7 +14,7 @@ from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import READING, App, register
 from tests.records.desk import Desk
-from tests.service import Api, Server
+from tests.service import Api, Server, command
 
 ME = "/rest/workers/me.json"
 
@@ -80,6 +80,12 @@ def test_the_list_tells_who_made_a_token_and_when_it_ends(
     over = signed_in.get(f"/admin/tokens?app={app.id}&state=over").text
     assert "revoked" in row(over, soon) and "expired" in row(over, later) and "/revoke" not in row(over, later)
     assert "No token fits." in signed_in.get(f"/admin/tokens?app={app.id}&worker=999999").text
+
+
+def test_a_token_of_the_command_line_is_told_as_one(signed_in: Visitor, server: Server) -> None:
+    token = command("token", "create", "--worker", "nora@desk.example", data=server.data).stdout.decode().strip()
+    shown = row(signed_in.get("/admin/tokens").text, token)
+    assert "command line" in shown and "by a login" not in shown
 
 
 def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> None:
