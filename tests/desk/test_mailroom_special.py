@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from server.desk import mailroom
-from server.desk.mailroom import Received
+from server.desk.mailroom import Received, flood
 from server.errors import HelpdeskError
 from server.mail.bounce import INSTALLATION_HEADER
 from server.records.tickets import status
-from tests.desk.mailroom import Desk, mail, multipart
+from tests.desk.mailroom import NOW, Desk, mail, multipart
 
 BO = "bo@oak.example"
 
@@ -204,3 +204,27 @@ def test_mail_cut_anywhere_is_stored_or_refused_by_rule(desk: Desk) -> None:
             mailroom.receive(desk.ctx, raw[:end])
         except HelpdeskError as error:
             assert error.message
+
+
+def test_automatic_mail_of_one_sender_is_counted_for_an_hour(desk: Desk) -> None:
+    one, other = (desk.create("address", email=f"{name}@kite.example") for name in ("robot", "monitor"))
+
+    def is_too_much(seconds: int, id: int = one) -> bool:
+        return bool(desk.service.store.write(lambda tx: flood.is_too_much(tx, id, NOW + seconds)))
+
+    assert [is_too_much(0) for _ in range(22)] == [False] * 20 + [True] * 2
+    assert not is_too_much(10, other)
+    assert is_too_much(flood.WINDOW_SECONDS - 1) and not is_too_much(flood.WINDOW_SECONDS)
+    flood.forget_over(desk.service, NOW + flood.WINDOW_SECONDS + 10)
+    assert [row[0] for row in desk.read(lambda tx: tx.find(flood.AUTOMATIC_MAIL))] == [one]
+    flood.forget_over(desk.service, NOW + 2 * flood.WINDOW_SECONDS)
+    assert desk.read(lambda tx: tx.find(flood.AUTOMATIC_MAIL)) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "counts"),
+    [({}, 0), ({"Auto_Submitted": "auto-generated"}, 1), ({"List_Id": "<a.b>"}, 1), ({"Return_Path": "<>"}, 1)],
+)
+def test_what_a_program_wrote_is_counted(desk: Desk, headers: dict[str, str], counts: int) -> None:
+    assert desk.receive(mail(**headers)).outcome == "stored"
+    assert len(desk.read(lambda tx: tx.find(flood.AUTOMATIC_MAIL))) == counts
