@@ -101,7 +101,8 @@ def _rules(value: Any, path: str, lines: dict[str, int]) -> Iterator[Mistake]:
     for key, rule in value.items() if isinstance(value, dict) else ():
         here = f"{path}:{plain(key)}"
         if plain(key).partition("/")[0] not in ("allow", "deny"):
-            yield _at(here, "a rule is `allow` or `deny`", lines)
+            near = nearest(plain(key).partition("/")[0], ("allow", "deny"))
+            yield _at(here, f"a rule is `allow` or `deny`{near}", lines)
         elif isinstance(rule, dict):
             yield _at(here, "a rule is yes, no or a template that prints one of them", lines)
 
@@ -185,7 +186,9 @@ def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
     allowed = ("inputs", "output", "on_simulate", "on_success", "on_error", *command.own_keys)
     for key in body:
         if plain(key) not in allowed:
-            yield _at(f"{node.path}:{plain(key)}", f"'{plain(key)[:80]}' does not belong in {command.name}", lines)
+            near = nearest(plain(key), allowed)
+            told = f"'{plain(key)[:80]}' does not belong in {command.name}{near}"
+            yield _at(f"{node.path}:{plain(key)}", told, lines)
     if command.needs_output and not any(plain(key) == "output" for key in body):
         yield _at(node.path, f"{command.name} needs an `output:`", lines)
     yield from _inputs(node, body, lines)

@@ -103,7 +103,8 @@ class _Builder:
             if name == "inputs":
                 inputs = value if isinstance(value, dict) else {}
             elif name.partition("/")[0] != "start":
-                raise self._error(name, f"'{name[:80]}' stands beside start; there may only be inputs and start")
+                near = nearest(name, ("inputs", "start"))
+                raise self._error(name, f"'{name[:80]}' stands beside start; there may only be inputs and start{near}")
             elif isinstance(value, str) or annotations(key):
                 raise self._error(name, "start takes commands below it")
             elif start is None:

@@ -142,6 +142,30 @@ def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mo
     assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
 
 
+MISTAKES = (  # field, text, line, reason
+    ("script", "start:\n\treturn:\n", 2, "this one has a tab"),
+    ("script", "start:\n  log: x\n  set:\n    a@bol: yes\n", 4, "'@bol' is not an annotation; did you mean 'bool'?"),
+    ("script", "start:\n  http.request:\n    inptus:\n", 3, "does not belong in http.request; did you mean 'inputs'?"),
+    ("script", "start:\n  log: y\n  log.warn: {{a|uper}}\n", 3, "there is no filter 'uper'; did you mean 'upper'?"),
+    ("script", "start:\n  return:\n    a: 1\n    a: 2\n", 4, "'a' stands here twice"),
+    ("script", "inputs:\n  text/a:\n    type: nubmer\nstart:\n", 3, "did you mean 'number'?"),
+    ("script", "start:\n  set:\n    a: 1\n  while:\n    do:\n", 4, "while needs `if:`"),
+    ("policy_kata", "commands:\n  http.requst:\n    allow@bool: yes\n", 2, "did you mean 'http.request'?"),
+    ("policy_kata", "commands:\n  all:\n    alow@bool: yes\n", 3, "did you mean 'allow'?"),
+)  # fmt: skip
+
+
+def test_mistakes_of_each_kind_are_told_while_typing_and_lead_to_their_lines(page: Page) -> None:
+    page.goto("/automations/new")
+    for name, text, line, reason in MISTAKES:
+        field, told = page.locator(f"#{name}"), page.locator(f"#{name}-mistakes")
+        field.fill(text)
+        expect(told).to_contain_text(reason)
+        told.get_by_role("link", name=f"Line {line}", exact=True).first.click()
+        expect(field).to_be_focused()
+        assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line, text
+
+
 def test_fields_of_records_are_completed_and_an_outline_leads_to_lines(page: Page) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")
