@@ -53,12 +53,13 @@ class Connections(HTTPServer):
     """The framework's server with a bound to its connections."""
 
     def initialize(self, front: Front, body_timeout: float, **options: Any) -> None:  # type: ignore[override]
-        """body_timeout: seconds that a client has for the body of a request, and for each piece of the answer. options:
-        further ones of the framework."""
+        """body_timeout: seconds that a client has for the body of a request, and may take nothing of the answer.
+        options: further ones of the framework."""
         super().initialize(front, body_timeout=body_timeout, **options)
         self._seconds = body_timeout
         self._looking = PeriodicCallback(self._close_unread, min(LOOK_SECONDS, body_timeout) * 1000)
         self._looking.start()
+        self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that were taken, and since when
         self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
         self._told_at = -TOLD_SECONDS * 1.0
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
@@ -90,10 +91,15 @@ class Connections(HTTPServer):
 
     def _close_unread(self) -> None:
         """Close connections whose clients take nothing of their answers any more."""
-        least = time.monotonic() - self._seconds
-        for stream, exchange in list(self._streams.items()):
-            if exchange is not None and 0 < exchange.moved_at < least and stream.writing():
+        now, before = time.monotonic(), self._taken
+        self._taken = {}
+        for stream in [each for each in self._streams if each.writing()]:
+            taken = stream._total_write_done_index
+            since = before[stream][1] if stream in before and before[stream][0] == taken else now
+            if now - since > self._seconds:
                 stream.close()
+            else:
+                self._taken[stream] = (taken, since)
 
     def _make_room(self) -> None:
         """Close the connection that has waited longest for a request; the new one when all others have sent theirs."""

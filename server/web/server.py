@@ -224,7 +224,6 @@ class Exchange(HTTPMessageDelegate):
         self.refusal: HelpdeskError | None = None
         self.is_closed = False
         self.is_waiting = True  # for the head of a request
-        self.moved_at = 0.0  # when a piece of the answer was last given to the connection, by time.monotonic
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
@@ -391,7 +390,6 @@ class Exchange(HTTPMessageDelegate):
 
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request
-        self.moved_at = time.monotonic()
         if answer.pieces is not None and request.method != "HEAD":
             self.streaming = asyncio.ensure_future(self._stream(answer))
             return
@@ -425,7 +423,6 @@ class Exchange(HTTPMessageDelegate):
                 piece = await loop.run_in_executor(self.front.pool.threads, next, pieces, None)
                 if piece is None:
                     break
-                self.moved_at = time.monotonic()
                 await self.connection.write(piece)
             self.connection.finish()
         except StreamClosedError:
