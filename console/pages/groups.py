@@ -228,6 +228,8 @@ def _rosters(visit: Visit, form: Form) -> Shown:
         found, wrong = {"results": [], "total": 0, "page": 1}, error.message
     members = groups.members(visit.ctx, [each["id"] for each in listed])
     chosen = _chosen(visit, members) if form.is_wrong else members
+    # A group that somebody may not change is not named, whatever the address says.
+    chosen_group = str(only) if only in members else "" if only else filters.text("group")
     shown = {
         str(group["id"]): {str(each["id"]): members[group["id"]].get(each["id"], REMOVE) for each in found["results"]}
         for group in listed
@@ -236,7 +238,7 @@ def _rosters(visit: Visit, form: Form) -> Shown:
         visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
         groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
         columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
-        choices=lists.choosable(visit, URI, f"{mine} sort:name", str(only) if only else filters.text("group")),
+        choices=lists.choosable(visit, URI, f"{mine} sort:name", chosen_group),
     )  # fmt: skip
 
 
