@@ -1,8 +1,12 @@
 // A list that stays live: its page is asked for again every few seconds while somebody looks at it. It rests while the
-// page is scrolled down, hidden, or the list has the focus or a selection.
+// page is scrolled down, hidden, or the list has the focus or a selection; and for good when nobody has touched the page
+// for hours, since a page that asks keeps its login alive.
 import { all } from "./page.js";
 
 const PAUSE = 3000;
+const LONGEST = 8 * 60 * 60 * 1000;
+let touched = Date.now();
+for (const name of ["pointermove", "keydown", "scroll"]) addEventListener(name, () => (touched = Date.now()), { passive: true });
 
 for (const live of all("[data-live]")) {
   const list = document.querySelector(live.dataset.live);
@@ -14,7 +18,7 @@ for (const live of all("[data-live]")) {
   const rests = () => {
     const chosen = getSelection();
     const isChosen = !chosen.isCollapsed && list.contains(chosen.anchorNode);
-    return document.hidden || scrollY > 200 || isChosen || list.contains(document.activeElement);
+    return Date.now() - touched > LONGEST || document.hidden || scrollY > 200 || isChosen || list.contains(document.activeElement);
   };
   // Said once, not every few seconds, and not to who has switched it off meanwhile.
   function tell(text) {

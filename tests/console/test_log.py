@@ -199,6 +199,12 @@ def test_the_list_stays_live_and_rests_while_it_is_read(
         page.evaluate("getSelection().removeAllRanges()")
         page.clock.run_for(4000)
         expect(page.locator("#log")).to_contain_text("first not yet")
+        page.clock.fast_forward("08:00:01")
+        page.clock.run_for(4000)
+        expect(page.locator("[data-live-told]")).to_have_text("Resting while you read.")
+        page.keyboard.press("Shift")
+        page.clock.run_for(4000)
+        expect(page.locator("[data-live-told]")).to_have_text("Live.")
         page.get_by_label("Live").uncheck()
         assert "live" not in page.url
         expect(page.get_by_role("link", name="Reload")).to_be_visible()
