@@ -1,18 +1,17 @@
 """Requests made up from the OpenAPI document: none breaks the server, every answer is one that the document tells of.
 
-The examples are the same in each run. EXAMPLES=50 in the environment makes more of them, and for every record type."""
+The examples are the same in each run. EXAMPLES=50 in the environment makes more of them, and for every record type.
+The tools that make them are imported where they are used: it takes as long as a sixth of all tests' modules, and each
+process imports all modules to collect them."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.configuration import set_hypothesis_home_dir
-from schemathesis.checks import CHECKS, load_all_checks
 
 from tests import conformance
 from tests.service import ROOT, Api, Server, people
@@ -26,12 +25,15 @@ NAMED = [
 ]  # fmt: skip
 KNOWN_IDS = 12  # made-up ids are brought down to these, so that some of them are of records
 
-load_all_checks()
-set_hypothesis_home_dir(ROOT / ".work" / "hypothesis")  # what the tools write stays in one folder
 
+def operations() -> Iterator[Any]:
+    """Those to ask, of schemathesis: all, but for a few record types only."""
+    import schemathesis
+    from hypothesis.configuration import set_hypothesis_home_dir
+    from schemathesis.checks import load_all_checks
 
-def operations() -> Iterator[schemathesis.APIOperation]:
-    """Those to ask: all, but for a few record types only."""
+    load_all_checks()
+    set_hypothesis_home_dir(ROOT / ".work" / "hypothesis")  # what the tools write stays in one folder
     schema = schemathesis.openapi.from_dict(conformance.own().content)
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -83,8 +85,11 @@ def test_values_at_the_limits_of_the_document_are_answered_as_it_says(alone: Api
     assert alone.get("/rest/workers/me.json").status == 200, "the token was taken away, so that the rest tells nothing"
 
 
-def _ask(operation: schemathesis.APIOperation, client: Api) -> None:
+def _ask(operation: Any, client: Api) -> None:
     """Raises schemathesis' FailureGroup for an answer that is not as the document says."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from schemathesis.checks import CHECKS
+
     headers = {"Authorization": f"Bearer {client.token}"}
     checks = CHECKS.get_by_names(NAMED)
 
@@ -93,7 +98,7 @@ def _ask(operation: schemathesis.APIOperation, client: Api) -> None:
         phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(case=operation.as_strategy())
-    def ask(case: schemathesis.Case) -> None:
+    def ask(case: Any) -> None:
         id = (case.path_parameters or {}).get("id")
         if isinstance(id, int):
             case.path_parameters["id"] = _id(id, operation.path, client)
