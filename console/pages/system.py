@@ -214,8 +214,9 @@ def _size(file: Path) -> int:
 def _span(seconds: int) -> str:
     """
     >>> _span(59), _span(90), _span(90000)
-    ('less than a minute', '1 minutes', '1 days, 1 hours')
+    ('less than a minute', '1 minute', '1 day, 1 hour')
     """
     days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    parts = [f"{count} {name}" for count, name in ((days, "days"), (hours, "hours"), (minutes, "minutes")) if count]
+    counted = ((days, "day"), (hours, "hour"), (minutes, "minute"))
+    parts = [f"{count} {name}{'' if count == 1 else 's'}" for count, name in counted if count]
     return ", ".join(parts[:2]) or "less than a minute"

@@ -50,7 +50,7 @@ def of_service(service: Service, now: int) -> list[Finding]:
         *of_base_url(service.settings),
         *of_mail(service, now),
         *of_jobs(service, now),
-        *of_backups(service.settings, now),
+        *of_backups(service, now),
     ]
 
 
@@ -148,8 +148,9 @@ def of_mail(service: Service, now: int) -> Iterator[Finding]:
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"]:
-            yield Finding("mail", "problem", f"{name} could not be read, {each['num_fails']} times: "
-                          f"{each['last_error']}", "correct the mailbox, or start that server")  # fmt: skip
+            often = "once" if each["num_fails"] == 1 else f"{each['num_fails']} times"
+            yield Finding("mail", "problem", f"{name} could not be read, {often}: {each['last_error']}",
+                          "correct the mailbox, or start that server")  # fmt: skip
         else:
             yield Finding("mail", "ok", f"{name} had no trouble when it was looked at last")
 
@@ -195,14 +196,15 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
         yield Finding("jobs", "ok", f"{jobs:,} jobs and {waiting.mail_queued:,} mails wait")
 
 
-def of_backups(settings: Settings, now: int) -> Iterator[Finding]:
-    """Whether there are backups, new enough and on another disk."""
+def of_backups(service: Service, now: int) -> Iterator[Finding]:
+    """Whether there are backups, new enough, sound and on another disk."""
+    settings = service.settings
     if not settings.backup_folder:
         yield Finding("backups", "warning", "the service makes none", "set backup_folder to a folder on another disk")
         return
     folder = Path(settings.backup_folder)
     try:
-        newest = backups.newest(settings)
+        newest, looks = backups.newest(settings), backups.seen(service)
     except HelpdeskError as error:
         yield Finding("backups", "problem", error.message, "correct backup_folder or its permissions")
         return
@@ -211,6 +213,9 @@ def of_backups(settings: Settings, now: int) -> Iterator[Finding]:
     elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
         shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
         yield Finding("backups", "problem", f"the newest is of {shown}", "see the log for why there is no newer one")
+    elif newest.path.name in looks and looks[newest.path.name].problem:
+        yield Finding("backups", "problem", f"the newest, {newest.path.name}, is of no use: "
+                      f"{looks[newest.path.name].problem}", "see what `helpdesk check` tells of the database")
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
         yield Finding("backups", "warning", f"{folder} is on the disk of the data folder, and would be lost with it",
                       "choose a folder on another disk, or copy them elsewhere")  # fmt: skip
