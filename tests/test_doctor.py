@@ -6,6 +6,7 @@ import socket
 import time
 from calendar import timegm
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -266,9 +267,9 @@ def test_mailboxes_that_could_not_be_read_are_told(tmp_path: Path) -> None:
 def test_mail_servers_are_tried(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.own("group", name="Support")
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    with SmtpServer() as running:
+    with SmtpServer() as running, socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # and does not listen; nobody else can take the port meanwhile
+        port = deaf.getsockname()[1]
         for name, where in (("Up", running.port), ("Down", port)):
             params = {"host": "127.0.0.1", "port": where}
             desk.own("mail_transport", name=name, extension_id="core.mail.transport.smtp", params=params)
@@ -302,13 +303,18 @@ def test_jobs(
 
 def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(now: int = NOW) -> Finding:
-        return only(checkup.of_backups(settings(desk, backup_folder=str(tmp_path)), now))
+        chosen = settings(desk, backup_folder=str(tmp_path))
+        return only(checkup.of_backups(replace(desk.service, settings=chosen), now))
 
-    assert only(checkup.of_backups(desk.service.settings, NOW)).state == "warning"
+    assert only(checkup.of_backups(desk.service, NOW)).state == "warning"
     assert (told().state, told().found) == ("problem", f"there is none in {tmp_path}")
     (tmp_path / "helpdesk-20261118-111500.db").write_bytes(b"x")
     assert "on the disk of the data folder" in told().found
     assert told(NOW + 3 * 86_400).state == "problem"
+    seen = {"name": "helpdesk-20261118-111500.db", "bytes": 1, "at": NOW, "program": "", "tickets": 0, "problem": "cut"}
+    desk.store.write(lambda tx: tx.put(backups.LOOK, seen))
+    assert (told().state, told().found) == ("problem", "the newest, helpdesk-20261118-111500.db, is of no use: cut")
+    desk.store.write(lambda tx: tx.delete(backups.LOOK, name=seen["name"]))
     monkeypatch.setattr(backups, "listed", _unreadable)
     assert told().state == "problem"
 

@@ -153,7 +153,7 @@ def _remove_superfluous(service: Service) -> None:
     """Beside a sound one those that are damaged count for nothing, or a few bad days would drive out all that can be
     restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read."""
     settings = service.settings
-    found, looks = listed(settings), _looks(service)
+    found, looks = listed(settings), seen(service)
     damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}
     sound = [each for each in found if each not in damaged]
     for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
@@ -340,10 +340,11 @@ def looks(ctx: Context) -> dict[str, Look]:
     """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
     AdminOnly, Unavailable."""
     _require_admin(ctx)
-    return _looks(ctx.service)
+    return seen(ctx.service)
 
 
-def _looks(service: Service) -> dict[str, Look]:
+def seen(service: Service) -> dict[str, Look]:
+    """The same for the service itself. Raises Unavailable."""
     sizes = {each.path.name: each.bytes for each in everything(service.settings)}
     rows = service.store.read(lambda tx: tx.find(LOOK))
     return {
