@@ -334,7 +334,8 @@ def _from_text(name: str, text: str, shown_as: str) -> Value:
 
 def _known(name: str, shown_as: str) -> Setting:
     if name not in BY_NAME:
-        raise Invalid(f"there is no setting '{shown_as}'{nearest(name, BY_NAME)}", field=name)
+        file, colon, shown = shown_as.rpartition(": ")
+        raise Invalid(f"{file}{colon}there is no setting '{shown}'{nearest(name, BY_NAME)}", field=name)
     return BY_NAME[name]
 
 

@@ -337,7 +337,7 @@ def test_check_makes_no_database(tmp_path: Path, run) -> None:
     [
         ("prot = 8300", "did you mean 'port'?"),
         ("worker_treads = 3", "did you mean 'worker_threads'?"),
-        ("zzzz = 3", "there is no setting"),
+        ("zzzz = 3", "helpdesk.toml: there is no setting 'zzzz'"),
         ("port = 'x'", "it must be a whole number"),
         ("port = 99999", "65535"),
         ("port = ", "is not TOML"),

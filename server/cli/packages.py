@@ -1,6 +1,7 @@
 """`helpdesk package import` and `helpdesk package export`: packages in and out of the database of a data folder."""
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +12,10 @@ from server.cli.arguments import command
 from server.context import Context
 from server.desk.packages import exporting, importing, shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
-from server.errors import Invalid, TooLarge
+from server.errors import Invalid, Required, TooLarge
 from server.web import json_text
 
+PROMPT = re.compile(r"prompts\[(.+)\]")  # the parameter that an answer is for the API
 WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
 
 
@@ -43,7 +45,13 @@ def declare(commands: Any, with_service: WithService) -> None:
 
 def _import(options: argparse.Namespace, with_service: WithService) -> None:
     package, answers, dry_run = _package(options.file), _answers(options.answer), options.dry_run
-    found = with_service(options, lambda ctx: importing.import_package(ctx, package, answers, dry_run=dry_run))
+    try:
+        found = with_service(options, lambda ctx: importing.import_package(ctx, package, answers, dry_run=dry_run))
+    except Required as error:
+        asked = PROMPT.fullmatch(str(error.details.get("field", "")))
+        if asked is None:
+            raise
+        raise Invalid(f"{error.message.rpartition(';')[0]}; add --answer {asked[1]}=VALUE") from error
     for note in found.notes:
         print(f"helpdesk: {note}", file=sys.stderr)
     _put({"records_created": found.records})
