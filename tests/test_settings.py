@@ -71,8 +71,8 @@ def test_the_file_is_toml(tmp_path, file, name, value):
     [
         ({"prot": "1"}, {}, "", "'--prot'; did you mean 'port'?"),
         ({}, {"HELPDESK_PROT": "1"}, "", "'HELPDESK_PROT'; did you mean 'port'?"),
-        ({}, {}, "prot = 1", "'helpdesk.toml: prot'; did you mean 'port'?"),
-        ({}, {}, "[server]\nport = 1", "'helpdesk.toml: server'"),
+        ({}, {}, "prot = 1", "helpdesk.toml: there is no setting 'prot'; did you mean 'port'?"),
+        ({}, {}, "[server]\nport = 1", "helpdesk.toml: there is no setting 'server'"),
         ({"port": "http"}, {}, "", "--port is 'http'; it must be a whole number"),
         ({"port": ""}, {}, "", "must be a whole number"),
         ({"port": "65536"}, {}, "", "from 0 to 65535"),
