@@ -17,6 +17,17 @@ from tests.desk.mailroom import mail
 from tests.records.desk import NOW, Desk
 from tests.smtp_server import CERTIFICATE, HOST, KEY
 
+# The key of these tests behind the password "secret".
+LOCKED_KEY = """\
+-----BEGIN EC PRIVATE KEY-----
+Proc-Type: 4,ENCRYPTED
+DEK-Info: AES-128-CBC,560B41B7878320B2F1873878404F6CA2
+
+K1WkoyOAo7jaGbQZIUl2WH0+j5saT5Jg6rRmGJFl7VwglXMR/oBbeyiOhCwW3nD0
+yjkLTBTBisLex+rxdBtVy1mZVRXp7BkwHVtlU5sbKouttRYMxkXNZ0vBqoQXd2D7
+gF5uSzRFqYkQteSs194sapcoYs/X4xTvU+OBTrhaCVA=
+-----END EC PRIVATE KEY-----
+"""
 ON = {"lmtp_host": HOST, "lmtp_port": "0", "lmtp_protocol": "smtp"}
 TO = ["help@desk.example"]
 
@@ -176,6 +187,16 @@ def test_mail_is_taken_encrypted(tmp_path: Path) -> None:
         client.sendmail("ann@kite.example", TO, mail(Subject="Plain"))
     assert caught.value.smtp_code == 530 and made.state.taken == 9
     made.close()
+
+
+def test_a_key_behind_a_password_is_refused_and_nobody_is_asked_for_it(tmp_path: Path, off: Listening) -> None:
+    """On a terminal the library would ask, and the listener wait for ever, with whoever switches it."""
+    (tmp_path / "certificate.pem").write_text(CERTIFICATE)
+    (tmp_path / "key.pem").write_text(LOCKED_KEY)
+    given = {"lmtp_certificate": str(tmp_path / "certificate.pem"), "lmtp_key": str(tmp_path / "key.pem")}
+    service = replace(off.desk.service, settings=settings.load({**ON, **given}, {}))
+    with pytest.raises(Unavailable, match="the key is behind a password"):
+        MailListener(service)
 
 
 @pytest.mark.parametrize(("given", "words"), [

@@ -373,11 +373,18 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         return None
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
+    asked = []
+
+    def password() -> str:  # without this the library would ask on the terminal, and wait
+        asked.append(True)
+        return ""
+
     try:
-        made.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None)
+        made.load_cert_chain(settings.lmtp_certificate, settings.lmtp_key or None, password)
     except OSError as error:  # ssl.SSLError is one, too
+        reason = "the key is behind a password" if asked else error.strerror or error
         raise Unavailable(
-            f"the certificate in {settings.lmtp_certificate} cannot be used ({error.strerror or error}); correct "
+            f"the certificate in {settings.lmtp_certificate} cannot be used ({reason}); correct "
             "lmtp_certificate and lmtp_key"
         ) from error
     return made
