@@ -176,7 +176,6 @@ def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_a
         open_ones = [each for each in open_ones if _drips(each)]
         turns += 1
         assert turns < 20_000
-    assert turns > 1
     for connection in [*idle, *(each for each, _ in dripping)]:
         assert hear(connection).status == 0  # closed by the server
         connection.close()
