@@ -170,7 +170,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("automation.engine.MAX_MESSAGE", "characters", "entry of the log; longer ones are cut"),
         ("desk.automation_log.MAX_KEPT", "", "entries of the log; the oldest go first"),
-        ("desk.automation_log.MAX_COUNTED", "", "entries of the log that its page counts by level and by run, the newest"),
+        (
+            "desk.automation_log.MAX_COUNTED", "",
+            "entries of the log that its page counts by level and by run, the newest",
+        ),
         (
             "records.shared.automation_versions.MAX_VERSIONS", "",
             "versions of one automation, the present one among them; the oldest go first",
