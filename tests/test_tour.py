@@ -8,6 +8,7 @@ is no need of this program, tests/tour/curl.py does what the tours ask of it.
 import doctest
 import os
 import queue
+import random
 import re
 import shlex
 import shutil
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
 BLOCK = re.compile(r"^```(\w+) (tour|tour service|tour mailbox|tour peer|shows)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SERVICE_PORT, MAIL_PORT, PEER_PORT = "8200", "8025", "8300"  # those of the page
+PORTS = range(20_000, 32_000)
 FIRST, SECOND = "A tour in ten minutes", "A tour of automations"
 END_OF_STEP = "=== end of step ==="
 START_SECONDS, TOUR_SECONDS = 60, 120
@@ -42,7 +44,7 @@ class Tour:
     terminals of its own; ports: {port of the page: ours}."""
 
     def __init__(self, chapter: str, *ports: str) -> None:
-        self.ports = {port: free_port() for port in ports}
+        self.ports = dict(zip(ports, free_ports(len(ports)), strict=True))
         self.steps: list[tuple[str, str]] = []
         self.programs: dict[str, str] = {}
         _, _, following = PAGE.partition(f"\n## {chapter}\n")
@@ -56,15 +58,21 @@ class Tour:
                 self.programs[kind.removeprefix("tour ")] = text
 
     def _with_our_ports(self, text: str) -> str:
-        for theirs, ours in self.ports.items():
-            text = text.replace(theirs, ours)
-        return text
+        return re.sub("|".join(self.ports), lambda found: self.ports[found[0]], text)
 
 
-def free_port() -> str:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return str(taken.getsockname()[1])
+def free_ports(count: int) -> list[str]:
+    """Different ones, of those that the system gives to nobody who asks for any: free until the programs take them."""
+    with ExitStack() as held:
+        found: list[str] = []
+        for port in random.sample(PORTS, len(PORTS)):
+            taken = held.enter_context(socket.socket())
+            with suppress(OSError):
+                taken.bind(("127.0.0.1", port))
+                found.append(str(port))
+            if len(found) == count:
+                break
+        return found
 
 
 @pytest.fixture(params=CURLS)

@@ -337,9 +337,9 @@ def test_a_name_server_that_never_answers_is_not_waited_for(bounds):
 
 
 def test_a_port_where_nothing_listens_is_told(bounds):
-    with socket.create_server((HOST, 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unavailable) as failed:
+    with socket.socket() as deaf, pytest.raises(Unavailable) as failed:
+        deaf.bind((HOST, 0))  # and does not listen; nobody else can take the port meanwhile
+        port = deaf.getsockname()[1]
         outbound.send(outbound.request(f"http://{HOST}:{port}/"), bounds)
     assert f"{HOST}:{port} cannot be reached" in failed.value.message
 
