@@ -4,8 +4,9 @@ Every search, count, order and expansion of every type is asked for by an outsid
 in a private group and tied to public ones, and everything is asked again: the answers must be the same throughout."""
 
 import json
+import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -42,6 +43,15 @@ FURTHER = ("links.ticket", "links~25", "links:_label", "links.ticket:subject", "
 
 # Who asks, and about what: a member of another group sees more than who is in none, by the same rules.
 ASKED = {"olga": load().uris(), "milo": ["org", "ticket", "message"]}
+
+
+class Question(NamedTuple):
+    """One search."""
+
+    uri: str
+    query: str
+    expand: str = ""
+    subtotals: tuple[str, ...] = ()
 
 
 @pytest.fixture(scope="module")
@@ -127,33 +137,43 @@ def _secrets(desk: Desk, ids: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def watched(desk: Desk, ids: dict[str, int]) -> dict[str, Any]:
-    """What outsiders saw before and after, by what was asked; and the ids of the secrets."""
+def watched(desk: Desk, ids: dict[str, int], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What outsiders saw before and after, by what was asked; and the ids of the secrets.
+
+    A copy of the file stays as it was before. Each question is put to both in turn, since most of its time goes into
+    composing its statements, which are the same."""
     desk.update("org", ids["org"], its_ticket=ids["ticket"])
-    before = {name: _everything(desk, ids[name], uris) for name, uris in ASKED.items()}
+    desk.store.checkpoint()
+    folder = tmp_path_factory.mktemp("before")
+    shutil.copy(desk.store.path, folder)
     secrets = _secrets(desk, ids)
     desk.update("org", ids["org"], updated=desk.row("org", ids["org"])["updated"], its_ticket=ids["ticket"])
-    after = {name: _everything(desk, ids[name], uris) for name, uris in ASKED.items()}
+    former = Desk(folder)
+    former.store.statements = desk.store.statements
+    before, after = ({name: {} for name in ASKED} for _ in range(2))
+    for name, uris in ASKED.items():
+        for asked, question in _everything(desk.registry, uris):
+            before[name][asked] = _ask(former, ids[name], question)
+            after[name][asked] = _ask(desk, ids[name], question)
+    former.close()
     return {"before": before, "after": after, "secrets": secrets}
 
 
-def _everything(desk: Desk, worker: int, uris: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for record_type in map(desk.registry.type, uris):
+def _everything(registry: Registry, uris: list[str]) -> Iterator[tuple[str, Question]]:
+    for record_type in map(registry.type, uris):
+        uri = record_type.uri
         expands = [*record_type.expand_by_name, *(f"{each.prefix}_" for each in record_type.nested), *FURTHER]
-        found[f"{record_type.uri} expanded"] = _ask(desk, worker, record_type, "", ",".join(expands))
-        names = tuple(record_type.subtotals.search)
-        for name in names:
-            found[f"{record_type.uri} by {name}"] = _ask(desk, worker, record_type, "", subtotals=(name,))
-        for query in _queries(desk, record_type):
-            found[f"{record_type.uri} {query}"] = _ask(desk, worker, record_type, query)
+        yield f"{uri} expanded", Question(uri, "", expand=",".join(expands))
+        for name in record_type.subtotals.search:
+            yield f"{uri} by {name}", Question(uri, "", subtotals=(name,))
+        for query in _queries(record_type):
+            yield f"{uri} {query}", Question(uri, query)
         for start in range(0, len(record_type.sort_names()), 8):
             names = record_type.sort_names()[start : start + 8]
-            found[f"{record_type.uri} by {names}"] = _ask(desk, worker, record_type, f"sort:-{',-'.join(names)}")
-    return found
+            yield f"{uri} by {names}", Question(uri, f"sort:-{',-'.join(names)}")
 
 
-def _queries(desk: Desk, record_type: RecordType) -> Iterator[str]:
+def _queries(record_type: RecordType) -> Iterator[str]:
     yield ""
     for name, each in record_type.filter_by_name.items():
         # What compares a column of the record itself cannot tell of others; one of each kind is enough.
@@ -171,12 +191,11 @@ def _queries(desk: Desk, record_type: RecordType) -> Iterator[str]:
         yield f"its_ticket:(subject:{CANARY}*)"
 
 
-def _ask(
-    desk: Desk, worker: int, record_type: RecordType, query: str, expand: str = "", subtotals: tuple[str, ...] = ()
-) -> str:
-    asked = records.SearchRequest(query, limit=500, expand=expand, subtotals=subtotals)
+def _ask(desk: Desk, worker: int, question: Question) -> str:
+    expand, subtotals = question.expand, question.subtotals
+    asked = records.SearchRequest(question.query, limit=500, expand=expand, subtotals=subtotals)
     try:
-        answer = records.search(desk.context(worker), record_type.uri, asked)
+        answer = records.search(desk.context(worker), question.uri, asked)
     except HelpdeskError as error:
         return f"{type(error).__name__}: {error.message}"
     return json.dumps(answer if expand or subtotals else _brief(answer), sort_keys=True)
