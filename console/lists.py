@@ -26,7 +26,11 @@ def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dic
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     q = f"{visit.query.text('q', '')} {sort}".strip()
     try:
-        return records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand)), ""
+        results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
+        if results["total"] and not results["results"] and page > 1:  # rows went away meanwhile: the last page
+            page = -(-results["total"] // PAGE_ROWS)
+            results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
+        return results, ""
     except BadQuery as error:
         return {"results": [], "total": 0, "page": 1}, error.message
 

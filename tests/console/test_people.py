@@ -311,3 +311,12 @@ def test_people_by_keyboard(page: Page, nora: Api) -> None:
     expect(page.locator("#toasts")).to_contain_text("1 place changed")
     expect(page.get_by_label("Kim in By keyboard")).to_have_value("member")
     nora.remove("group", group).ok()
+
+
+def test_a_list_tells_what_can_be_searched_and_shows_the_last_page_for_one_too_far(signed_in: Visitor) -> None:
+    wrong = text_of(signed_in.get(f"{BASE}?q=stauts:x").text)
+    assert "'stauts' is not a filter of worker" in wrong and "Nothing was searched." in wrong and "fits" not in wrong
+    (help_path,) = re.findall(r'href="(/help/types/[^"]*)"', signed_in.get(f"{BASE}?q=stauts:x").text)
+    page, _, place = help_path.partition("#")
+    assert f'id="{place}"' in signed_in.get(page).text
+    assert "Nora Berg" in signed_in.get(f"{BASE}?q=nora&page=99").text
