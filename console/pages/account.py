@@ -30,7 +30,7 @@ def save_profile(visit: Visit) -> Shown:
     """Change name, time zone and language."""
     form, before = Form.sent(visit.form, profile.FIELDS), profile.of(visit.ctx)
     try:
-        profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS})
+        profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
         return _account(visit, profile_form=form.refuse(error))
     visit.tell("Your profile is saved.", visit.path, **{name: str(before[name]) for name in profile.FIELDS})
@@ -112,7 +112,7 @@ def turn_on(visit: Visit) -> Shown:
         codes = sign_in.turn_on_code(visit.ctx, visit.actor.worker_id, secret, visit.form.text("code", ""), visit.peer)
     except (Invalid, TooMany) as error:
         return _second_factor(visit, form.refuse(error, ("code",)), secret)
-    return render(visit, "recovery_codes.html", codes=codes, is_new=True)
+    return render(visit, "recovery_codes.html", codes=codes, is_new=True, back=_back(visit))
 
 
 @page("POST", "/account/second-factor/codes", "proven worker")
@@ -122,7 +122,7 @@ def renew_codes(visit: Visit) -> Shown:
     if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
         raise NotFound("There is no second factor to have recovery codes for.")
     codes = visit.service.store.write(lambda tx: second_factor.new_recovery_codes(tx, worker_id))
-    return render(visit, "recovery_codes.html", codes=codes, is_new=False)
+    return render(visit, "recovery_codes.html", codes=codes, is_new=False, back=_back(visit))
 
 
 @page("POST", "/account/second-factor/off", "proven worker")
@@ -166,4 +166,12 @@ def _second_factor(visit: Visit, form: Form, secret: str) -> Shown:
     address = totp.address(secret, ISSUER, profile.of(visit.ctx)["email"])
     qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
-    return render(visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=qr, secret=secret, key=key)
+    return render(
+        visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=qr, secret=secret, key=key,
+        back=_back(visit),
+    )  # fmt: skip
+
+
+def _back(visit: Visit) -> str:
+    """Where somebody goes on who was sent here, else their account."""
+    return "/account#second-factor" if visit.next == "/" else visit.next

@@ -27,7 +27,8 @@ def show(visit: Visit) -> Shown:
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if visit.lacks_second_factor():
-        return see("/account")  # which leads to where it is set up
+        visit.tell("Your administrator asks for a second factor. Set it up first; then the app is let in.")
+        return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
     if provider.needs_consent(visit.service, asked, visit.actor.worker_id):
         return _question(visit, asked)
     return _leave(visit, asked, provider.allow(visit.service, asked, visit.actor.worker_id, visit.now))

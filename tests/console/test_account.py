@@ -88,8 +88,14 @@ def test_who_must_have_a_second_factor_sets_it_up_before_anything_else(visitor: 
     nora.update("worker", nora.ids["ines"], is_mfa_required=1).ok()
     visitor.sign_in(ines)
     for path in ("/", "/account", "/automations"):
-        assert path == "/" or place(visitor.get(path)) == "/account/second-factor"
-    assert visitor.get("/account/second-factor").status_code == 200
+        assert path == "/" or place(visitor.get(path)).startswith("/account/second-factor?next=%2F")
+    asked = "/account/second-factor?next=%2Foauth%2Fauthorize%3Fclient_id%3Dx"
+    page = visitor.get(asked).text
+    secret, back = value(page, "shared_key"), value(page, "next")
+    assert back == "/oauth/authorize?client_id=x"
+    assert value(visitor.get("/account/second-factor?next=//evil.example").text, "next") == "/account#second-factor"
+    sent = {"shared_key": secret, "code": totp.code(secret, clock.now() // totp.STEP_SECONDS), "next": back}
+    assert f'href="{back}">I kept them' in visitor.send("/account/second-factor", sent, page=asked).text
 
 
 def test_a_new_password_leaves_no_other_device_in(visitor: Visitor, ines: str, server: Server) -> None:
