@@ -112,7 +112,7 @@ def _rows(
             if each is not measured or not adds_up:
                 expressions += each.expressions(slots_from(place))
         width = len(expressions)
-        hits: Any = peewee.fn.COUNT(table.sql.id) if counts is None else peewee.fn.SUM(counts.n)
+        hits: Any = peewee.fn.COUNT(peewee.SQL("*")) if counts is None else peewee.fn.SUM(counts.n)
         expressions.append(hits)
         if adds_up and measured is not None:
             number = measured.number(slots_from(places[-1]))
