@@ -85,7 +85,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
     Setting("inline_steps", 20000, "Steps of SQLite that a read may take on the event loop before it is moved to a "
             "thread; 0: always on a thread.", "steps"),
-    Setting("sqlite_cache_kib", 4096, "Page cache of each database connection.", "KiB", least=64, most=MiB),
+    Setting("sqlite_cache_kib", 2048, "Page cache of each connection that reads the database, of which there are 16 or "
+            "few more; the one that writes has four times as much.", "KiB", least=64, most=MiB),
     Setting("max_database_pages", 0, "Largest database file; beyond it writes are answered 507. 0: no limit.", "pages "
             "of 4 KiB"),
     # Time limits

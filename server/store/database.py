@@ -26,7 +26,8 @@ BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hol
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
 LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
-MAX_FREE = 32  # connections that are kept for the next read, each with its cache
+MAX_FREE = 16  # connections that are kept for the next read, each with its cache; seldom do more read at once
+WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
 LOG = log.get("store")
 
@@ -49,7 +50,7 @@ class Store:
         read_seconds: float = 5.0,
         queue_limit: int = 1024,
         batch_limit: int = 64,
-        cache_kib: int = 16384,
+        cache_kib: int = 4096,
         max_pages: int = 0,
     ) -> None:
         version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
@@ -87,7 +88,7 @@ class Store:
                 "foreign_keys=1",
                 "trusted_schema=0",
                 "mmap_size=0",
-                f"cache_size=-{self.cache_kib}",
+                f"cache_size=-{self.cache_kib * (WRITER_CACHES if can_write else 1)}",
                 "temp_store=MEMORY",
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
