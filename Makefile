@@ -7,7 +7,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench reference screenshots dist clean
+.PHONY: help run test lint check bench reference screenshots dist lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -15,25 +15,32 @@ help:  ## list these targets
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-test .work/samples .work/node .work/browser  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+test: $(VENV)/.for-dev .work/samples .work/node .work/browser  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-lint: $(VENV)/.for-test  ## ruff and mypy
+lint: $(VENV)/.for-dev  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.for-test  ## measure speed beside a bare handler (ARGS="--help" shows choices)
+bench: $(VENV)/.for-dev  ## measure speed beside a bare handler (ARGS="--help" shows choices)
 	$(BIN)/python -m tests.bench $(ARGS)
 
 reference: $(VENV)/.for-run  ## write the tables of the help pages and the completions from the code
 	$(BIN)/python build/reference.py
 	$(BIN)/python build/completions.py
 
-screenshots: $(VENV)/.for-test .work/samples .work/browser  ## take the pictures of README.md anew
+screenshots: $(VENV)/.for-dev .work/samples .work/browser  ## take the pictures of README.md anew
 	HELPDESK_SCREENSHOTS=yes $(BIN)/python -m pytest -q -n 0 tests/console/test_journeys.py -k pictures
 
-dist: $(VENV)/.for-dist  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
+dist: $(VENV)/.for-dev  ## build the one-file executable dist/helpdesk (ARGS=--twice compares two builds)
 	$(BIN)/python build/make_exe.py $(ARGS)
+
+lock:  ## pin the newest packages that setup.py allows, with their hashes (build/requirements/)
+	$(PYTHON) -m venv .work/lock
+	.work/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(call pin,--all-extras,dev.txt)
+	grep -o '^[^ ]*==[^ ]*' build/requirements/dev.txt > .work/lock/pinned.txt
+	$(call pin,--constraint .work/lock/pinned.txt,run.txt)
 
 check:  ## what CI runs: lint, tests, executable, a walk through it
 	.ci/run
@@ -46,18 +53,24 @@ $(BIN)/python:
 		|| { echo "Python 3.11 or newer is needed; choose one with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Each stamp says: installed since setup.py last changed.
-$(VENV)/.for-run: setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+# Each stamp says: installed since the pinned packages last changed. What is downloaded must have the hashes told there.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PINNED := build/requirements
+
+$(VENV)/.for-run: setup.py $(PINNED)/run.txt | $(BIN)/python
+	$(INSTALL) --require-hashes --requirement $(PINNED)/run.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.for-test: setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(VENV)/.for-dev: setup.py $(PINNED)/dev.txt | $(BIN)/python
+	$(INSTALL) --require-hashes --requirement $(PINNED)/dev.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.for-run
 
-$(VENV)/.for-dist: setup.py | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[build]'
-	@touch $@ $(VENV)/.for-run
+# setuptools is not a package of the program, and builds it.
+pin = echo setuptools | .work/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command 'make lock' \
+	$(1) --output-file $(PINNED)/$(2) setup.py -
 
 # Other people's mail and files, for the tests. Unpacked, not installed; moved into place whole, so that a broken download is repeated.
 .work/samples: tests/samples.txt | $(BIN)/python

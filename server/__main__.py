@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import tornado
 
 from console import site
 from server import app, log, passwords
@@ -72,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         "helpdesk.toml in the data folder, then what was set in the console. "
         "`helpdesk settings` lists them.",
     )
-    made_of = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}"
+    made_of = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, Tornado {tornado.version}"
     top.add_argument("--version", action="version", version=f"helpdesk {VERSION} ({BUILD}), {made_of}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _serve_command(commands)

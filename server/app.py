@@ -41,7 +41,7 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.web import oauth, rest
 from server.web.away import Away
-from server.web.connections import Connections, raise_limit
+from server.web.connections import Connections, raise_limit, require_framework
 from server.web.mail_listener import MailListener
 from server.web.meter import Meter
 from server.web.openapi.site import PATH as OPENAPI_PATH
@@ -174,6 +174,7 @@ def serve(
 ) -> None:
     """Run until SIGTERM or Ctrl-C; `ready` is called when it answers, `again` reads the settings anew at SIGHUP. Raises
     HelpdeskError when it cannot start."""
+    require_framework()
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)

@@ -5,13 +5,18 @@ CI makes it, twice, and takes a walk with it (build/smoke.py)."""
 import ast
 import hashlib
 import importlib.util
+import re
 import subprocess
 import sys
 import sysconfig
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -65,6 +70,42 @@ def test_packages_that_are_not_those_of_setup_stop_it(make_exe: ModuleType, tmp_
     (tmp_path / "setup.py").write_text('setup(install_requires=["tornado>=6", "brand-new"])')
     with pytest.raises(SystemExit, match="make dist"):
         make_exe.require_packages()
+
+
+# -- what is installed
+
+
+def pinned(file: str) -> dict[str, tuple[str, str, int]]:
+    """{name: (version, marker or "", number of hashes)} of a file in build/requirements/."""
+    text = (ROOT / "build" / "requirements" / file).read_text("utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    read = [re.fullmatch(r"([^=\s]+)==(\S+)(?: ; (.*?))?((?: +--hash=sha256:[0-9a-f]{64})+) *", line) for line in lines]
+    assert all(read), [line for line, found in zip(lines, read, strict=True) if not found]
+    return {found[1]: (found[2], found[3] or "", found[4].count("--hash")) for found in read if found}
+
+
+def test_everything_that_setup_asks_for_is_pinned_with_its_hashes_and_is_what_is_tested() -> None:
+    run, dev = pinned("run.txt"), pinned("dev.txt")
+    assert run.items() <= dev.items()
+    asked = [Requirement(each) for each in metadata.requires("helpdesk") or []]
+    assert {"tornado", "pytest", "pyinstaller"} <= {each.name for each in asked}
+    for each in asked:
+        is_of_run = each.marker is None
+        version, _, _ = (run if is_of_run else dev)[canonicalize_name(each.name)]
+        assert each.specifier.contains(version), f"{each}: {version} is pinned; run make lock"
+    for name, (version, marker, _) in dev.items():
+        if not marker or Marker(marker).evaluate():
+            assert metadata.version(name) == version, f"{name}: make test installs what is pinned"
+
+
+def test_nothing_is_installed_without_hashes() -> None:
+    for name in ("Makefile", "build/Dockerfile", "build/PLATFORMS.md"):
+        text = (ROOT / name).read_text("utf-8").replace("\\\n", " ")
+        for line in re.findall(r"^.*(?:pip install|\(INSTALL\) ).*$", text, re.MULTILINE):
+            for step in line.split("&&"):
+                is_asked = re.search(r"pip install|\(INSTALL\) ", step) and "INSTALL :=" not in step
+                # What pins the packages is not itself part of anything.
+                assert not is_asked or re.search("--require-hashes|--no-deps| uv$", step), step
 
 
 def test_a_signing_command_gets_the_path_and_its_failure_stops_the_build(

@@ -56,9 +56,10 @@ def test_the_container_sets_what_there_is() -> None:
 
 def test_the_container_is_made_of_all_that_setup_needs() -> None:
     kept = {line[1:] for line in IGNORED.splitlines() if line.startswith("!")}
-    assert kept == {"server", "console", "resources", "setup.py", "README.md"}
+    assert kept == {"server", "console", "resources", "setup.py", "README.md", "build/requirements"}
     setup = (BUILD.parent / "setup.py").read_text("utf-8")
-    assert all(name in setup for name in kept - {"setup.py"})
+    assert all(name in setup for name in kept - {"setup.py", "build/requirements"})
+    assert "/source/build/requirements/run.txt" in DOCKERFILE
 
 
 SYSTEMD = shutil.which("systemd-analyze")

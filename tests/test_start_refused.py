@@ -14,7 +14,9 @@ import pytest
 from server import app
 from server.access.own import own_context
 from server.desk import records
+from server.errors import Unavailable
 from server.settings import load
+from server.web import connections
 from tests.service import Server, command
 
 DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # of Linux: prctl() and what it takes from root
@@ -184,3 +186,12 @@ def test_a_service_that_cannot_be_opened_leaves_its_files_to_others(tmp_path: Pa
     with pytest.raises(AttributeError):
         app.open_service(settings)
     assert not database.with_name("helpdesk.db-wal").exists()
+
+
+def test_a_framework_that_is_too_old_is_refused_before_anything_is_made(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections.tornado, "version_info", (6, 5, 4, 0))
+    with pytest.raises(Unavailable, match=r"Tornado 6\.6 or newer is needed"):
+        app.serve(load({"data": str(data)}, {}), lambda service: {}, lambda running: None, lambda: load({}, {}))
+    assert not data.exists()

@@ -84,7 +84,7 @@ def checkout(folder: Path, curl: str) -> Path:
     """A checkout after `make run`: the Makefile, and an environment with our `python` and `helpdesk`."""
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
-    for name in ("Makefile", "setup.py"):
+    for name in ("Makefile", "setup.py", "build"):
         (folder / name).symlink_to(ROOT / name)
     runs = {"python": "", "helpdesk": "-m server"}
     if curl == "stand-in":

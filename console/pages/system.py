@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import apsw
+import tornado
 
 from console import lists
 from console.forms import sentence
@@ -174,7 +175,7 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
     return [
         ("Version", f"{VERSION}, build {BUILD}"),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        ("SQLite", apsw.sqlite_lib_version()),
+        ("SQLite", apsw.sqlite_lib_version()), ("Tornado", tornado.version),
         ("Packed", "executable" if getattr(sys, "frozen", False) else "source or package"),
         ("Database", bytes_text(sizes[""])),
         ("Write-ahead log", bytes_text(sizes["-wal"])),

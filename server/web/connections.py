@@ -7,12 +7,14 @@ Source: ours."""
 import time
 from typing import Any
 
+import tornado
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPConnection, HTTPMessageDelegate
 from tornado.ioloop import PeriodicCallback
 from tornado.iostream import IOStream
 
 from server import log
+from server.errors import Unavailable
 from server.web.server import Exchange, Front
 
 try:
@@ -20,11 +22,19 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
+MIN_TORNADO = (6, 6)
 WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
 FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
 LOOK_SECONDS = 5.0  # between two looks for clients that do not read; less where they get less time
 TOLD_SECONDS = 60  # between two lines of log about too many connections
 LOG = log.get("web")
+
+
+def require_framework() -> None:
+    """Raises Unavailable for a framework that is too old: what bounds requests is not in it."""
+    if tornado.version_info[:2] < MIN_TORNADO:
+        wanted = ".".join(map(str, MIN_TORNADO))
+        raise Unavailable(f"Tornado {wanted} or newer is needed, this is {tornado.version}; install it anew")
 
 
 def raise_limit() -> None:
