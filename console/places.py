@@ -28,7 +28,7 @@ PLACES = (
     Place("/", "Start", "", key="h", words="home"),
     Place("/automations", "Automations", "Automate", key="a", words="scripts"),
     Place("/automations/webhooks", "Webhooks", "Automate", "admin", "w", "calls deliveries"),
-    Place("/automations/log", "Log", "Automate", "admin", "l", "errors automations"),
+    Place("/automations/log", "Automation log", "Automate", "admin", "l", "errors automations"),
     Place("/automations/new", "New automation", "Automate", "admin", is_part=True),
     Place("/automations/webhooks/new", "New webhook", "Automate", "admin", is_part=True),
     Place("/admin/tokens", "Tokens", "Admin", "admin", "k", "api access bearer"),

@@ -31,8 +31,9 @@ def _problem(visit: Visit, status: int, message: str, request_id: str) -> Shown:
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""
     return render(
-        visit, "problem.html", status, message=message, request_id=request_id, can_retry=can_retry, query=query
-    )
+        visit, "problem.html", status, is_missing=status == 404, message=message, request_id=request_id,
+        can_retry=can_retry, query=query,
+    )  # fmt: skip
 
 
 def _query(visit: Visit) -> str:

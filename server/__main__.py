@@ -224,7 +224,10 @@ def _create_token(options: argparse.Namespace) -> None:
     def work(ctx: Any) -> str:
         worker_id = app_tokens.worker_with_email(ctx, options.worker)
         app_id = app_tokens.app_named(ctx, options.app) if options.app else 0
-        return app_tokens.create(ctx, worker_id, app_id, options.scope, options.expires, "command line").access_token
+        made = app_tokens.create(
+            ctx, worker_id, app_id, options.scope, options.expires, "command line", is_renewable=False
+        )
+        return made.access_token
 
     print(_with_database(options, work))
 
