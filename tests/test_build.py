@@ -169,6 +169,7 @@ ATTRIBUTES = {
 }  # fmt: skip
 OF_LOOPS = {"add_signal_handler", "create_unix_server", "create_unix_connection"}  # which Windows' loop has not
 NAMES = OF_LOOPS.union(*ATTRIBUTES.values())
+MISSING = "except (NotImplementedError|ImportError):"
 GUARDS = ("os.name", "sys.platform", "hasattr(", "_is_unix(", "IS_WINDOWS")
 
 
@@ -182,7 +183,7 @@ def unguarded(source: str) -> list[str]:
         while (outer := above.get(node)) is not None:
             if isinstance(outer, (ast.If, ast.IfExp)) and any(each in ast.unparse(outer.test) for each in GUARDS):
                 return True
-            if isinstance(outer, ast.Try) and "NotImplementedError" in " ".join(map(ast.unparse, outer.handlers)):
+            if isinstance(outer, ast.Try) and re.search(MISSING, " ".join(map(ast.unparse, outer.handlers))):
                 return True
             node = outer
         return False
@@ -211,6 +212,7 @@ def _of_one(node: ast.AST) -> str:
         ("open('/proc/self/status')", 1), ("loop.add_signal_handler(1, f)", 1),
         ("import os\nif os.name == 'nt':\n    import msvcrt\nelse:\n    import fcntl", 0),
         ("try:\n    loop.add_signal_handler(1, f)\nexcept NotImplementedError:\n    pass", 0),
+        ("try:\n    import fcntl\nexcept ImportError:\n    fcntl = None", 0),
         ("if hasattr(signal, 'SIGHUP'):\n    loop.add_signal_handler(signal.SIGHUP, f)", 0),
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ import { above, meaning } from "./words.js";
 
 const LONGEST = 100000; // characters
 const OUTLINED = 300; // lines of an outline
+const DEEPEST = 5; // that is shown indented more than what is above it
 const SHORT = 3; // keys that need none
 const template = /(\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$))/;
 
@@ -60,7 +61,7 @@ function outline(box, text) {
       link.href = `#${text.id}`;
       link.dataset.go = place + 1;
       link.textContent = key;
-      item.style.paddingInlineStart = `${indent.length / 2}rem`;
+      item.dataset.depth = Math.min(indent.length >> 1, DEEPEST);
       item.append(link);
       return [item];
     });

@@ -26,4 +26,5 @@ def change(ctx: Context, fields: dict[str, str]) -> None:
     own = ctx.as_actor(system(ctx.actor.timezone or "UTC"), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
     known = {name: text for name, text in fields.items() if name in FIELDS}
-    ctx.service.store.write(lambda tx: RecordWriter(own, tx).update_sent(record_type, worker_id, known))
+    if known:
+        ctx.service.store.write(lambda tx: RecordWriter(own, tx).update_sent(record_type, worker_id, known))

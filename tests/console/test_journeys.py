@@ -23,6 +23,7 @@ SHOWN = (
     "/admin/apps/{id}/rotate", "/admin/packages/look", "/admin/packages/import", "/admin/packages/export",
     "/admin/people/{id}/invite", "/api/{name}",
 )  # fmt: skip
+ANSWERS = {"/automations/stop": (404,)}  # since no run of that page is under way
 # Endings of what is sent last and in this order, because nothing of it is left after that.
 LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/end")
 # Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
@@ -172,7 +173,7 @@ def test_every_form_is_taken_without_scripts(lively: Lively) -> None:
     wrong = []
     for kind, (form, path) in sorted(kinds.items(), key=lambda each: _turn(each[0])):
         answer = visitor.post(form.action, form.fields)
-        if answer.status_code not in ((200, 303, 422) if kind in SHOWN else (303, 422)):
+        if answer.status_code not in ANSWERS.get(kind, (200, 303, 422) if kind in SHOWN else (303, 422)):
             wrong.append(f"{kind}, which stands on {path}: {answer.status_code}")
     assert not wrong, "\n".join(wrong)
     assert len(kinds) > 40

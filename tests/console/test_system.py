@@ -189,13 +189,13 @@ def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
     names = re.findall(r"<code>(helpdesk-[0-9-]+\.db)</code>", page)
     assert len(names) == before + 1 and names == sorted(names, reverse=True)
     assert verify(folder / names[0]).tables["worker"] == 1
-    assert "the newest 4, the last one of 7 days" in page and "every 24 hours" in page
+    assert "the newest 4, the last one of 7 days" in page and "every day at " in page
     assert "are on the disk of the database" in page
 
 
 def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     page = signed_in.get(BACKUPS).text
-    assert "Set <code>backup_folder</code>" in page and "Make one now" not in page and "helpdesk restore" in page
+    assert "Name a folder for them" in page and "Make one now" not in page and "helpdesk restore" in page
     answer = signed_in.send(BACKUPS, {})
     assert answer.status_code == 503 and "no folder for backups" in answer.text
 
