@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from server.access import password_links
 from server.context import Context
+from server.errors import Invalid
 from server.mail.compose import Outgoing
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
@@ -30,11 +31,18 @@ def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int) -> None:
 
 
 def filled(ctx: Context, draft_id: int, outgoing: Outgoing) -> Outgoing:
-    """The mail of a draft with its code, when it is one with a link."""
+    """The mail of a draft with its code, when it is one with a link. Raises Invalid for a worker who is gone."""
     store = ctx.service.store
     row = store.read(lambda tx: tx.first(LATE_LINK, draft_id=draft_id))
     if row is None:
         return outgoing
     _, worker_id, seconds = row
-    code = store.write(lambda tx: password_links.create(tx, worker_id, ctx.now, seconds))
+    workers = ctx.service.registry.type("worker").table
+
+    def write(tx: Transaction) -> str:
+        if tx.get(workers, worker_id) is None:
+            raise Invalid("the worker whose password this link would set is gone; drop the mail")
+        return password_links.create(tx, worker_id, ctx.now, seconds)
+
+    code = store.write(write)
     return replace(outgoing, text=outgoing.text.replace(PATH + CODE, PATH + code))

@@ -216,6 +216,9 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     mail = Outgoing("a@b", NOW, "", "desk@desk.example", (), "", draft["params"]["content"], "", "")
     code = late_links.filled(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
     assert late_links.filled(at(desk), draft["id"] + 1, mail) == mail
+    desk.store.write(lambda tx: late_links.note(tx, draft["id"], 999_999, 60))  # removed since
+    with pytest.raises(Invalid, match="is gone"):
+        late_links.filled(at(desk), draft["id"], mail)
     with pytest.raises(Invalid):
         password_change.set_by_link(at(desk), code, "short")
     assert password_change.worker_of_link(desk.service, code, NOW) == milo

@@ -29,6 +29,13 @@ PASSWORD = "hunter2-of-the-mail-server"
 MOST_LOADS = 2000  # of a page, until the scheduler has done something
 
 
+@pytest.fixture(scope="module", autouse=True)
+def empty_outbox(nora: Api) -> None:
+    """Without what other tests of the console left in it."""
+    for id in nora.found("draft", "is.queued:yes"):
+        nora.remove("draft", id).ok()
+
+
 @pytest.fixture(scope="module")
 def smtp() -> Iterator[SmtpServer]:
     with SmtpServer() as started:

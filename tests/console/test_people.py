@@ -53,7 +53,7 @@ def test_a_worker_is_made_and_chooses_a_password_behind_a_link(signed_in: Visito
 def test_an_invitation_by_mail_tells_whether_it_leaves(signed_in: Visitor, nora: Api) -> None:
     others = [each["id"] for each in nora.search("mail_transport", limit=250)["results"]]
     for id in others:
-        nora.delete("mail_transport", id).ok()
+        nora.remove("mail_transport", id).ok()
     chosen = re.compile(r'<option value="(\w*)" selected>(?:Send mail|Show me)')
     for email, way, told in (("waits", "link", "waits in the outbox"), ("leaves", "mail", "on its way by mail")):
         assert chosen.findall(signed_in.get(f"{BASE}/new").text) == [way]
