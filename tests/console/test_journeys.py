@@ -25,7 +25,7 @@ SHOWN = (
 )  # fmt: skip
 ANSWERS = {"/automations/stop": (404,)}  # since no run of that page is under way
 # Endings of what is sent last and in this order, because nothing of it is left after that.
-LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/end")
+LAST = ("/{id}/end", "/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/end")
 # Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
 PICTURED = (
     ("start", "/", "Hello, Nora Berg", "body"), ("mail", "/admin/mail", "Ways in", "body"),
