@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import apsw
 
 from server import log
-from server.errors import Damaged, Unavailable
+from server.errors import Damaged
 from server.store.dialect import add_functions
-from server.store.faults import as_helpdesk_error, timed_out
+from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.store.writer import Pending, Write, Writer
@@ -114,7 +114,7 @@ class Store:
 
     def _borrow(self) -> apsw.Connection:
         if self._closed:
-            raise Unavailable("the service is stopping; try again in a moment", retry_after=1)
+            raise stopping()
         try:
             return self._free.pop()
         except IndexError:
@@ -130,6 +130,9 @@ class Store:
                 return
         except apsw.Error:
             LOG.exception("reader.failed")
+        self._drop(connection)
+
+    def _drop(self, connection: apsw.Connection) -> None:
         with self._connections_lock, contextlib.suppress(ValueError):  # the store may be closing
             self._connections.remove(connection)
         connection.close(True)
@@ -228,12 +231,17 @@ class Store:
     # -- whole file -------------------------------------------------------------------------------------------------
 
     def check(self) -> list[str]:
-        """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks."""
-        connection = self._borrow()
+        """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks.
+
+        On a connection of its own: one that searched before keeps the outline of a full-text index, which SQLite's
+        check does not read again, so that it would tell of damage where others wrote since."""
+        if self._closed:
+            raise stopping()
+        connection = self._open(can_write=False)
         try:
             return problems_of(connection)
         finally:
-            self._give_back(connection)
+            self._drop(connection)
 
     def checkpoint(self) -> None:
         """Fold the write-ahead log back into the file."""

@@ -5,11 +5,17 @@ import apsw
 from server.errors import Damaged, Full, HelpdeskError, TimedOut, Unavailable
 
 RETRY_AFTER_SECONDS = 5
+MOMENT_SECONDS = 1  # the same, for what is over soon
 
 
 def timed_out() -> TimedOut:
     """What is told when a read takes longer than it may."""
     return TimedOut("the query ran past its time limit; narrow it down")
+
+
+def stopping() -> Unavailable:
+    """What is told to whoever comes while the store is being closed."""
+    return Unavailable("the service is stopping; try again in a moment", retry_after=MOMENT_SECONDS)
 
 
 def as_helpdesk_error(error: BaseException) -> BaseException:

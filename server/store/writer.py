@@ -15,7 +15,7 @@ import apsw
 
 from server import log
 from server.errors import HelpdeskError, Unavailable
-from server.store.faults import as_helpdesk_error
+from server.store.faults import MOMENT_SECONDS, as_helpdesk_error, stopping
 from server.store.transaction import Callback, Transaction
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 LOG = log.get("store")
 Write = Callable[[Transaction], Any]
-RETRY_AFTER_SECONDS = 1
 
 
 class Pending:
@@ -74,11 +73,11 @@ class Writer:
         pending = Pending(write, done)
         with self._wake:
             if self._stopping:
-                raise Unavailable("the service is stopping; try again in a moment", retry_after=RETRY_AFTER_SECONDS)
+                raise stopping()
             if len(self._queue) >= self._queue_limit:
                 raise Unavailable(
                     f"{self._queue_limit} writes are waiting already; try again in a moment",
-                    retry_after=RETRY_AFTER_SECONDS,
+                    retry_after=MOMENT_SECONDS,
                 )
             self._queue.append(pending)
             self._wake.notify()

@@ -159,3 +159,10 @@ def test_only_the_beginning_of_a_long_text_is_indexed(store: Store, found) -> No
 
 def test_a_sound_index_has_no_problems(store: Store, found) -> None:
     assert store.read(lambda tx: fulltext.problems(tx, WORDS)) == []
+
+
+def test_the_file_is_sound_to_a_reader_that_searched_before_others_wrote(store: Store, found) -> None:
+    for number in range(40):
+        assert found("pump") == [1, 2]
+        store.write(lambda tx, id=number + 5: fulltext.index(tx, WORDS, id, {"name": f"tank {id} " + "valve " * 400}))
+        assert store.check() == []
