@@ -149,6 +149,7 @@ def _account(
     }  # fmt: skip
     store = visit.service.store
     listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
+    listed.sort(key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
         email=profile.of(visit.ctx)["email"], sessions=listed,

@@ -124,6 +124,7 @@ def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: 
     visitor.sign_in(ines)
     page = visitor.get("/account").text
     assert page.count("Safari on iPhone") == 2 and page.count("this one") == 1
+    assert page.index("this one") < page.index("Safari on iPhone")
     ids = re.findall(r"/account/sessions/(\d+)/end", page)
     stranger = Visitor(server.url)
     stranger.sign_in("milo@desk.example")

@@ -25,7 +25,8 @@ SHOWN = (
 )  # fmt: skip
 ANSWERS = {"/automations/stop": (404,)}  # since no run of that page is under way
 # Endings of what is sent last and in this order, because nothing of it is left after that.
-LAST = ("/{id}/end", "/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/end")
+# The very last ends nora's own session, which is listed first.
+LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/sessions/end", "/{id}/end")
 # Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
 PICTURED = (
     ("start", "/", "Hello, Nora Berg", "body"), ("mail", "/admin/mail", "Ways in", "body"),

@@ -60,7 +60,7 @@ def loaded(visitor: Visitor, path: str, words: str) -> str:
         text = " ".join(text_of(visitor.get(path).text).split())
         if words in text:
             return text
-    raise AssertionError(f"'{words}' is not on {path}: {text[-1500:]}")
+    raise AssertionError(f"'{words}' is not on {path}: {text}")
 
 
 def test_all_is_well_and_the_report_names_nobody(signed_in: Visitor, nora: Api, server: Server) -> None:
