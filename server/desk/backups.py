@@ -248,7 +248,8 @@ def _failed(service: Service, now: int, error: str) -> None:
             return
         writing, sender = RecordWriter(ctx, tx), default_sender(tx)
         ids, message = administrators(tx), {"message": f"{SUBJECT}: {told['error']}"}
-        writing.log("custom.other", APP, 0, message)
+        # Every worker reads this one, and the reason may hold a folder of the machine.
+        writing.log("custom.other", APP, 0, {"message": f"{SUBJECT}; administrators are told why"})
         shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
         for id in ids:  # by hand, as the entry is on no record that they could watch
             activity.notify(writing, id, "custom.other", WORKER, id, shown)

@@ -153,6 +153,8 @@ def test_administrators_are_told_once_until_one_is_made_again(desk: Desk, tmp_pa
     transport = desk.create("mail_transport", name="Relay", extension_id="core.mail.transport.null")["id"]
     desk.store.write(lambda tx: [put(tx, DEFAULT_SENDER, sender), put(tx, DEFAULT_TRANSPORT, transport)])
     assert fails() == fails() == (2, ["nora@desk.example"])
+    entries = [str(each["params"]) for each in desk.log("custom.other")]
+    assert any(backups.SUBJECT in each for each in entries) and not any(str(tmp_path) in each for each in entries)
 
 
 def test_a_folder_that_cannot_be_read_is_told_as_well(tmp_path: Path) -> None:
