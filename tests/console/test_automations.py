@@ -13,7 +13,7 @@ from server.automation.engine import STOPPED, Run
 from server.automation.host import Alone, Automation
 from server.automation.stopping import Stoppable
 from tests.console.browser import Browser, is_sideways, violations
-from tests.console.visitor import Visitor, place, value
+from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server
 
 FUNCTION = "svc.trigger.automation.function"
@@ -62,11 +62,6 @@ def form(nora: Api, id: int, **changes: str) -> dict[str, str]:
     record = nora.record("automation", id, expand="script").ok().json
     names = ("name", "extension_id", "description", "script", "policy_kata")
     return {name: record[name] for name in names} | {"values": "{}"} | changes
-
-
-def text_of(page: str) -> str:
-    """What a page says, without its markup."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
 
 
 # -- in a browser ------------------------------------------------------------------------------------------------------

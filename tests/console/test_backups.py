@@ -1,7 +1,6 @@
 """Backups in the console: made, read, sent, fetched, and put back while the service runs and others write."""
 
 import hashlib
-import html
 import json
 import re
 from collections.abc import Iterator
@@ -17,12 +16,11 @@ from server.store import schema
 from tests.clients import Clients
 from tests.console.browser import Browser, is_sideways, sign_in, violations
 from tests.console.conftest import proven
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import Visitor, loaded, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
 BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
-MOST_LOADS = 20_000  # of a page, until the service has done something
 KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # not those that note who was seen when
 
 
@@ -54,25 +52,6 @@ def visitor(server: Server, nora: Api) -> Visitor:
 ])  # fmt: skip
 def test_the_times_of_backups_are_told_as_they_are(hours: int, told: str, tmp_path: Path) -> None:
     assert told_times(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path)) == told
-
-
-def text_of(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
-
-
-def loaded(visitor: Visitor, path: str, words: str) -> str:
-    """The text of a page, once these words stand on it; the service may be away meanwhile."""
-    for _ in range(MOST_LOADS):
-        try:
-            answer = visitor.get(path)
-        except OSError:  # a connection that ended with the service before it read from it
-            continue
-        assert answer.status_code in (200, 503), (answer.status_code, answer.headers)
-        if answer.status_code == 503:
-            assert answer.headers["Retry-After"]
-        elif words in (text := text_of(answer.text)):
-            return text
-    raise AssertionError(f"'{words}' is not on {path}: {text_of(answer.text)[-1500:]}")
 
 
 def kept(server: Server) -> Path:

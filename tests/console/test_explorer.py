@@ -20,15 +20,11 @@ from server.web.openapi.document import document
 from server.web.routes import ENDPOINTS
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor
+from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
 BASE = "/api"
-
-
-def text_of(page: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
 def operation(desk: Desk, name: str) -> explorer.Operation:

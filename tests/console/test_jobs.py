@@ -12,7 +12,7 @@ from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue, kinds
 from server.jobs.scheduler import scans
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
@@ -34,10 +34,6 @@ def job(desk: Desk, **values: Any) -> int:
 def row(desk: Desk, id: int) -> dict[str, Any] | None:
     found = desk.read(lambda tx: tx.get(JOB, id))
     return None if found is None else dict(zip(JOB.names, found, strict=True))
-
-
-def text_of(page: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
 def test_a_job_that_failed_is_run_again(signed_in: Visitor, desk: Desk) -> None:

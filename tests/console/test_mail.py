@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import requests
 from playwright.sync_api import expect
 
 from server.desk.mailboxes import dead_letters
 from server.jobs.queue import JOB
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place, value
+from tests.console.visitor import Visitor, loaded, place, text_of, value
 from tests.mail_servers import LOGIN, ImapServer, Pop3Server
 from tests.records.desk import Desk
 from tests.service import Api, Server
@@ -26,7 +25,6 @@ TRANSPORTS, MAILBOXES, OUTBOX = "/admin/mail/transports", "/admin/mail/mailboxes
 FAILED, LISTENER = "/admin/mail/failed", "/admin/mail/listener"
 SMTP = "core.mail.transport.smtp"
 PASSWORD = "hunter2-of-the-mail-server"
-MOST_LOADS = 2000  # of a page, until the scheduler has done something
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,24 +54,11 @@ def made(signed_in: Visitor, smtp: SmtpServer, **changes: str) -> str:
     return place(answer)
 
 
-def text_of(answer: requests.Response) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", answer.text))
-
-
 def waiting(nora: Api, subject: str, to: str = "ana@customer.example") -> int:
     """The id of a mail in the outbox."""
     params = {"to": to, "subject": subject, "content": f"Text of {subject}"}
     made = nora.create("draft", type="mail.transactional", name=subject, to=to, params=params, is_queued=1).ok()
     return int(made["id"])
-
-
-def loaded(signed_in: Visitor, path: str, words: str) -> str:
-    """The text of a page, once these words stand on it: the scheduler has its own pace."""
-    for _ in range(MOST_LOADS):
-        text = text_of(signed_in.get(path))
-        if words in text:
-            return text
-    raise AssertionError(f"'{words}' is not on {path}: {text[-1500:]}")
 
 
 def test_a_transport_is_made_tried_and_removed(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
@@ -86,7 +71,7 @@ def test_a_transport_is_made_tried_and_removed(signed_in: Visitor, nora: Api, sm
     assert (answer.status_code, place(answer)) == (303, path)
     sender, recipients, raw = smtp.take()
     assert (sender, recipients) == ("support@localhost", ("ana@customer.example",)) and b"To: ana@customer" in raw
-    assert "took the mail from support@localhost to ana@customer.example" in text_of(signed_in.get(path))
+    assert "took the mail from support@localhost to ana@customer.example" in text_of(signed_in.get(path).text)
     assert place(signed_in.send(f"{path}/delete", {}, page=path)) == "/admin/mail"
     assert signed_in.get(path).status_code == 404
 
@@ -95,13 +80,13 @@ def test_what_the_mail_server_says_is_told(signed_in: Visitor, nora: Api) -> Non
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 <b>nobody</b> of that name"}) as smtp:
         path = made(signed_in, smtp)
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        assert answer.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(answer)
+        assert answer.status_code == 422 and "550 5.1.1 <b>nobody</b> of that name" in text_of(answer.text)
         assert "<b>nobody</b>" not in answer.text
         answer = signed_in.send(f"{path}/test", {"recipient": "no address"}, page=path)
-        assert answer.status_code == 422 and "'no address' is not a mail address" in text_of(answer)
+        assert answer.status_code == 422 and "'no address' is not a mail address" in text_of(answer.text)
         assert value(answer.text, "recipient") == "no address"
     answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer)
+    assert answer.status_code == 422 and "No mail server at 127.0.0.1" in text_of(answer.text)
     signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -118,7 +103,7 @@ def test_a_token_takes_the_place_of_a_password(signed_in: Visitor, nora: Api) ->
         assert signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path).status_code == 303
         smtp.token = "another"
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        assert answer.status_code == 422 and "does not accept the token" in text_of(answer)
+        assert answer.status_code == 422 and "does not accept the token" in text_of(answer.text)
         assert "t0ken" not in answer.text and "> AUTH XOAUTH2 (left out)" in html.unescape(answer.text)
         signed_in.send(f"{path}/delete", {}, page=path)
 
@@ -153,7 +138,7 @@ def test_mistakes_of_a_transport_stand_at_their_field(
     changes: dict[str, str], field: str, words: str, signed_in: Visitor, smtp: SmtpServer
 ) -> None:
     answer = signed_in.send(f"{TRANSPORTS}/new", form(smtp, **changes))
-    assert answer.status_code == 422 and words in text_of(answer).lower()
+    assert answer.status_code == 422 and words in text_of(answer.text).lower()
     assert f'<a href="#{field}">' in answer.text and f'id="{field}-error"' in answer.text
     assert PASSWORD not in answer.text
     if changes.get("name", "Provider"):
@@ -168,8 +153,8 @@ def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: A
     smtp.forget()
     answer = signed_in.send("/admin/mail/senders", {"email": "Desk@Desk.Example ", "transport": transport,
                                                      "is_default": "1"}, page="/admin/mail")  # fmt: skip
-    assert answer.status_code == 303, text_of(answer)
-    page = text_of(signed_in.get("/admin/mail"))
+    assert answer.status_code == 303, text_of(answer.text)
+    page = text_of(signed_in.get("/admin/mail").text)
     assert "Mail can come from Desk@Desk.Example" in page and "desk@desk.example" in page
     other = waiting(nora, "Comes from the new one")
     assert smtp.take()[0] == "desk@desk.example"
@@ -197,7 +182,7 @@ def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: A
 ])  # fmt: skip
 def test_mistakes_of_a_sender_are_told(sent: dict[str, str], words: str, signed_in: Visitor, nora: Api) -> None:
     answer = signed_in.send("/admin/mail/senders", sent, page="/admin/mail")
-    assert answer.status_code == 422 and words.lower() in text_of(answer).lower()
+    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower()
     assert "<script>alert" not in answer.text
 
 
@@ -214,9 +199,9 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         loaded(signed_in, f"{OUTBOX}?state=failed", f"Refused {HOSTILE}")
         page = signed_in.get(f"{OUTBOX}/{dropped}")
         assert "<script>alert" not in page.text and "Text of Refused" in page.text
-        assert "550" in text_of(page) and "given up" in text_of(page)
+        assert "550" in text_of(page.text) and "given up" in text_of(page.text)
         answer = signed_in.send(f"{OUTBOX}/{dropped}/drop", {}, page=f"{OUTBOX}/{dropped}")
-        assert place(answer) == OUTBOX and "is dropped and not sent" in text_of(signed_in.get(OUTBOX))
+        assert place(answer) == OUTBOX and "is dropped and not sent" in text_of(signed_in.get(OUTBOX).text)
         assert nora.record("draft", dropped).status == 404
         smtp.refused.clear()
         smtp.forget()
@@ -224,7 +209,7 @@ def test_mail_that_a_server_refused_is_sent_again_and_dropped(
         assert smtp.take()[1] == ("gone@customer.example",)
         loaded(signed_in, OUTBOX, "The outbox is empty")
         signed_in.send(f"{OUTBOX}/{again}/send", {}, page="/admin/mail")
-        assert "was sent, or dropped" in text_of(signed_in.get(OUTBOX))
+        assert "was sent, or dropped" in text_of(signed_in.get(OUTBOX).text)
     finally:
         smtp.refused.clear()
         signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")
@@ -236,7 +221,7 @@ def test_a_draft_that_somebody_still_writes_is_not_in_the_outbox(signed_in: Visi
     assert "Still written" not in signed_in.get(OUTBOX).text
     for path in ("send", "drop"):
         signed_in.send(f"{OUTBOX}/{draft}/{path}", {}, page="/admin/mail")
-        assert "not in the outbox" in text_of(signed_in.get(OUTBOX))
+        assert "not in the outbox" in text_of(signed_in.get(OUTBOX).text)
     assert nora.record("draft", draft).ok()["name"] == "Still written"
     assert signed_in.get(f"{OUTBOX}?state=lost").status_code == 422
 
@@ -245,21 +230,21 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     sent = {"name": HOSTILE, "protocol": "imap", "host": "127.0.0.1", "port": "9", "username": "desk",
             "password": PASSWORD, "is_enabled": "1", "folder": "INBOX"}  # fmt: skip
     answer = signed_in.send(f"{MAILBOXES}/new", sent)
-    assert answer.status_code == 303, text_of(answer)
+    assert answer.status_code == 303, text_of(answer.text)
     path = place(answer)
     page = loaded(signed_in, path, "The last look failed")
     assert "127.0.0.1 cannot be reached" in page and PASSWORD not in signed_in.get(path).text
     id = int(path.rpartition("/")[2])
-    page = text_of(signed_in.get("/admin/mail"))
+    page = text_of(signed_in.get("/admin/mail").text)
     assert "1 failing" in page and "failed once" in page and "since just now" in page
     answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
-    assert answer.status_code == 422 and "127.0.0.1 cannot be reached" in text_of(answer)
+    assert answer.status_code == 422 and "127.0.0.1 cannot be reached" in text_of(answer.text)
     # Without the login box ticked it is off, and cannot be looked at.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303
     assert desk.row("mailbox", id)["password"] == PASSWORD and not desk.row("mailbox", id)["is_enabled"]
     signed_in.send(f"{path}/check", {}, page="/admin/mail")
-    assert "is switched off" in text_of(signed_in.get("/admin/mail"))
+    assert "is switched off" in text_of(signed_in.get("/admin/mail").text)
     answer = signed_in.send(path, off | {"host": "elsewhere.example"})
     assert answer.status_code == 422 and 'href="#password"' in answer.text
     signed_in.send(f"{path}/delete", {}, page=path)
@@ -280,14 +265,14 @@ def test_what_a_server_says_that_lets_nobody_in_is_told_without_the_password(
                   "is_enabled": "1"}  # fmt: skip
         path = place(signed_in.send(f"{MAILBOXES}/new", fields))
         answer = signed_in.send(f"{path}/check", {}, page=path)
-        text = text_of(answer)
+        text = text_of(answer.text)
         assert answer.status_code == 422 and "does not let in" in text and PASSWORD not in answer.text
         assert heard in text and wrong in text and LOGIN[1] not in text
         assert signed_in.send(path, fields | {"password": LOGIN[1]}).status_code == 303
         assert place(signed_in.send(f"{path}/check", {}, page=path)) == "/admin/mail"
         assert server.emptied.wait(30)
-        page = loaded(signed_in, path, "Last arrivedjust now")
-        assert "Next lookin" in page
+        page = loaded(signed_in, path, "Last arrived just now")
+        assert "Next look in" in page
         signed_in.send(f"{path}/delete", {}, page=path)
 
 
@@ -295,7 +280,7 @@ def test_a_mail_server_is_asked_in_words_that_are_shown(signed_in: Visitor, nora
     with SmtpServer(login=("desk", PASSWORD)) as smtp:
         path = made(signed_in, smtp, username="desk", password="another password")
         answer = signed_in.send(f"{path}/test", {"recipient": "ana@customer.example"}, page=path)
-        text = text_of(answer)
+        text = text_of(answer.text)
         assert answer.status_code == 422 and "does not accept user name and password" in text
         assert "> ehlo" in text.lower() and "< 535" in text and "> AUTH" in text and "(left out)" in text
         secret = base64.b64encode(b"\0desk\0another password").decode()
@@ -304,11 +289,12 @@ def test_a_mail_server_is_asked_in_words_that_are_shown(signed_in: Visitor, nora
 
 
 def test_mail_that_could_not_be_taken_is_read_taken_and_discarded(signed_in: Visitor, nora: Api, desk: Desk) -> None:
-    assert "There is none" in text_of(signed_in.get(FAILED))
+    assert "There is none" in text_of(signed_in.get(FAILED).text)
     settings, raw = desk.service.settings, f"Subject: =?utf-8?q?Br=C3=B6ken?=\n\n{HOSTILE}".encode()
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", raw, f"the mail names no sender {HOSTILE}")
     page = signed_in.get(FAILED)
-    assert "Failed (1)" in text_of(page) and "names no sender" in text_of(page) and "<script>alert" not in page.text
+    shown = text_of(page.text)
+    assert "Failed (1)" in shown and "names no sender" in shown and "<script>alert" not in page.text
     (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", page.text))
     path = f"{FAILED}/{key}"
     page = signed_in.get(path)
@@ -317,23 +303,23 @@ def test_mail_that_could_not_be_taken_is_read_taken_and_discarded(signed_in: Vis
     assert source.content == raw and source.headers["Content-Type"] == "message/rfc822"
     assert source.headers["Content-Disposition"].startswith("attachment")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == path
-    assert "It could not be taken: the mail names no sender" in text_of(signed_in.get(path))
+    assert "It could not be taken: the mail names no sender" in text_of(signed_in.get(path).text)
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
-    assert "The mail is on ticket" in text_of(signed_in.get(FAILED)) and nora.found("ticket", "subject:Mended")
+    assert "The mail is on ticket" in text_of(signed_in.get(FAILED).text) and nora.found("ticket", "subject:Mended")
     dead_letters.keep(settings, "another", raw)
     (key,) = set(re.findall(rf"{FAILED}/([0-9a-f]{{24}})\"", signed_in.get(FAILED).text))
     signed_in.send(f"{FAILED}/{key}/discard", {}, page=FAILED)
-    assert "another.eml is discarded" in text_of(signed_in.get(FAILED))
+    assert "another.eml is discarded" in text_of(signed_in.get(FAILED).text)
     for action in ("take", "discard"):
         signed_in.send(f"{FAILED}/{key}/{action}", {}, page=FAILED)
-        assert "not kept any more" in text_of(signed_in.get(FAILED))
+        assert "not kept any more" in text_of(signed_in.get(FAILED).text)
     assert signed_in.get(f"{FAILED}/{key}").status_code == 404
     assert list((settings.data / dead_letters.FOLDER).iterdir()) == []
 
 
 def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> None:
-    assert "Switch on" in text_of(signed_in.get("/admin/mail"))
+    assert "Switch on" in text_of(signed_in.get("/admin/mail").text)
     form = {"on": "1", "lmtp_host": "127.0.0.1", "lmtp_port": "0", "lmtp_protocol": "lmtp", "lmtp_domains": ""}
     for changes, field in (({"lmtp_port": "many"}, "lmtp_port"), ({"lmtp_host": " "}, "lmtp_host"),
                            ({"lmtp_protocol": "uucp"}, "lmtp_protocol")):  # fmt: skip
@@ -341,15 +327,15 @@ def test_the_listener_is_switched_on_the_page(signed_in: Visitor, nora: Api) -> 
         assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text, answer.text
     with socket.create_server(("127.0.0.1", 0)) as other:
         answer = signed_in.send(LISTENER, form | {"lmtp_port": str(other.getsockname()[1])})
-        assert answer.status_code == 422 and "cannot be listened for" in text_of(answer)
+        assert answer.status_code == 422 and "cannot be listened for" in text_of(answer.text)
     assert signed_in.send(LISTENER, form).status_code == 303
-    page = text_of(signed_in.get("/admin/mail"))
+    page = text_of(signed_in.get("/admin/mail").text)
     assert "Listens at" in page and "Change" in page
     port = int(re.search(r"lmtp://127\.0\.0\.1:(\d+)", page)[1])  # type: ignore[index]
     with smtplib.LMTP("127.0.0.1", port, timeout=30) as client:
         client.sendmail("ann@kite.example", ["help@desk.example"], b"From: ann@kite.example\nSubject: Handed\n\nHello")
-    assert nora.found("ticket", "subject:Handed") and "1 since the start" in text_of(signed_in.get("/admin/mail"))
-    assert "console" in text_of(signed_in.get("/admin/system/settings?q=lmtp_host"))
+    assert nora.found("ticket", "subject:Handed") and "1 since the start" in text_of(signed_in.get("/admin/mail").text)
+    assert "console" in text_of(signed_in.get("/admin/system/settings?q=lmtp_host").text)
     assert signed_in.send(LISTENER, form | {"on": "0"}).status_code == 303
     with pytest.raises(ConnectionRefusedError):
         smtplib.LMTP("127.0.0.1", port, timeout=30)

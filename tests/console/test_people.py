@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place, value
+from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import PASSWORD, Api
 
 BASE = "/admin/people"
@@ -25,10 +25,6 @@ def made(nora: Api, name: str, **fields: Any) -> int:
         password=PASSWORD, **fields,
     ).ok()  # fmt: skip
     return int(created["id"])
-
-
-def text_of(page: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", page))
 
 
 def test_a_worker_is_made_and_chooses_a_password_behind_a_link(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:

@@ -1,6 +1,5 @@
 """Setting up in the console: the steps behind the link, what is tried first, and the whole way to a script's token."""
 
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.console.browser import Browser
-from tests.console.visitor import Visitor, place, value
+from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import PASSWORD, Api, Server, command
 from tests.smtp_server import SmtpServer
 
@@ -42,10 +41,6 @@ def api(server: Server, nora: Visitor) -> Api:
     return Api(server.url, made.stdout.decode().strip())
 
 
-def text_of(answer: requests.Response) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", answer.text))
-
-
 def steps_of(nora: Visitor, path: str) -> list[str]:
     """The steps as a page lists them; done ones are marked."""
     listed = re.findall(r"<li[^>]*>(.*?)</li>", nora.get(path).text.partition('class="steps"')[2].partition("</ol>")[0])
@@ -55,10 +50,10 @@ def steps_of(nora: Visitor, path: str) -> list[str]:
 def test_the_steps_can_be_left_and_taken_up_again(server: Server, nora: Visitor) -> None:
     assert place(nora.get("/setup")) == "/setup/address" and nora.is_in
     assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Start"]
-    assert "Setting up is not finished" in text_of(nora.get("/"))
+    assert "Setting up is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
     answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
-    assert answer.status_code == 422 and "no step" in text_of(answer)
+    assert answer.status_code == 422 and "no step" in text_of(answer.text)
 
 
 @pytest.mark.parametrize(("changes", "field", "words"), [
@@ -74,7 +69,7 @@ def test_mistakes_of_the_address_stand_at_their_field(
 ) -> None:
     form = {"base_url": server.url, "sender": "help@desk.example", "mail_mask_pattern": "LLL-NNNN"} | changes
     answer = nora.send("/setup/address", form)
-    assert answer.status_code == 422 and words.lower() in text_of(answer).lower()
+    assert answer.status_code == 422 and words.lower() in text_of(answer.text).lower()
     assert f'<a href="#{field}">' in answer.text
     assert [value(answer.text, name) for name in form] == list(form.values())
     assert (value(nora.get("/setup/address").text, "sender"), "Address") == (
@@ -104,8 +99,8 @@ def test_a_mail_server_is_tried_before_it_is_kept(nora: Visitor, api: Api) -> No
     with SmtpServer(refused={"ana@customer.example": "550 5.1.1 nobody of that name"}) as smtp:
         form = {"host": smtp.host, "port": str(smtp.port), "encryption": "none", "recipient": "ana@customer.example"}
         answer = nora.send("/setup/mail", form)
-        assert answer.status_code == 422 and "550 5.1.1 nobody of that name" in text_of(answer)
-        assert "> rcpt TO:<ana@customer.example>" in text_of(answer) and "Save it untried" in text_of(answer)
+        assert answer.status_code == 422 and "550 5.1.1 nobody of that name" in text_of(answer.text)
+        assert "> rcpt TO:<ana@customer.example>" in text_of(answer.text) and "Save it untried" in text_of(answer.text)
         answer = nora.send("/setup/mail", form | {"host": "not a host"})
         assert answer.status_code == 422 and '<a href="#host">' in answer.text
         assert api.search("mail_transport", "").ok()["total"] == 0
@@ -158,7 +153,7 @@ def test_what_to_try_ticks_itself_off(nora: Visitor, api: Api) -> None:
 ])  # fmt: skip
 def test_mistakes_of_a_setting_are_told(name: str, text: str, words: str, nora: Visitor) -> None:
     answer = nora.send(f"{SETTINGS}/{name}", {name: text})
-    assert answer.status_code == 422 and words in text_of(answer) and value(answer.text, name) == text
+    assert answer.status_code == 422 and words in text_of(answer.text) and value(answer.text, name) == text
 
 
 def test_settings_are_changed_while_the_service_runs(nora: Visitor, api: Api) -> None:
@@ -180,7 +175,7 @@ def test_the_rail_tells_when_mail_stalls(server: Server, nora: Visitor) -> None:
     kept = server.data / "failed-mail" / "mailbox-1.eml"
     kept.parent.mkdir()
     kept.write_bytes(b"broken")
-    assert "Mail : mail could not be taken" in " ".join(text_of(nora.get("/help")).replace("▲", "").split())
+    assert "Mail : mail could not be taken" in text_of(nora.get("/help").text).replace(" ▲", "")
     nora.send("/admin/mail/failed/" + re.findall(r"/failed/([0-9a-f]{24})", nora.get("/admin/mail/failed").text)[0] +
               "/discard", {}, page="/admin/mail/failed")  # fmt: skip
     assert 'class="stall"' not in nora.get("/help").text

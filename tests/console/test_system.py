@@ -24,7 +24,7 @@ from server.store.backup import verify
 from server.web.server import Request
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import MOST_LOADS, Visitor, loaded, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
@@ -32,7 +32,6 @@ BASE, CHECKUP, SETTINGS, AUDIT, LOG, BACKUPS = (
     "/admin/system", "/admin/system/checkup", "/admin/system/settings", "/admin/system/audit", "/admin/system/log",
     "/admin/backups",
 )  # fmt: skip
-MOST_LOADS = 2000  # of a page, until the scheduler has done something
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +47,6 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     assert visitor.sign_in().status_code == 303
     yield visitor
     assert started.stop() == 0
-
-
-def text_of(page: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", " ", page))
-
-
-def loaded(visitor: Visitor, path: str, words: str) -> str:
-    """The text of a page, once these words stand on it: the scheduler has its own pace."""
-    for _ in range(MOST_LOADS):
-        text = " ".join(text_of(visitor.get(path).text).split())
-        if words in text:
-            return text
-    raise AssertionError(f"'{words}' is not on {path}: {text}")
 
 
 def test_all_is_well_and_the_report_names_nobody(signed_in: Visitor, nora: Api, server: Server) -> None:

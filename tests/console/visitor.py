@@ -10,6 +10,7 @@ import requests
 from tests.service import PASSWORD
 
 SECONDS = 60
+MOST_LOADS = 20_000  # of a page, until the service has done something
 
 
 class Visitor:
@@ -48,6 +49,27 @@ class Visitor:
     def is_in(self) -> bool:
         """Whether the account page opens."""
         return self.get("/account").status_code == 200
+
+
+def text_of(page: str) -> str:
+    """What a page says, without its markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def loaded(visitor: Visitor, path: str, words: str) -> str:
+    """What a page says, once these words stand on it. Each look is a request, so that the service, which may be away
+    meanwhile, gets its turns."""
+    for _ in range(MOST_LOADS):
+        try:
+            answer = visitor.get(path)
+        except OSError:  # a connection that ended with the service before it read from it
+            continue
+        assert answer.status_code in (200, 503), (answer.status_code, answer.headers)
+        if answer.status_code == 503:
+            assert answer.headers["Retry-After"]
+        elif words in (text := text_of(answer.text)):
+            return text
+    raise AssertionError(f"'{words}' is not on {path}: {text_of(answer.text)}")
 
 
 def place(answer: requests.Response) -> str:
