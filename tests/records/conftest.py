@@ -1,12 +1,13 @@
 """Fixtures for tests of record types: a new helpdesk for each test, without a server."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from server.records.registry import Registry, load
 from tests.records.desk import Desk
+from tests.records.filled import FAMILIES
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +28,29 @@ def desk(tmp_path: Path, registry: Registry) -> Iterator[Desk]:
 def ids(desk: Desk) -> dict[str, int]:
     """nora administers; milo is a member of Support; olga is in no group."""
     return desk.people()
+
+
+Filled = tuple[Desk, dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Filled]]:
+    """A helpdesk with records of a family of types, by its name, and the ids of what it holds. Made when it is first
+    asked for."""
+    made: dict[str, Filled] = {}
+
+    def family(name: str) -> Filled:
+        if name not in made:
+            opened = Desk(tmp_path_factory.mktemp(name))  # with a registry of its own, as it makes a record type
+            made[name] = opened, FAMILIES[name].populate(opened)
+        return made[name]
+
+    yield family
+    for opened, _ in made.values():
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def filled(request: pytest.FixtureRequest, families: Callable[[str], Filled]) -> Filled:
+    """That of the family which the module names."""
+    return families(request.module.FAMILY)

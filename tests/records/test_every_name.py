@@ -1,0 +1,145 @@
+"""Every filter, order, subtotal, key and expand of every record type runs on a real database."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from server.desk import records
+from server.errors import BadQuery
+from server.records.registry import load
+from server.store.transaction import Transaction
+from tests.records.desk import Desk
+from tests.records.filled import FAMILIES
+
+Families = Callable[[str], tuple[Desk, dict[str, int]]]
+REGISTRY = load()
+TYPES = [(family, uri) for family, each in FAMILIES.items() for uri in each.TYPES]
+WITHOUT_SEARCH = {"automation_resource"}  # other types look at it
+WITHOUT_RECORD = {"automation_log"}  # nobody reads one of it
+VALUES = {
+    "fulltext": ("pump", '"pump leaks"', "pu*"),
+    "text": ("pump*", "pump", '"Pump leak"', "null", "é"),
+    "number": ("[1,2]", ">0", "0", "0...5", "!=3", "null"),
+    "chooser": (">0", "5", "[1,2]", "1...3", "null"),
+    "decimal": (">1", "0.5"),
+    "bool": ("yes", "no"),
+    "date": ('"-1 week"', "never", "(since:today until:tomorrow days:weekdays)"),
+    "worker": ("me", "any", "none", "milo", "2"),
+    "watchers": ("any", "me", "(firstName:olga)"),
+    "links": ("ticket", "any", "none", "[org,task]"),
+    "deep": ("(id:>0)",),
+    "duration": ('">1 hour"', "60"),
+    "bytes": (">1kb", "1kb...2MiB"),
+    "virtual": ("milo", "2"),
+    "hidden": ("x",),
+}
+OWN_VALUES = {
+    ("behavior", "usableBy.bot"): ("1", "99"),
+    ("snippet", "myUses"): (">0", "0", "1...5", "[1,2]", '(hits:>0 date:"-30 days")', "(hits:0)"),
+    ("snippet", "type"): ("plaintext", "ticket", "svc.contexts.ticket", "tick", "[plaintext,task]"),
+    ("ticket", "responsibility"): (">50", "0", "[0,100]"),
+}  # fmt: skip
+# Subtotals that count other records, of which one may have several, or none.
+OF_OTHERS = {"fieldset", "links", "watchers", "category.id", "participant"}
+OWN_OF_OTHERS = {("worker", "group")}
+# What an expand of another name than its own key shows.
+SHOWN_ELSEWHERE = {
+    "calendar": {"events_occluded", "weeks_events", "weeks_events_occluded"},
+    "workspace_page": {"widgets", "widgets_data", "worklists"},
+    "workspace_tab": {"widgets_data"}, "workspace_widget": {"widgets_data"},
+}  # fmt: skip
+
+
+def every_filter() -> Iterator[tuple[str, str, str]]:
+    for family, uri in [*TYPES, ("automation", "automation_log")]:
+        for name in REGISTRY.type(uri).filter_by_name:
+            yield family, uri, name
+
+
+def values(uri: str, name: str) -> tuple[str, ...]:
+    found = REGISTRY.type(uri).filter_by_name[name]
+    if found.type == "enum":
+        return tuple(f'"{each}"' for each in found.describe()["values"])
+    return OWN_VALUES.get((uri, name)) or VALUES[found.type]
+
+
+def test_every_type_is_in_a_family() -> None:
+    listed = [uri for _, uri in TYPES]
+    assert len(listed) == len(set(listed)) and {*listed, *WITHOUT_RECORD} >= set(REGISTRY.uris())
+
+
+@pytest.mark.parametrize(("family", "uri", "name"), [*every_filter()])
+def test_every_filter_runs(families: Families, family: str, uri: str, name: str) -> None:
+    desk, _ = families(family)
+
+    def run(tx: Transaction) -> None:
+        for value in values(uri, name):
+            term = value if name == "text" else f"{name}:{value}"
+            for q in (term, f"{name}:!{value}", f"({term} OR id:1)"):
+                search = desk.search(tx, uri, q)
+                assert len(search.rows(500)) == search.total() == len(search.ids(500)), q
+
+    if REGISTRY.type(uri).filter_by_name[name].type == "hidden":
+        with pytest.raises(BadQuery, match="counting by only"):
+            desk.read(run)
+    else:
+        desk.read(run)
+
+
+@pytest.mark.parametrize(("family", "uri"), TYPES)
+def test_every_order_finds_the_record(families: Families, family: str, uri: str) -> None:
+    desk, made = families(family)
+
+    def run(tx: Transaction) -> None:
+        for name in REGISTRY.type(uri).sort_names():
+            for order in (name, f"-{name}"):
+                assert made[uri] in desk.search(tx, uri, f"sort:{order}").ids(500), order
+
+    desk.read(run)
+
+
+@pytest.mark.parametrize(("family", "uri"), [each for each in TYPES if each[1] not in WITHOUT_SEARCH])
+def test_every_subtotal_counts(families: Families, family: str, uri: str) -> None:
+    desk, _ = families(family)
+    names = REGISTRY.type(uri).subtotals.search
+    answer = records.search(desk.context(), uri, records.SearchRequest("", subtotals=names))
+    assert list(answer["subtotals"]) == list(names)
+    for name, listed in answer["subtotals"].items():
+        is_of_others = name in OF_OTHERS or (uri, name) in OWN_OF_OTHERS
+        assert is_of_others or sum(each["hits"] for each in listed) == answer["total"], name
+
+
+@pytest.mark.parametrize(("family", "uri"), TYPES)
+def test_every_key_and_expand_is_there(families: Families, family: str, uri: str) -> None:
+    desk, made = families(family)
+    described = REGISTRY.type(uri).describe()
+    expands = {each["key"]: each for each in described["expand"]}
+    # The service itself has no names to put into a signature; a worker has.
+    shown = desk.record(uri, made[uri], by=made["nora"], expand=",".join([*expands, "_label"]))
+    wanted = {each["key"] for each in described["keys"] if each["returned"] == "default"}
+    wanted |= {
+        f"{name}_id" if each["type"] == "record" else name
+        for name, each in expands.items() if not name.endswith("_")
+    } - SHOWN_ELSEWHERE.get(uri, set())  # fmt: skip
+    assert wanted - shown.keys() == set() and shown["_label"]
+
+
+@pytest.mark.parametrize(("family", "uri"), TYPES)
+def test_expanding_costs_the_same_for_many_records(families: Families, family: str, uri: str) -> None:
+    desk, _ = families(family)
+    record_type = REGISTRY.type(uri)
+    names = [each["key"] for each in record_type.describe()["expand"]]
+
+    def statements(tx: Transaction, count: int) -> tuple[int, int]:
+        """How many records there are, and how many statements so many take; each stands there as often as it must."""
+        found = [record_type.record(row) for row in desk.search(tx, uri, "").rows(count)]
+        listed = (found * count)[:count]
+        desk.shown(tx).show(record_type, listed, names)  # reads what is kept between records
+        before = tx.statements
+        desk.shown(tx).show(record_type, listed, names)
+        return len(found), tx.statements - before
+
+    one, alone = desk.read(lambda tx: statements(tx, 1))
+    several, together = desk.read(lambda tx: statements(tx, 50))
+    assert one == 1
+    assert together <= alone + 2 * len(names) * (several > 1)
