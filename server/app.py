@@ -32,6 +32,7 @@ from server.desk.restoring import Exchange, Restores
 from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs import queue
 from server.jobs.scheduler import Scheduler, periodic
+from server.memory import share_heaps
 from server.records import registry as record_types
 from server.records.registry import Registry
 from server.records.shared import custom_types
@@ -180,6 +181,7 @@ def serve(
     held = lock.FolderLock(folder)
     held.take()
     raise_limit()
+    share_heaps()
 
     def told(running: Running) -> None:
         held.tell(running.url)

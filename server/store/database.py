@@ -26,7 +26,8 @@ BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hol
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
 LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
-MAX_FREE = 16  # connections that are kept for the next read, each with its cache; seldom do more read at once
+MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
+MAX_WARM = 4  # of them that keep their page caches: the others are those of a burst that is over
 WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
 LOG = log.get("store")
@@ -126,6 +127,8 @@ class Store:
             if connection.in_transaction:
                 connection.execute("COMMIT")
             if len(self._free) < MAX_FREE:
+                if len(self._free) >= MAX_WARM:
+                    connection.release_memory()
                 self._free.append(connection)
                 return
         except apsw.Error:

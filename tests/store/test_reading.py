@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable
 
+import apsw
 import pytest
 
 from server.errors import Damaged, TimedOut
-from server.store.database import MAX_FREE, OutOfSteps, Store
+from server.store.database import MAX_FREE, MAX_WARM, OutOfSteps, Store
 from server.store.statements import slot
 from server.store.transaction import MAX_QUICK_VALUES, Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names
@@ -153,10 +154,11 @@ def test_a_read_that_was_interrupted_leaves_its_connection_as_it_was(store: Stor
 
 
 def test_connections_of_many_readers_at_once_are_not_all_kept(store: Store) -> None:
+    add_pump(store, "first", manual=b"x" * 20_000)
     together = threading.Barrier(MAX_FREE + 8)
 
     def reader() -> None:
-        store.read(lambda tx: (tx.connection.execute("SELECT 1").fetchall(), together.wait(30)))
+        store.read(lambda tx: (tx.find(PUMP, place="cellar"), together.wait(30)))
 
     threads = [threading.Thread(target=reader) for _ in range(MAX_FREE + 8)]
     for each in threads:
@@ -164,3 +166,5 @@ def test_connections_of_many_readers_at_once_are_not_all_kept(store: Store) -> N
     for each in threads:
         each.join(30)
     assert len(store._free) == MAX_FREE and len(store._connections) == MAX_FREE + 1
+    cached = [each.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0] for each in store._free]
+    assert min(cached[:MAX_WARM]) > max(cached[MAX_WARM:])

@@ -1,0 +1,39 @@
+"""What bounds the memory of the process: heaps that its threads share."""
+
+import subprocess
+import sys
+
+from tests.service import ROOT
+
+# Threads that take and give back memory at once, and then what glibc tells of each of its heaps.
+PROGRAM = """
+import ctypes, sys, threading
+from server.memory import share_heaps
+shared = share_heaps() if sys.argv[1] == "shared" else True
+together = threading.Barrier(8)
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+def take():
+    for _ in range(50):
+        together.wait(30)
+        libc.malloc(1000)
+threads = [threading.Thread(target=take) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join(30)
+if hasattr(libc, "malloc_stats"): libc.malloc_stats()
+print(shared)
+"""
+
+
+def heaps(how: str) -> tuple[int, bool]:
+    """How many heaps glibc made, 0 for another C library; and whether it took the wish to share them."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, how], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stderr.count("Arena "), done.stdout.strip() == "True"
+
+
+def test_threads_share_heaps_where_the_c_library_has_a_choice() -> None:
+    apart, _ = heaps("apart")
+    shared, is_taken = heaps("shared")
+    assert (apart > 2 and shared <= 2 and is_taken) or (apart == shared == 0)
