@@ -343,11 +343,12 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.packages.exporting.MAX_EXPORTED", "", "records of one export, with what is on them"),
     ),
     "Webhooks": (
-        ("automation.webhooks.responding.MAX_HEADERS", "", "headers of an answer; further ones are left out"),
+        ("automation.webhooks.answer_headers.MAX_HEADERS", "", "headers of an answer; further ones are left out"),
         (
-            "automation.webhooks.responding.MAX_HEADER_CHARS", "characters",
+            "automation.webhooks.answer_headers.MAX_HEADER_CHARS", "characters",
             "one of them; a longer one is left out, and the log tells",
         ),
+        ("automation.webhooks.place.MAX_COOKIE_CHARS", "characters", "cookie that a webhook sets"),
         ("automation.webhooks.deliveries.MAX_KEPT", "", "deliveries kept of all webhooks; the oldest go first"),
         ("automation.webhooks.deliveries.MAX_KEPT_BYTES", "bytes", "their requests and answers, together"),
         (

@@ -61,6 +61,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text",
             is_live=True),
+    Setting("webhook_base_url", "", "Address of webhooks under another host name, where nothing else answers and their "
+            "pages may run scripts of their own; empty: base_url, where they may not.", type="text"),
     Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
     Setting("starter_package", True, "Put snippets, searches, a workspace and the like into a new database.",
             type="yes/no"),
@@ -201,14 +203,21 @@ class Settings:
     sources: Mapping[str, str]  # where those come from that are no defaults: the command line, a variable, a file
 
     def __init__(self, values: Mapping[str, Value], sources: Mapping[str, str] | None = None) -> None:
-        """values: of every row, already checked. `base_url` is filled in from host and port when it is empty."""
+        """values: of every row, already checked. `base_url` is filled in from host and port when it is empty. Raises
+        Invalid when webhooks would have the host name of the console after all."""
         url = values["base_url"] or _local_url(str(values["host"]), values["port"])
+        _require_apart(str(values["webhook_base_url"]), str(url))
         self.__dict__.update({**values, "base_url": url}, given=tuple(values.items()), sources=dict(sources or {}))
 
     @property
     def local_url(self) -> str:
         """The address without a base_url, by host and port."""
         return _local_url(str(self.host), self.port)
+
+    @property
+    def webhook_host(self) -> str:
+        """The host name that only webhooks have, "" when they have none."""
+        return _host_of(str(self.webhook_base_url))
 
     def is_given(self, name: str) -> bool:
         """Whether a flag, a variable or the file tells the value, so that the console cannot."""
@@ -367,20 +376,31 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
     if setting.choices and text not in setting.choices:
         raise Invalid(f"{shown_as} is '{text}'; it must be one of {', '.join(setting.choices)}"
                       f"{nearest(text, setting.choices)}", field=setting.name)
-    if setting.name == "base_url" and text:
-        return _checked_url(text, shown_as)
+    if setting.name in ("base_url", "webhook_base_url") and text:
+        return _checked_url(setting.name, text, shown_as)
     if setting.name == "backup_at" and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
         raise Invalid(f"{shown_as} is '{text}'; it must be a time of the day from 00:00 to 23:59", field="backup_at")
     return text
 
 
-def _checked_url(text: str, shown_as: str) -> str:
+def _checked_url(name: str, text: str, shown_as: str) -> str:
     """The address without a slash at its end, so that paths can be put behind it."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk",
-                      field="base_url")
+                      field=name)
     return text.rstrip("/")
+
+
+def _require_apart(webhook_base_url: str, base_url: str) -> None:
+    """Raises Invalid for one host name; another port does not help, since cookies know none."""
+    if webhook_base_url and _host_of(webhook_base_url) == _host_of(base_url):
+        raise Invalid(f"webhook_base_url has the host name of base_url, {_host_of(base_url)}; give webhooks another "
+                      "host name, or leave it empty", field="webhook_base_url")
+
+
+def _host_of(url: str) -> str:
+    return (urlsplit(url).hostname or "").rstrip(".")
 
 
 def _local_url(host: str, port: object) -> str:

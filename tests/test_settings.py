@@ -80,6 +80,9 @@ def test_the_file_is_toml(tmp_path, file, name, value):
         ({}, {"HELPDESK_OPEN_BROWSER": "maybe"}, "", "HELPDESK_OPEN_BROWSER is 'maybe'; it must be yes or no"),
         ({"log_level": "inof"}, {}, "", "did you mean 'info'?"),
         ({"base_url": "desk.example"}, {}, "", "--base-url is 'desk.example'"),
+        ({"webhook_base_url": "hooks"}, {}, "", "--webhook-base-url is 'hooks'"),
+        ({"webhook_base_url": "http://127.0.0.1:99"}, {}, "", "has the host name of base_url, 127.0.0.1"),
+        ({"webhook_base_url": "https://a.example.", "base_url": "https://A.example"}, {}, "", "give webhooks another"),
         ({}, {}, 'port = "1"', "helpdesk.toml: port is '1'; it must be a whole number"),
         ({}, {}, "port = true", "must be a whole number"),
         ({}, {}, "open_browser = 1", "must be yes or no"),
@@ -94,6 +97,13 @@ def test_what_cannot_be_understood_stops_the_start(tmp_path, flags, environ, fil
     with pytest.raises(Invalid) as raised:
         load(flags, environ, tmp_path)
     assert said in raised.value.message
+
+
+def test_the_console_cannot_move_to_the_host_of_webhooks(tmp_path):
+    settings = load({"webhook_base_url": "https://hooks.example/in"}, {}, tmp_path)
+    assert settings.webhook_host == "hooks.example"
+    with pytest.raises(Invalid, match="give webhooks another host name"):
+        settings.replace(base_url="https://hooks.example")
 
 
 def test_other_variables_are_not_looked_at(tmp_path):

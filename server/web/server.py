@@ -110,9 +110,11 @@ class Site(ABC):
     need no thread of its own; None for others.
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
     inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
-    is_json: whether errors are the JSON envelope. pool: threads of its own, for answers that wait for others."""
+    is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
+    where nothing else does. pool: threads of its own, for answers that wait for others."""
 
     is_json = True
+    is_apart = False
     pool: Pool | None = None
 
     @abstractmethod
@@ -146,6 +148,7 @@ class Front(HTTPServerConnectionDelegate):
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self._hosts = (service.base_url, _known_hosts(service))
+        self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.returns = Returns()
@@ -169,10 +172,11 @@ class Front(HTTPServerConnectionDelegate):
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
         return Exchange(self, request_conn)
 
-    def site_of(self, path: str) -> tuple[str, Site | None]:
-        """The site of a path, and the beginning that it has."""
+    def site_of(self, path: str, host: str) -> tuple[str, Site | None]:
+        """The site of a path at a host, and the beginning that it has."""
+        is_apart = self.webhook_host != "" and host_name(host) == self.webhook_host
         for prefix, site in self.sites:
-            if path.startswith(prefix):
+            if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site
         return "", None
 
@@ -232,7 +236,7 @@ class Exchange(HTTPMessageDelegate):
         peer = str(getattr(context, "remote_ip", "") or "")
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
         path = self.request.path
-        self.request.route, self.site = self.front.site_of(path)
+        self.request.route, self.site = self.front.site_of(path, headers.get("Host", ""))
         self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
         length = headers.get("Content-Length")
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
@@ -554,12 +558,12 @@ def _http_date(now: int) -> str:
 
 def _known_hosts(service: Service) -> frozenset[str]:
     base = service.base_url.partition("://")[2].partition("/")[0]
-    names = {"localhost", _host_name(base), str(service.settings.host).lower()}
+    names = {"localhost", host_name(base), str(service.settings.host).lower(), service.settings.webhook_host} - {""}
     names.update(str(name).lower() for name in service.settings.trusted_hosts)
     return frozenset(names)
 
 
-def _host_name(host: str) -> str:
+def host_name(host: str) -> str:
     """The name in a Host header, without port."""
     host = host.strip().lower()
     if host.startswith("["):
@@ -569,7 +573,7 @@ def _host_name(host: str) -> str:
 
 def _host_is_known(host: str, known: frozenset[str]) -> bool:
     """Names must be ours, against rebinding of foreign names; addresses cannot be rebound. No header: HTTP/1.0."""
-    name = _host_name(host)
+    name = host_name(host)
     if not name or name in known:
         return True
     try:

@@ -1,4 +1,5 @@
-"""The webhook receiver as a site: `{base_url}/webhooks/<token>`, with any method and any path behind it.
+"""The webhook receiver as a site: `/webhooks/<token>`, with any method and any path behind it, at the host of base_url
+and that of webhook_base_url.
 
 Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
@@ -10,7 +11,9 @@ from urllib.parse import unquote
 from server import log
 from server.access.own import own_context
 from server.automation.webhooks import deliveries, responding, tokens
+from server.automation.webhooks.answer_headers import as_sent
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks.place import NOWHERE, Place
 from server.automation.webhooks.responding import Received, Response
 from server.automation.webhooks.withheld import withheld
 from server.context import Context, Service
@@ -18,12 +21,14 @@ from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
 from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
-from server.web.server import Pool, Request, Site, media_type
+from server.web.server import Pool, Request, Site, host_name, media_type
 
 PREFIX = "/webhooks/"
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,40}\Z")
+# What a browser runs, or styles a page with. A page of the console that was made to ask for it is under attack.
+RUN = frozenset("audioworklet object paintworklet script serviceworker sharedworker style worker".split())
 _NO_NAME = re.compile(r"[^a-z0-9_]")
 LOG = log.get("webhook")
 
@@ -32,6 +37,7 @@ class WebhookSite(Site):
     """Everything under /webhooks/. No bearer token is read: the address is the secret."""
 
     is_json = False
+    is_apart = True
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -43,20 +49,33 @@ class WebhookSite(Site):
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         token, _, path = request.path[len(PREFIX) :].partition("/")
+        place = self._place(request, token)
+        response = self._response(request, token, path, place)
+        return Answer(
+            status=response.status, headers=as_sent(response.headers, place), body=response.body,
+            content_type=response.content_type, cookies=response.cookies,
+        )  # fmt: skip
+
+    def _response(self, request: Request, token: str, path: str, place: Place) -> Response:
         if request.method not in METHODS:
-            return Answer(status=501)
-        if not _TOKEN.match(token):
-            return Answer(status=404)
+            return Response(501)
+        if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
+            return Response(404)
         headers = list(request.headers.get_all())
-        received = received_of(request.method, path, request.query, headers, request.body, request.client)
-        return answered(responding.respond(own_context(self.service, request_id=request.id), token, received))
+        received = received_of(request.method, path, request.query, headers, request.body, request.client, place=place)
+        return responding.respond(own_context(self.service, request_id=request.id), token, received)
+
+    def _place(self, request: Request, token: str) -> Place:
+        settings = self.service.settings
+        is_apart = bool(settings.webhook_host) and host_name(request.headers.get("Host", "")) == settings.webhook_host
+        base = settings.webhook_base_url if is_apart else self.service.base_url
+        return Place.of(f"{base}{PREFIX}{token}", is_apart)
 
 
-def answered(response: Response) -> Answer:
-    """A response as the front door sends it."""
-    return Answer(
-        status=response.status, headers=response.headers, body=response.body, content_type=response.content_type
-    )
+def _is_of_console(request: Request) -> bool:
+    """Whether a page of this very host wants an answer as a part that it runs."""
+    headers = request.headers
+    return headers.get("Sec-Fetch-Site") == "same-origin" and headers.get("Sec-Fetch-Dest") in RUN
 
 
 def received_of(
@@ -67,11 +86,12 @@ def received_of(
     body: bytes,
     client: str,
     replay_of: int = 0,
+    place: Place = NOWHERE,
 ) -> Received:
     """A request as automations see it. path: percent-encoded, behind the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     params = named(merge(_tree(decode_query, query), _tree(_form, kind, body)))
-    return Received(method, unquote(path), query, headers, params, body, client, replay_of)
+    return Received(method, unquote(path), query, headers, params, body, client, replay_of, place)
 
 
 def replay(ctx: Context, delivery_id: int) -> int:

@@ -14,6 +14,8 @@ import apsw
 import pytest
 import requests
 
+from server.automation.webhooks.answer_headers import SANDBOX, headers_of
+from server.automation.webhooks.place import NOWHERE, Place, for_script, set_cookie
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people
@@ -37,6 +39,15 @@ start:
       Content-Type: application/json
       X-Seen: yes
     body: {{seen|json_encode}}
+"""
+COUNTING = """
+start:
+  return:
+    headers:
+      Set-Cookie@list:
+        webhook{{webhook_id}}_a=1
+        webhook{{webhook_id}}_b=2
+    body: {{request_headers.cookie ?: "-"}}
 """
 UNKNOWN, CLIENTS = 1000, 4
 WAITING = """
@@ -201,10 +212,124 @@ def test_an_answer_that_has_no_body_does_not_run_into_the_next_one(nora: Api, st
     assert len(hook.logged()) == 2
 
 
-@pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/xhtml+xml; charset=utf-8", "text/XML"])
-def test_a_page_has_no_part_in_the_console(nora: Api, kind: str) -> None:
-    hook = answering(nora, f"headers:\n  Content-Type: {kind}\nbody: <b>hi</b>")
-    assert hook.call().headers["Content-Security-Policy"].startswith("sandbox")
+@pytest.mark.parametrize("headers", [
+    {"Content-Type": "text/html"}, {"Content-Type": "image/svg+xml"}, {"Content-Type": "text/plain"},
+    {"Content-Type": ""},
+    {"Content-Security-Policy": "script-src *"}, {"content-security-policy": "sandbox allow-same-origin allow-scripts"},
+    {"Content-Type": "", "X-Content-Type-Options": "none"}, {},
+])  # fmt: skip
+def test_every_answer_has_the_services_own_policy_first(nora: Api, headers: dict[str, str]) -> None:
+    hook = answering(nora, f"headers@json: {json.dumps(headers)}\nbody: <b>hi</b>")
+    found = hook.call().headers
+    own = headers.get("Content-Security-Policy", headers.get("content-security-policy"))
+    assert found["Content-Security-Policy"] == ", ".join(filter(None, (SANDBOX, own)))
+    assert found["X-Content-Type-Options"] == "nosniff"
+
+
+def test_an_answer_that_no_script_gave_has_the_policy_too(nora: Api) -> None:
+    failing = Hook(nora, "start:\n  error: broken").call()
+    unknown = requests.get(f"{nora.url}/webhooks/{'x' * 40}", timeout=30)
+    assert [each.headers["Content-Security-Policy"] for each in (failing, unknown)] == [SANDBOX, SANDBOX]
+
+
+@pytest.mark.parametrize("name", [
+    "Alt-Svc", "Clear-Site-Data", "Connection", "Content-Length", "Content-Security-Policy-Report-Only",
+    "Cross-Origin-Opener-Policy", "NEL", "Permissions-Policy", "Refresh", "Report-To", "Reporting-Endpoints", "Server",
+    "Service-Worker-Allowed", "SourceMap", "Strict-Transport-Security", "Transfer-Encoding", "WWW-Authenticate",
+    "X-Accel-Buffering", "X-Accel-Redirect", "X-Archive-Files", "X-Content-Security-Policy", "X-Content-Type-Options",
+    "X-DNS-Prefetch-Control", "X-Frame-Options", "X-LIGHTTPD-send-file", "X-LiteSpeed-Location",
+    "X-Permitted-Cross-Domain-Policies", "X-Reproxy-URL", "X-Send-File", "X-Sendfile", "X-SourceMap", "X-UA-Compatible",
+    "X-WebKit-CSP", "X-XSS-Protection", "X_Good", "x-frame-options",
+])  # fmt: skip
+def test_headers_that_speak_for_the_whole_address_are_left_out(name: str) -> None:
+    told: list[str] = []
+    found = headers_of({name: "odd-value", "X-Good": "1", "ETag": "a"}, 1, NOWHERE, told.append)
+    assert found.named == {"X-Good": "1", "ETag": "a"} and len(told) == 1 and name in told[0]
+
+
+def test_headers_of_ones_own_arrive_and_others_do_not(nora: Api) -> None:
+    sent = {"X-Frame-Options": "ALLOWALL", "Clear-Site-Data": '"*"', "X-Order": "7", "Location": "https://else.example/",
+            "Access-Control-Allow-Origin": "*"}  # fmt: skip
+    hook = answering(nora, f"headers@json: {json.dumps(sent)}")
+    found = hook.call().headers
+    assert (found["X-Order"], found["Location"]) == ("7", "https://else.example/")
+    assert found["X-Frame-Options"] == "SAMEORIGIN" and "Clear-Site-Data" not in found
+    assert len([message for message in hook.logged() if "was left out" in message]) == 2
+
+
+@pytest.mark.parametrize("cookie", [
+    "sid=stolen; Path=/", "__Host-sid=stolen", "visit=x", "webhook8_a=other", "webhook7_=none", "webhook7_a b=1", "x",
+    "webhook7_a=1; Max-Age=soon", "webhook7_a=1; Expires=soon", f"webhook7_a={'x' * 5000}", " =webhook7_a",
+])  # fmt: skip
+def test_a_cookie_that_is_not_the_webhooks_own_is_left_out(cookie: str) -> None:
+    told: list[str] = []
+    found = headers_of({"Set-Cookie": cookie}, 7, NOWHERE, told.append)
+    assert found.cookies == [] and len(told) == 1
+
+
+@pytest.mark.parametrize(("url", "cookie", "expected"), [
+    ("http://desk.example/webhooks/t", "webhook7_a=1", "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Lax"),
+    ("https://desk.example/sub/webhooks/t", "webhook7_a=1; Path=/; Domain=desk.example; SameSite=None",
+     "webhook7_a=1; Path=/sub/webhooks/t; HttpOnly; SameSite=Lax; Secure"),
+    ("http://desk.example/webhooks/t", "webhook7_a=1; samesite=strict; max-age=60; Partitioned",
+     "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Strict; Max-Age=60"),
+    ("http://desk.example/webhooks/t", "webhook7_a=1; Expires=Thu, 31 Dec 2026 23:59:59 GMT",
+     "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Lax; Expires=Thu, 31 Dec 2026 23:59:59 GMT"),
+])  # fmt: skip
+def test_a_cookie_of_ones_own_holds_for_ones_own_path(url: str, cookie: str, expected: str) -> None:
+    assert set_cookie(cookie, 7, Place.of(url)) == expected
+
+
+def test_cookies_of_ones_own_are_set_and_come_back(nora: Api) -> None:
+    hook = Hook(nora, COUNTING)
+    with requests.Session() as browser:
+        browser.cookies.set("sid", "of-the-console")
+        first, second = browser.get(hook.url, timeout=30), browser.get(hook.url + "/x", timeout=30)
+    assert [first.text, second.text] == ["-", f"webhook{hook.id}_a=1; webhook{hook.id}_b=2"]
+    assert "of-the-console" not in json.dumps(nora.get(f"/rest/webhooks/deliveries/{hook.deliveries()[0]['id']}").json)
+
+
+@pytest.mark.parametrize(("headers", "kept"), [
+    ([("Cookie", "sid=a; webhook7_x=b; webhook77_y=c; __Host-sid=d")], [("Cookie", "webhook7_x=b")]),
+    ([("cookie", "sid=a")], []),
+    ([("Authorization", "Bearer svc_at_abc"), ("X-Copy", "svc_rt_abc"), ("Authorization", "Basic eA==")],
+     [("Authorization", "Basic eA==")]),
+])  # fmt: skip
+def test_a_script_sees_nothing_that_speaks_for_somebody_here(
+    headers: list[tuple[str, str]], kept: list[tuple[str, str]]
+) -> None:
+    assert for_script(headers, 7) == kept
+
+
+def test_a_token_of_the_api_reaches_no_script(nora: Api, echo: Hook) -> None:
+    assert "authorization" not in echo.call(headers={"Authorization": f"Bearer {nora.token}"}).json()["headers"]
+
+
+@pytest.mark.parametrize(("sent", "status"), [
+    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "script"}, 404),
+    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "serviceworker"}, 404),
+    ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}, 202),
+    ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "script"}, 202),
+])  # fmt: skip
+def test_a_page_of_the_console_cannot_run_an_answer(echo: Hook, sent: dict[str, str], status: int) -> None:
+    assert echo.call("GET", headers=sent).status_code == status
+
+
+def test_at_a_host_of_their_own_webhooks_answer_and_nothing_else(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", env={"HELPDESK_WEBHOOK_BASE_URL": "http://hooks.example/in"})
+    nora = server.set_up()
+    hook = answering(nora, 'headers@json: {"Content-Security-Policy": "script-src *", "X-Frame-Options": "ALLOWALL"}')
+    apart = {"Host": "hooks.example"}
+    there, here = hook.call(headers=apart), hook.call()
+    assert there.headers["Content-Security-Policy"] == "script-src *"
+    assert there.headers["X-Frame-Options"] == "SAMEORIGIN"
+    assert here.headers["Content-Security-Policy"] == f"{SANDBOX}, script-src *"
+    found = nora.post(f"/rest/webhooks/{hook.id}/rotate.json").ok()
+    assert found["url"] == f"http://hooks.example/in/webhooks/{found['guid']}"
+    for path in ("/", "/login", "/rest/workers/me.json", "/oauth/authorize", "/health", "/openapi.json", "/metrics"):
+        asked = {**apart, "Authorization": f"Bearer {nora.token}"}
+        assert requests.get(server.url + path, headers=asked, timeout=30).status_code == 404, path
+    assert server.stop() == 0
 
 
 @pytest.mark.parametrize(("script", "status", "body"), [

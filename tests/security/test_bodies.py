@@ -51,7 +51,8 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
         body_bytes=0, proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, logs_requests=False,
-        errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store), site_of=lambda path: ("/", Taking()),
+        errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store),
+        site_of=lambda path, host: ("/", Taking()),
     )  # fmt: skip
     yield made
     assert made.body_bytes == 0

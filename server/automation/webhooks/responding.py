@@ -3,7 +3,6 @@
 Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py. Source: Webhook."""
 
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,9 @@ from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform
+from server.automation.webhooks.answer_headers import headers_of
 from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep, note_run
+from server.automation.webhooks.place import NOWHERE, Place, for_script
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
 from server.context import Context
@@ -31,15 +32,6 @@ from server.template.values import printed, whole
 TRIGGER = "svc.trigger.webhook.respond"
 FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so is the file that it names
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
-MAX_HEADERS = 50  # of an answer
-MAX_HEADER_CHARS = 8192
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}\Z")
-# The server's own: how the answer is framed on its connection.
-_OWN_HEADERS = frozenset(("connection", "content-length", "date", "keep-alive", "te", "trailer", "transfer-encoding",
-                          "upgrade"))  # fmt: skip
-# A page of somebody else's making must not act as the console, which has the same address. XML may hold scripts, too.
-_PAGE = re.compile(r"html|xml|svg", re.IGNORECASE)
-_SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
 _NO_BODY = frozenset((204, 205, 304))
 SWITCHED_OFF = "the webhook is switched off"
 
@@ -47,7 +39,8 @@ SWITCHED_OFF = "the webhook is switched off"
 @dataclass(frozen=True)
 class Received:
     """A request as it came. path: behind the token, without a slash before it. headers: [(name, value)] as sent.
-    params: of query string and form, the form's winning. replay_of: the delivery that is run again."""
+    params: of query string and form, the form's winning. replay_of: the delivery that is run again. place: where it was
+    called."""
 
     method: str
     path: str
@@ -57,6 +50,7 @@ class Received:
     body: bytes
     client: str
     replay_of: int = 0
+    place: Place = NOWHERE
 
     def at_path(self, path: str) -> "Received":
         """The same request at another path."""
@@ -81,6 +75,7 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     content_type: str = ""
+    cookies: tuple[str, ...] = ()
 
 
 def respond(ctx: Context, token: str, received: Received) -> Response:
@@ -96,6 +91,7 @@ def respond(ctx: Context, token: str, received: Received) -> Response:
 def deliver(ctx: Context, listener: Record, received: Received, former_id: int = 0) -> tuple[Response, int]:
     """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
     removed meanwhile. former_id: of the old address that the request came to."""
+    received = replace(received, headers=for_script(received.headers, listener["id"]))
     response, id = _deliver(ctx, listener, received, former_id)
     if id:
         withheld(ctx.service.store).remember(id, received.headers, received.query)
@@ -121,7 +117,8 @@ def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
         return Simulated(Response(404), message="no automation answers to this request")
     values["inputs"] = handler.inputs
     found = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
-    return Simulated(_response(host.ctx, found), handler.automation.name, found, found.message)
+    response = _response(host.ctx, found, listener["id"], received.place)
+    return Simulated(response, handler.automation.name, found, found.message)
 
 
 def _deliver(ctx: Context, listener: Record, received: Received, former_id: int) -> tuple[Response, int]:
@@ -144,7 +141,7 @@ def _deliver(ctx: Context, listener: Record, received: Received, former_id: int)
 
     def answer(found: Result) -> None:
         delivery.ms = round((time.perf_counter() - began) * 1000)
-        response = made["response"] = _response(host.ctx, found)
+        response = made["response"] = _response(host.ctx, found, listener["id"], received.place)
         delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
 
     def kept(tx: Transaction, _: Result) -> None:
@@ -162,8 +159,7 @@ def _values(listener: Record, received: Received) -> dict[str, Any]:
     headers: dict[str, str] = {}
     for name, value in received.headers:
         known = name.lower().replace("-", "_")
-        if known != "cookie":
-            headers[known] = f"{headers[known]}, {value}" if known in headers else value
+        headers[known] = f"{headers[known]}, {value}" if known in headers else value
     return {
         "request_method": received.method,
         "request_path": received.path,
@@ -191,7 +187,7 @@ def _refused(
     return Response(status), ctx.service.store.write(write)
 
 
-def _response(ctx: Context, found: Result) -> Response:
+def _response(ctx: Context, found: Result, listener_id: int, place: Place) -> Response:
     """What a run makes of the answer; what it cannot use is told in the run's log."""
     if found.state in ("failure", "error"):
         return Response(500)
@@ -201,37 +197,20 @@ def _response(ctx: Context, found: Result) -> Response:
     if not 200 <= status <= 599:
         found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
         return Response(500)
-    headers, kind = _headers(answer.get("headers"), found)
+    headers = headers_of(
+        answer.get("headers"), listener_id, place, lambda message: found.log.append(Entry(4, "", message))
+    )
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
         found.log.append(Entry(3, "", f"body: {error.message}"))
         return Response(500)
-    kind = kind or (usual if returned is not None else "")
+    kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
             found.log.append(Entry(4, "", f"the body was left out: an answer with the status {status} has none"))
         body, kind = b"", ""
-    if _PAGE.search(kind) and not any(name.lower() == "content-security-policy" for name in headers):
-        headers["Content-Security-Policy"] = _SANDBOX
-    return Response(status, headers, body, kind)
-
-
-def _headers(value: Any, found: Result) -> tuple[dict[str, str], str]:
-    """The headers of an answer, and its content type."""
-    headers, kind = {}, ""
-    if value is not None and value != "" and not isinstance(value, Mapping):
-        found.log.append(Entry(4, "", "the headers were left out: they take a map of names and values"))
-    for name, each in list(value.items())[:MAX_HEADERS] if isinstance(value, Mapping) else ():
-        text = printed(each) if not isinstance(each, (list, dict)) else "\n"
-        is_plain = text.isprintable() and len(text) <= MAX_HEADER_CHARS and text.isascii()
-        if not _HEADER_NAME.match(name) or not is_plain or name.lower() in _OWN_HEADERS:
-            found.log.append(Entry(4, "", f"the header {name[:100]!r} was left out: it cannot be sent like this"))
-        elif name.lower() == "content-type":
-            kind = text
-        else:
-            headers[name] = text
-    return headers, kind
+    return Response(status, headers.named, body, kind, tuple(headers.cookies))
 
 
 def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:

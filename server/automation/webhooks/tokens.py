@@ -112,7 +112,7 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
 
 def url(service: Service, token: str) -> str:
     """The address of a webhook."""
-    return f"{service.base_url}/webhooks/{token}"
+    return f"{service.settings.webhook_base_url or service.base_url}/webhooks/{token}"
 
 
 @periodic("old webhook tokens")

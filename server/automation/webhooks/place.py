@@ -1,0 +1,96 @@
+"""Where a webhook is called, and what of a request there is not for its script. Source: ours.
+
+A webhook answers from the address of the console unless webhook_base_url gives webhooks a host of their own. A browser
+sends the console's cookies along all the same."""
+
+import re
+from dataclasses import dataclass
+from email.utils import format_datetime, parsedate_to_datetime
+from urllib.parse import urlsplit
+
+from server.access.tokens import PREFIXES
+from server.errors import Invalid
+
+MAX_COOKIE_CHARS = 4096
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}\Z")
+_SECONDS = re.compile(r"-?[0-9]{1,10}\Z")
+Headers = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """path: of the webhook as browsers see it. is_apart: whether the host is that of webhook_base_url, where nothing
+    but webhooks answers."""
+
+    path: str
+    is_secure: bool = False
+    is_apart: bool = False
+
+    @classmethod
+    def of(cls, url: str, is_apart: bool = False) -> "Place":
+        """That of a webhook's address."""
+        parts = urlsplit(url)
+        return cls(parts.path, parts.scheme == "https", is_apart)
+
+
+NOWHERE = Place("/webhooks/-")  # of a request that is run again: its answer reaches no browser
+
+
+def prefix(listener_id: int) -> str:
+    """What the names of a webhook's cookies begin with.
+
+    >>> prefix(12)
+    'webhook12_'
+    """
+    return f"webhook{listener_id}_"
+
+
+def for_script(headers: Headers, listener_id: int) -> Headers:
+    """The headers of a request without what speaks for somebody at the console or the API: all cookies but the
+    webhook's own, and our tokens."""
+    found = []
+    for name, value in headers:
+        if name.lower() == "cookie":
+            value = _own_cookies(value, listener_id)
+            if not value:
+                continue
+        if not any(each in value for each in PREFIXES.values()):
+            found.append((name, value))
+    return found
+
+
+def _own_cookies(header: str, listener_id: int) -> str:
+    start = prefix(listener_id)
+    return "; ".join(each for part in header.split(";") if (each := part.strip()).startswith(start))
+
+
+def set_cookie(text: str, listener_id: int, place: Place) -> str:
+    """A Set-Cookie header of a webhook's own, from one of its script: for its path alone, and for no script in a
+    browser. Of what the script asks for, Max-Age, Expires and SameSite=Strict count. Raises Invalid."""
+    pair, *asked = (part.strip() for part in text.split(";"))
+    name, _, value = pair.partition("=")
+    start = prefix(listener_id)
+    if not name.startswith(start) or not _NAME.match(name.removeprefix(start)):
+        raise Invalid(f"the name of a cookie of this webhook is {start} with letters, digits, dashes or dots behind it")
+    if len(text) > MAX_COOKIE_CHARS:
+        raise Invalid(f"a cookie has at most {MAX_COOKIE_CHARS:,} characters")
+    wishes = {key.strip().lower(): wish.strip() for key, _, wish in (each.partition("=") for each in asked)}
+    parts = [f"{name}={value}", f"Path={place.path}", "HttpOnly"]
+    parts.append("SameSite=Strict" if wishes.get("samesite", "").lower() == "strict" else "SameSite=Lax")
+    parts += ["Secure"] if place.is_secure else []
+    return "; ".join(parts + _ends(wishes))
+
+
+def _ends(wishes: dict[str, str]) -> list[str]:
+    """When a browser forgets a cookie. Raises Invalid."""
+    found = []
+    if "max-age" in wishes:
+        if not _SECONDS.match(wishes["max-age"]):
+            raise Invalid("Max-Age of a cookie is a number of seconds")
+        found.append(f"Max-Age={wishes['max-age']}")
+    if "expires" in wishes:
+        try:
+            found.append(f"Expires={format_datetime(parsedate_to_datetime(wishes['expires']), usegmt=True)}")
+        except ValueError:
+            raise Invalid("Expires of a cookie is a date as 'Thu, 31 Dec 2026 23:59:59 GMT'") from None
+    return found
