@@ -1,6 +1,9 @@
-"""How the C library hands out memory to this process. Source: ours."""
+"""How the C library hands out memory to this process, and takes it back. Source: ours."""
 
+import gc
 import sys
+from collections.abc import Callable
+from functools import cache
 
 try:
     import ctypes
@@ -15,7 +18,21 @@ def share_heaps() -> bool:
     """Let all threads share HEAPS heaps, where the C library would make one for each thread and keep what a burst of
     work left in it; to be called before there are threads. Answers whether the C library takes such a wish: glibc's
     does."""
-    if ctypes is None or not sys.platform.startswith("linux"):
-        return False
-    choose = getattr(ctypes.CDLL(None), "mallopt", None)
+    choose = _function("mallopt")
     return choose is not None and bool(choose(M_ARENA_MAX, HEAPS))
+
+
+def give_back() -> bool:
+    """Return memory to the system after something large: what holds itself in a circle, and what the C library keeps
+    for later. Takes some milliseconds. Answers whether the C library can be asked to: glibc's can."""
+    gc.collect()
+    trim = _function("malloc_trim")
+    return trim is not None and trim(0) >= 0
+
+
+@cache
+def _function(name: str) -> Callable[..., int] | None:
+    """A function of the C library, None where there is none."""
+    if ctypes is None or not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), name, None)
