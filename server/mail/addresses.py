@@ -4,6 +4,7 @@ Not for address records or who may be written to; those are decided where ticket
 """
 
 import base64
+import ipaddress
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -26,7 +27,18 @@ _IN_ANGLES = re.compile(r"<([^<>]*)>?")
 _IN_COMMENT = re.compile(r"[^()\\]*+(?:\\.|[()])", re.DOTALL)
 _ATOM = r"[^\x00-\x20\x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"[A-Za-z0-9_\u00a1-\U0010ffff](?:[A-Za-z0-9_\u00a1-\U0010ffff-]{0,62})"
-_ADDRESS = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@{_LABEL}(?:\.{_LABEL})*")
+_DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"
+_IN_QUOTES = r'"(?:[ !#-\[\]-~]|\\[ -~])*+"'
+_LITERAL = r"\[(?:\d{1,3}(?:\.\d{1,3}){3}|(?i:IPv6):[0-9A-Fa-f:.]{2,45})\]"
+_ADDRESS = re.compile(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
+_NEEDLESS_QUOTES = re.compile(rf'"({_DOT_ATOM})"(?=@)')
+_QUOTED_AT = re.compile(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
+_ROUTE = re.compile(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
+_COMMENT = re.compile(r"\([^()]*\)")
+# Where a comment stood: `ann (work) @x.example` is an address, `ann @x.example` is none.
+_GAP = "\0"
+_GAPS = re.compile(rf"{_GAP}(?: ?{_GAP})+")
+_AT_WITH_GAP = re.compile(rf" ?{_GAP} ?@ ?{_GAP}? ?| ?@ ?{_GAP} ?")
 
 
 class Address(NamedTuple):
@@ -37,17 +49,20 @@ class Address(NamedTuple):
 
 
 def valid(address: str) -> bool:
-    """True for an address that mail can be sent to: dot-atom, `@`, domain. Source: Mail, Sender; RFC 5322, RFC 6531.
+    """True for an address that mail can be sent to: mailbox, `@`, domain. Source: Mail, Sender; RFC 5322, RFC 6531.
 
-    A domain needs no dot. Quoted mailboxes and bracketed numbers as domain are not taken.
+    A mailbox may be quoted; a domain needs no dot, and may be a network address in brackets.
 
-    >>> valid("root@localhost"), valid("jürgen@münchen.example"), valid("a..b@x.example")
-    (True, True, False)
+    >>> valid("root@localhost"), valid("jürgen@münchen.example"), valid("a..b@x.example"), valid('"a b"@[192.0.2.1]')
+    (True, True, False, True)
     """
     if len(address) > ADDRESS_CHARACTERS or not address.isprintable():
         return False
     match = _ADDRESS.fullmatch(address)
-    return match is not None and len(match[1]) <= MAILBOX_CHARACTERS and "-." not in address[match.end(1) :] + "."
+    if match is None or len(match[1]) > MAILBOX_CHARACTERS:
+        return False
+    domain = address[match.end(1) + 1 :]
+    return _is_network_address(domain) if domain.startswith("[") else "-." not in domain + "."
 
 
 def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
@@ -64,6 +79,16 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
     if simple is not None:
         return [Address(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []
     return _Reader(text, limit).read()
+
+
+def _is_network_address(literal: str) -> bool:
+    """Whether an address stands in the brackets of a domain: [192.0.2.1], [IPv6:2001:db8::1]."""
+    version, colon, rest = literal[1:-1].partition(":")
+    try:
+        ipaddress.IPv6Address(rest) if colon else ipaddress.IPv4Address(version)
+    except ValueError:
+        return False
+    return True
 
 
 def format_address(name: str, address: str) -> str:
@@ -136,7 +161,7 @@ class _Reader:
         while self.position < len(self.text) and len(self.found) < self.limit:
             plain = _PLAIN.match(self.text, self.position)
             if plain is not None:
-                self.phrase.append(plain[0])
+                self._add_plain(plain[0])
                 self.position = plain.end()
             else:
                 self._special(self.text[self.position])
@@ -148,7 +173,8 @@ class _Reader:
         self.phrase: list[str] = []
         self.comment = ""
         self.angle: str | None = None
-        self.is_quoted = False
+        self.quoted = ""
+        self.bare: list[str] = []  # of the phrase, what is not in quotes
 
     def _special(self, character: str) -> None:
         if character in ",;":
@@ -167,17 +193,28 @@ class _Reader:
             # The colon ends the name of a group, or "mailto".
             if self.angle is None and not any("@" in piece for piece in self.phrase):
                 self.phrase.clear()
+                self.bare.clear()
             else:
-                self.phrase.append(character)
+                self._add_plain(character)
             self.position += 1
+
+    def _add_plain(self, text: str) -> None:
+        self.phrase.append(text)
+        self.bare.append(text)
 
     def _quoted(self) -> None:
         match = _QUOTED.match(self.text, self.position) if self.has_quotes else None
         self.has_quotes = match is not None
         self.position = match.end() if match else self.position + 1
-        if match is not None:
-            self.phrase.append(re.sub(r"\\(.)", r"\1", match[1]))
-            self.is_quoted = True
+        if match is None:
+            return
+        at_host = _QUOTED_AT.match(self.text, self.position)
+        if at_host is not None:
+            self.angle = self.angle or match[0] + at_host[0]
+            self.position = at_host.end()
+            return
+        self.quoted = re.sub(r"\\(.)", r"\1", match[1])
+        self.phrase.append(self.quoted)
 
     def _comment(self) -> None:
         end = self._comment_end() if self.has_comments else None
@@ -186,7 +223,7 @@ class _Reader:
             self.position += 1
             return
         self.comment = self.comment or self.text[self.position + 1 : end - 1]
-        self.phrase.append(" ")
+        self._add_plain(_GAP)
         self.position = end
 
     def _comment_end(self) -> int | None:
@@ -201,22 +238,31 @@ class _Reader:
         return None
 
     def _mailbox(self) -> None:
-        phrase = "".join(self.phrase).strip()
+        name = "".join(self.phrase).replace(_GAP, " ").strip() or self.comment
         if self.angle is not None:
-            self._add(phrase or self.comment, self.angle.rpartition(":")[2].strip())
-        elif self.is_quoted:
-            # Never a part of it: in `"x a@b"@c` neither half is an address.
-            self._add(self.comment, phrase)
-        elif phrase:
-            self._bare(phrase.split())
+            self._add(name, _in_angles(self.angle))
+        # A quoted text is never a part of an address, be it one by itself: "ann@x.example" without more is taken.
+        elif not self._bare() and self.quoted:
+            self._add(self.comment, self.quoted)
         self._next_mailbox()
 
-    def _bare(self, words: list[str]) -> None:
+    def _bare(self) -> bool:
+        """Take the addresses among the words that are not in quotes; answers whether there were any."""
+        text = _GAPS.sub(_GAP, " ".join("".join(self.bare).split()))
+        words = _AT_WITH_GAP.sub("@", text).replace(_GAP, " ").split()
         good = [word for word in words if "@" in word and valid(word.strip("<>'"))]
         rest = " ".join(word for word in words if word not in good) if len(good) == 1 else ""
         for word in good:
-            self._add(self.comment or rest, word.strip("<>'"))
+            self._add(self.comment or " ".join(filter(None, (self.quoted, rest))), word.strip("<>'"))
+        return bool(good)
 
     def _add(self, name: str, address: str) -> None:
+        address = _NEEDLESS_QUOTES.sub(r"\1", address)
         if valid(address):
             self.found.append(Address(headers.one_line(name)[:NAME_CHARACTERS], address))
+
+
+def _in_angles(text: str) -> str:
+    """The address of `<...>`, without a route before it and without comments."""
+    text = _ROUTE.sub("", text, count=1) if _ROUTE.match(text) else text
+    return text.strip() if '"' in text or "(" not in text else "".join(_COMMENT.sub("", text).split())

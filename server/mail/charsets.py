@@ -64,6 +64,22 @@ def decode(content: bytes, label: str | None = None) -> str:
     return fit(content.decode("cp1252", "replace") if text is None else text)
 
 
+def decode_raw(content: bytes, label: str) -> str:
+    """Raw bytes of a header as text: as UTF-8 where they are that, else by the `label` that the body declares.
+
+    >>> decode_raw("Grüße".encode(), "iso-8859-2"), decode_raw("Žluť".encode("iso8859-2"), "iso-8859-2")
+    ('Grüße', 'Žluť')
+    """
+    if not label or (b"\x1b" not in content and is_utf8(content)):
+        return decode(content)
+    codec = codec_of(label)
+    return decode(content, label if codec is not None and _reads_ascii(codec) else None)
+
+
+def is_utf8(content: bytes) -> bool:
+    return _strictly(content, "utf_8") is not None
+
+
 @lru_cache(maxsize=512)
 def codec_of(label: str) -> str | None:
     """Python's name of the text codec that reads a charset label, or None when there is none or it tells nothing.

@@ -23,6 +23,7 @@ WORDS = 200  # encoded words decoded in one field
 PARAMETERS = 100  # looked at in one field
 DATE_CHARACTERS = 100
 NOTED_CUTS = 3
+BROKEN_LINES = 5  # skipped in a row; more of them are no headers
 ID_CHARACTERS = 998  # the longest line a mail may have
 REFERENCES = 200  # the newest ids kept
 
@@ -31,6 +32,16 @@ _EMPTY_LINE = re.compile(rb"\r*\n")
 _EMPTY_LINE_LATER = re.compile(rb"\n\r*\n")
 # A separator of a mailbox file that slipped into the block.
 _MAILBOX_LINE = re.compile(rb"(?:>?From |[ \t])[^\n]*\n?")
+_LINE = re.compile(rb"[^\n]*+\n?")
+# Fields after a broken line that prove the headers to go on. A text may well begin "Note: ...", so other names do not.
+_KNOWN = re.compile(
+    rb"(?:arc|authentication|content|delivered|disposition|dkim|envelope|errors|in|list|message|mime|original|received"
+    rb"|reply|resent|return|thread|user|x)-[!-9;-~]+[ \t]*+:"
+    rb"|(?:bcc|cc|date|from|importance|organization|precedence|priority|received|references|sender|subject|to)[ \t]*+:",
+    re.IGNORECASE,
+)
+_RAW_WORD = re.compile(rb"=\?([^?\s]{1,60})\?[qQ]\?([^?]*[\x80-\xff][^?]*)\?=")
+_RAW_BYTE = re.compile(rb"[\x80-\xff]")
 _CONTROLS = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
@@ -65,23 +76,29 @@ class Head:
 
 def split(
     raw: bytes, start: int = 0, end: int | None = None, fields: int = FIELDS, field_bytes: int = FIELD_BYTES,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int = BLOCK_BYTES, charset: str = "",
 ) -> Head:  # fmt: skip
-    """The header block that begins at `start`: up to an empty line or a line that looks like no header field.
+    """The header block that begins at `start`: up to an empty line, or to what can be no header any more.
 
-    Source: Mail, Damaged mail. Fields too long are cut, and more than `fields` lines of them left out, with a note.
+    charset: label of the set that raw bytes are in where they are not UTF-8. Source: Mail, Damaged mail. Ours: a broken
+    line among headers is skipped. Fields too long are cut, and more than `fields` lines of them left out. Notes tell.
     """
     end = len(raw) if end is None else end
     found: list[tuple[str, str]] = []
     cut: list[str] = []
+    broken: list[str] = []
     position, kept = start, 0
     for _ in range(fields):
         match = _FIELD.match(raw, position, end)
         if match is None:
             odd = _MAILBOX_LINE.match(raw, position, end)
+            after = odd.end() if odd else _after_broken(raw, position, end, found)
+            if after == position:
+                return Head(tuple(found), _after_empty_line(raw, position, end), tuple(_notes(cut, broken)))
             if odd is None:
-                return Head(tuple(found), _after_empty_line(raw, position, end), tuple(_notes(cut)))
-            position = odd.end()
+                lines = raw[position : min(after, position + SHORT_BYTES)].splitlines()
+                broken += [_text(line, charset) for line in lines]
+            position = after
             continue
         name, (value_at, value_end) = match[1].decode("ascii", "replace"), match.span(2)
         room = field_bytes if kept < block_bytes else SHORT_BYTES
@@ -90,14 +107,14 @@ def split(
             value_end = value_at + room
         kept += value_end - value_at
         if name:
-            found.append((name, _text(raw[value_at:value_end])))
+            found.append((name, _text(raw[value_at:value_end], charset)))
         position = match.end()
     body_at = _after_empty_line(raw, position, end)
     if body_at == position and position < end:
         later = _EMPTY_LINE_LATER.search(raw, position - 1, end)
         body_at = later.end() if later else end
-        return Head(tuple(found), body_at, (*_notes(cut), "headers were left out: there are too many"))
-    return Head(tuple(found), body_at, tuple(_notes(cut)))
+        return Head(tuple(found), body_at, (*_notes(cut, broken), "headers were left out: there are too many"))
+    return Head(tuple(found), body_at, tuple(_notes(cut, broken)))
 
 
 def header_value(text: str, words: int = WORDS) -> str:
@@ -208,16 +225,44 @@ def _after_empty_line(raw: bytes, position: int, end: int) -> int:
     return empty.end() if empty else position
 
 
-def _notes(cut: list[str]) -> Iterator[str]:
+def _after_broken(raw: bytes, position: int, end: int, found: list[tuple[str, str]]) -> int:
+    """Where the headers go on behind lines that are none; `position` itself when it is the body that begins there."""
+    after = position
+    for _ in range(BROKEN_LINES):
+        if _EMPTY_LINE.match(raw, after, end):
+            break
+        line = _LINE.match(raw, after, end)
+        assert line is not None
+        after = line.end()
+        if _KNOWN.match(raw, after, end):
+            return after
+    # Whoever declares a type writes the empty line, too; others forget it, and this is their first line of text.
+    is_last = after > position and _EMPTY_LINE.match(raw, after, end) is not None
+    return after if is_last and any(name.lower() == "content-type" for name, _ in found) else position
+
+
+def _notes(cut: list[str], broken: list[str]) -> Iterator[str]:
     for name in cut[:NOTED_CUTS]:
         yield f"header {name[:80]} was cut: it is too long"
+    for line in broken[:NOTED_CUTS]:
+        yield f"skipped a broken line in the headers: {line[:80]}"
 
 
-def _text(value: bytes) -> str:
-    text = charsets.decode(value)
+def _text(value: bytes, charset: str = "") -> str:
+    if not value.isascii() and b"=?" in value:
+        value = _RAW_WORD.sub(_escaped_word, value)
+    text = charsets.decode_raw(value, charset)
     if text.isprintable():
         return text.strip()
     return _CONTROLS.sub(" ", text.replace("\r\n", "").replace("\n", "")).strip()
+
+
+def _escaped_word(word: re.Match[bytes]) -> bytes:
+    """An encoded word with its raw bytes escaped, so that they are read in the set of the word; UTF-8 stays that."""
+    label, text = word[1], word[2]
+    if charsets.is_utf8(text):
+        label = b"utf-8"
+    return b"=?" + label + b"?q?" + _RAW_BYTE.sub(lambda byte: b"=%02X" % byte[0][0], text) + b"?="
 
 
 def _word(encoding: str, text: str) -> bytes | None:

@@ -19,12 +19,17 @@ NOTES = 50  # kept
 NOTE_CHARACTERS = 300
 NAME_CHARACTERS, NAME_BYTES = 200, 255
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
+DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
 BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
 NO_SUBJECT = "(no subject)"
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
 _BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
+_DECLARED = re.compile(
+    rb"^content-type[ \t]*:(?:[^\n]|\n[ \t]){0,1000}?charset[ \t]*=[ \t]*\"?([\w.:-]{1,60})",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _UNSAFE_IN_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]')
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -118,10 +123,19 @@ def parse(raw: bytes, now: int, limits: Limits = Limits(), host: str = "localhos
     if b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
     start = _START.match(raw)
-    head = headers.split(raw, start.end() if start else 0)
-    content = _Content(raw, limits)
+    charset = _declared_charset(raw)
+    head = headers.split(raw, start.end() if start else 0, charset=charset)
+    content = _Content(raw, limits, charset)
     content.read(head)
     return _mail(head, content, now, host)
+
+
+def _declared_charset(raw: bytes) -> str:
+    """The first charset that a part declares and that is more than UTF-8; "" when nothing needs one to be read."""
+    if raw.isascii() and b"\x1b" not in raw:
+        return ""
+    labels = (match[1].decode("ascii", "replace") for match in _DECLARED.finditer(raw, 0, DECLARED_BYTES))
+    return next((label for label in labels if charsets.codec_of(label) not in (None, "utf-8")), "")
 
 
 def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
@@ -221,6 +235,7 @@ class _Content:
 
     raw: bytes
     limits: Limits
+    charset: str  # of raw bytes in the heads of parts
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
     files: list[File] = field(default_factory=list)
@@ -278,7 +293,7 @@ class _Content:
             yield _Part(head, mime_type, parameters, start, end)
 
     def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
-        head = headers.split(self.raw, start, end, PART_FIELDS, PART_HEAD_BYTES, PART_HEAD_BYTES)
+        head = headers.split(self.raw, start, end, PART_FIELDS, PART_HEAD_BYTES, PART_HEAD_BYTES, self.charset)
         self.notes += head.notes
         return head, head.body_at
 

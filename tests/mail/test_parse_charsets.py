@@ -79,3 +79,29 @@ def test_every_known_label_reads_anything():
     everything = bytes(range(256)) * 2
     for label in sorted(charsets._KNOWN):
         decode(everything, label).encode("utf-8")
+
+
+CYRILLIC = "Привет"
+RAW_HEADS = [
+    ("in an encoded word", b"=?windows-1251?Q?" + CYRILLIC.encode("cp1251") + b"_=E4?=", "utf-8", "Привет д"),
+    ("UTF-8 in a word that says otherwise", "=?iso-8859-1?q?Grüße?=".encode(), "", "Grüße"),
+    ("in the charset of the body", CYRILLIC.encode("koi8-r"), "koi8-r", CYRILLIC),
+    ("UTF-8 though the body is not", CYRILLIC.encode(), "koi8-r", CYRILLIC),
+    ("escapes of a Japanese set", "日本語".encode("iso2022_jp"), "iso-2022-jp", "日本語"),
+    ("a set that headers cannot be in", b"caf\xe9", "utf-16", "café"),
+    ("no set that tells", b"caf\xe9", "utf-8", "café"),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "label", "text"), RAW_HEADS, ids=[case[0] for case in RAW_HEADS])
+@pytest.mark.parametrize("is_multipart", [False, True])
+def test_raw_bytes_in_a_header(name, raw, label, text, is_multipart):
+    kind = b'Content-Type: text/plain;\r\n charset="' + label.encode() + b'"\r\n'
+    if is_multipart:
+        head = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + kind + b"\r\nx\r\n--b\r\n"
+        head += b"Content-Type: a/b; name=\"" + raw + b"\"\r\n\r\nx\r\n--b--\r\n"
+    else:
+        head = kind + b"\r\nx"
+    found = parse(b"Subject: " + raw + b"\r\nFrom: " + raw + b" <a@b>\r\n" + head, NOW)
+    assert (found.subject, found.sender_name) == (text, text)
+    assert [file.name for file in found.files] == [text] * is_multipart

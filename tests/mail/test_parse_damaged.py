@@ -45,6 +45,33 @@ def test_no_empty_line_before_the_body():
     assert found.text == "Dear all, this is it\nBye: now"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [b"this is no header", b"Foo Bar: baz", b"X-Without-Colon", b"\xff\xfe", b"one\r\ntwo\r\nthree"],
+)
+def test_a_broken_line_among_the_headers_is_skipped_and_noted(line):
+    found = read(b"From: a@b\r\n" + line + b"\r\nSubject: still there\r\nX-Mine: 1\r\n\r\ntext")
+    assert (found.sender, found.subject, found.text) == ("a@b", "still there", "text")
+    assert found.notes[0].startswith("skipped a broken line in the headers: ")
+    assert len(found.notes) == len(line.splitlines())
+
+
+def test_a_broken_last_line_belongs_to_the_headers_of_a_mail_with_a_type():
+    found = read(HEAD + b"Content-Type: text/html\r\nbroken\r\n\r\n<p>text")
+    assert (found.html, found.notes) == ("<p>text", ("skipped a broken line in the headers: broken",))
+
+
+def test_a_broken_line_in_the_headers_of_a_part_is_skipped():
+    found = read(MIXED + b"--b\r\nbroken\r\nContent-Type: text/html\r\n\r\n<p>one\r\n--b--\r\n")
+    assert (found.html, len(found.notes)) == ("<p>one", 1)
+
+
+def test_text_without_an_empty_line_before_it_is_not_taken_for_broken_headers():
+    found = read(HEAD + b"Dear all,\r\nNote: this is text\r\n\r\nBye")
+    assert found.text == "Dear all,\nNote: this is text\n\nBye"
+    assert read(HEAD + b"1\r\n2\r\n3\r\n4\r\n5\r\n6\r\nX-A: b\r\n\r\n").text.startswith("1\n2")
+
+
 def test_only_headers():
     assert (read(HEAD).subject, read(HEAD).text) == ("x", "")
 
