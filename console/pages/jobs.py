@@ -43,10 +43,10 @@ SCANS_DO = {
     "notes": "Writes down when workers and tokens were last seen.",
     "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",
     "old drafts of forms": "Removes them.", "old webhook deliveries": "Removes what no rule keeps.",
-    "old webhook tokens": "Ends addresses that were replaced.", "reminders due": "Tells their workers.",
+    "old webhook tokens": "Ends addresses that were replaced.",
+    "records due to open": "Opens tickets and tasks whose wait is over.", "reminders due": "Tells their workers.",
     "sessions that are over": "Removes them.", "spam lessons": "Learns what mail is spam from what workers marked.",
-    "stored values that expired": "Removes them.", "tickets due to open": "Opens those whose wait is over.",
-    "tokens of no use": "Removes what has ended long ago.",
+    "stored values that expired": "Removes them.", "tokens of no use": "Removes what has ended long ago.",
 }  # fmt: skip
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again

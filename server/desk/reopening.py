@@ -1,4 +1,4 @@
-"""Tickets whose time has come: waiting and closed ones open again, deleted ones are removed for good.
+"""Records whose time has come: those that wait open again, deleted tickets are removed for good.
 
 Found by scans of an index, so that changing a ticket leaves nothing behind that would have to be changed too."""
 
@@ -10,25 +10,35 @@ from server.access.own import own_context
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.records.tickets.status import CLOSED, DELETED, OPEN, WAITING
+from server.records.base import RecordType, Reopening
+from server.records.tickets.status import DELETED
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-BATCH = 100  # tickets changed in one transaction; between two of them others get their turn
+BATCH = 100  # records changed in one transaction; between two of them others get their turn
 MAX_BATCHES = 50  # of one scan; more are left to the next
 PURGE_BATCH = 20  # a purged ticket takes its messages along
 DAY_SECONDS = 86400
 
 
-@periodic("tickets due to open")
+@periodic("records due to open")
 def reopen_due(service: Service, now: int) -> int | None:
-    """Open what is due; answers when the next ticket will be. `updated` stays. Source: Ticket state, reopen due."""
+    """Open what is due, of every type that declares it; answers when the next one will be. `updated` of a ticket stays.
+
+    Source: Ticket state, reopen due; Records, task."""
     ctx = own_context(service, now)
+    times = [_reopen_all(ctx, each) for each in service.registry if each.reopening is not None]
+    return min((at for at in times if at is not None), default=None)
+
+
+def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
+    """As reopen_due, for one type."""
+    store = ctx.service.store
     for _ in range(MAX_BATCHES):
-        if service.store.read(lambda tx: not _due_ids(tx, now, 1)):
-            return service.store.read(lambda tx: _next_date(tx, now))
-        service.store.write(lambda tx: _reopen(ctx, tx))
-    return now
+        if store.read(lambda tx: not _due_ids(tx, record_type, ctx.now, 1)):
+            return store.read(lambda tx: _next_date(tx, record_type, ctx.now))
+        store.write(lambda tx: _reopen(ctx, tx, record_type))
+    return ctx.now
 
 
 @periodic("deleted tickets")
@@ -47,10 +57,10 @@ def purge_deleted(service: Service, now: int) -> int | None:
     return now
 
 
-def _reopen(ctx: Context, tx: Transaction) -> None:
-    writing = RecordWriter(ctx, tx)
-    for id in _due_ids(tx, ctx.now, BATCH):
-        writing.update("ticket", id, {"status_id": OPEN, "reopen_date": 0})
+def _reopen(ctx: Context, tx: Transaction, record_type: RecordType) -> None:
+    writing, declared = RecordWriter(ctx, tx), _reopening(record_type)
+    for id in _due_ids(tx, record_type, ctx.now, BATCH):
+        writing.update(record_type.uri, id, {declared.status: declared.open, declared.at: 0})
 
 
 def _purge(ctx: Context, tx: Transaction, before: int) -> None:
@@ -59,33 +69,36 @@ def _purge(ctx: Context, tx: Transaction, before: int) -> None:
         writing.delete("ticket", id)
 
 
-def _due_ids(tx: Transaction, now: int, limit: int) -> list[int]:
-    ticket = peewee.Table("ticket")
+def _due_ids(tx: Transaction, record_type: RecordType, now: int, limit: int) -> list[int]:
+    id, at = record_type.column("id"), record_type.column(_reopening(record_type).at)
     rows = tx.rows(
-        ("tickets to reopen",),
-        lambda: _waiting(ticket)
-        .where(ticket.c.reopen_date <= slot(0))
-        .order_by(ticket.c.reopen_date, ticket.c.id)
-        .limit(slot(1)),
+        ("due to reopen", record_type.uri),
+        lambda: _waiting(record_type).where(at <= slot(0)).order_by(at, id).limit(slot(1)),
         (now, limit),
     )
     return [row[0] for row in rows]
 
 
-def _next_date(tx: Transaction, now: int) -> int | None:
-    ticket = peewee.Table("ticket")
+def _next_date(tx: Transaction, record_type: RecordType, now: int) -> int | None:
+    at = record_type.column(_reopening(record_type).at)
     row = tx.row(
-        ("ticket to reopen next",),
-        lambda: _waiting(ticket).where(ticket.c.reopen_date > slot(0)).order_by(ticket.c.reopen_date).limit(1),
+        ("next to reopen", record_type.uri),
+        lambda: _waiting(record_type).where(at > slot(0)).order_by(at).limit(1),
         (now,),
     )
     return int(row[1]) if row else None
 
 
-def _waiting(ticket: Any) -> Any:
-    statuses = [_written_out(WAITING), _written_out(CLOSED)]
-    query = ticket.select(ticket.c.id, ticket.c.reopen_date)
-    return query.where(ticket.c.status_id.in_(statuses), ticket.c.reopen_date > _written_out(0))
+def _waiting(record_type: RecordType) -> Any:
+    declared = _reopening(record_type)
+    query: Any = record_type.table.sql
+    query = query.select(record_type.column("id"), record_type.column(declared.at))
+    return query.where(peewee.SQL(declared.is_waiting))
+
+
+def _reopening(record_type: RecordType) -> Reopening:
+    assert record_type.reopening is not None
+    return record_type.reopening
 
 
 def _written_out(number: int) -> peewee.SQL:

@@ -24,6 +24,7 @@ from server.records.parts import (
     Loader,
     Nested,
     Record,
+    Reopening,
     Shown,
     Subtotals,
     Writing,
@@ -63,6 +64,7 @@ class RecordType:
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
+    reopening: ClassVar[Reopening | None] = None
     summary: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     text: ClassVar[TextIndex | None] = None
@@ -106,8 +108,9 @@ class RecordType:
         columns = [each.column() for each in self.fields.values() if each.stored and each.name != "id"]
         if "avatars" in self.features:
             columns.append(Column("image_blob_id"))
+        indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
         return Table(
-            self.table_name or self.uri, [*columns, *self.columns], self.indexes, bumps=self.bumps, summary=self.summary
+            self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary
         )
 
     # -- hooks ------------------------------------------------------------------------------------------------------

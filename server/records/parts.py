@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from server.store.tables import Index
+
 if TYPE_CHECKING:
     from server.records.base import RecordType
     from server.search.conditions import Condition
@@ -102,6 +104,28 @@ class Event:
 
     point: str
     when: str
+
+
+@dataclass(frozen=True)
+class Reopening:
+    """A type whose records open again by themselves when the time in column `at` has come.
+
+    status: the column that changes. waiting: the values in which a record waits for it. open: the value it gets."""
+
+    status: str
+    waiting: tuple[int, ...]
+    open: int
+    at: str
+
+    @property
+    def index(self) -> Index:
+        # With the status in front, or SQLite takes a larger index that begins with it.
+        return Index((self.status, self.at), "records due to open again", where=self.is_waiting)
+
+    @property
+    def is_waiting(self) -> str:
+        """The condition of the partial index; SQLite takes it only for a query that says the same words."""
+        return f"{self.status} IN ({', '.join(map(str, self.waiting))}) AND {self.at} > 0"
 
 
 @dataclass

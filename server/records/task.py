@@ -8,7 +8,7 @@ from server.fields.structure import Fieldsets
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.fields.word import Word
-from server.records.base import Access, Change, Event, Key, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Event, Key, Nested, RecordType, Reopening, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.search.ast import Text as SearchText
 from server.search.conditions import Condition, compared, equals
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 OPEN, CLOSED, WAITING = 0, 1, 2  # not in the order of a ticket's
 STATUSES = {"open": OPEN, "waiting": WAITING, "closed": CLOSED}
 WORDS = {number: word for word, number in STATUSES.items()}
+LOGGED = {OPEN: "task.status.open", CLOSED: "task.status.completed"}
 YES, NO = ("yes", "y", "true"), ("no", "n", "false")
 
 
@@ -60,7 +61,7 @@ class Task(RecordType):
         ),
         "importance": Uint("0 least, 100 most.", default=50, max=100),
         "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, shown=False),
-        "reopen": Timestamp("When a waiting task returns to open."),
+        "reopen": Timestamp("When a waiting task returns to open; opening clears it."),
         "status": Word(
             "open, waiting or closed; the first letter counts, in any case.", ("open", "waiting", "closed"),
             alternative_to="status_id",
@@ -76,8 +77,8 @@ class Task(RecordType):
     indexes = (
         Index(("owner_id", "status_id"), "a worker's open tasks"),
         Index(("status_id", "due"), "open tasks by deadline"),
-        Index(("reopen",), "waiting tasks that are due to reopen", where='"reopen" <> 0'),
     )
+    reopening = Reopening("status_id", (WAITING,), OPEN, "reopen")
     summary = ("status_id", "owner_id")
     nested = (Nested("owner", "worker", "Assigned worker."),)
     keys = (
@@ -114,6 +115,7 @@ class Task(RecordType):
     events = (
         Event("task.created", "created"),
         Event("task.status.completed", "the status became closed by a change"),
+        Event("task.status.open", "the status became open by a change, or because its time had come"),
     )
     label_column = "title"
 
@@ -121,7 +123,11 @@ class Task(RecordType):
         word = change.extras.get("status")
         if word:
             change.new["status_id"] = STATUSES[word]
-        if not change.changes("status_id") or "completed" in change.new:
+        if not change.changes("status_id"):
+            return
+        if change.value("status_id") == OPEN and not change.is_create:
+            change.new["reopen"] = 0
+        if "completed" in change.new:
             return
         if change.value("status_id") == CLOSED:
             change.new["completed"] = writing.now
@@ -132,5 +138,5 @@ class Task(RecordType):
         variables = {"target": change.value("title")}
         if change.is_create:
             writing.log("task.created", self.context, change.id, variables)
-        elif change.changes("status_id") and change.value("status_id") == CLOSED:
-            writing.log("task.status.completed", self.context, change.id, variables)
+        elif change.changes("status_id") and change.value("status_id") in LOGGED:
+            writing.log(LOGGED[change.value("status_id")], self.context, change.id, variables)

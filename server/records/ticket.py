@@ -24,6 +24,7 @@ from server.records.base import (
     Nested,
     Record,
     RecordType,
+    Reopening,
     Shown,
     Subtotals,
     Writing,
@@ -163,13 +164,11 @@ class Ticket(RecordType):
         Index(("created",), "tickets in order of their age"),
         Index(("updated",), "tickets by last activity, whatever their status"),
         # With the status in front, or SQLite takes one of the larger indexes above.
-        Index(
-            ("status_id", "reopen_date"), "tickets due to open again", where="status_id IN (1, 2) AND reopen_date > 0"
-        ),
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
         Index(("latest_message_id",), "messages.last:"),
         Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
     )
+    reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     nested = (
         Nested("bucket", "bucket", "Bucket holding the ticket."),

@@ -2,7 +2,9 @@
 
 import pytest
 
-from server.desk import records, tickets
+from server.desk import records, reopening, tickets
+from server.fields.time import Timestamp
+from server.records.base import Record
 from tests.desk.conftest import NOW, Post
 
 DAY = 86400
@@ -51,6 +53,50 @@ def test_many_are_opened_in_one_run(desk: Post) -> None:
     assert {each["status_id"] for each in desk.all("ticket")} == {0}
 
 
+def test_every_type_that_tells_when_it_reopens_declares_it(desk: Post) -> None:
+    told = {
+        each.uri
+        for each in desk.service.registry
+        for name, field in each.fields.items()
+        if isinstance(field, Timestamp) and name.startswith("reopen")
+    }
+    assert told == {each.uri for each in desk.service.registry if each.reopening is not None} == {"ticket", "task"}
+
+
+def test_a_waiting_task_opens_when_its_time_has_come(desk: Post) -> None:
+    waiting = desk.create("task", title="Paint", status="waiting", reopen=str(NOW + DAY), owner_id=str(desk.milo))
+    closed = desk.create("task", title="Done", status="closed", reopen=str(NOW + DAY))
+    desk.run_due(DAY - 1)
+    assert _task(desk, waiting)["status_id"] == 2
+    desk.run_due(1)
+    found = _task(desk, waiting)
+    assert (found["status_id"], found["reopen"], found["updated"]) == (0, 0, NOW + DAY)
+    assert _task(desk, closed)["status_id"] == 1
+    logged = [each for each in desk.all("activity_log", target_id=waiting) if each["target__context"].endswith("task")]
+    assert [each["activity_point"] for each in logged] == ["task.created", "task.status.open"]
+    told = desk.all("notification", activity_point="task.status.open")
+    assert [each["worker_id"] for each in told] == [desk.milo]
+
+
+def _task(desk: Post, id: int) -> Record:
+    return desk.all("task", id=id)[0]
+
+
+def test_a_task_opened_by_hand_is_not_opened_again(desk: Post) -> None:
+    id = desk.create("task", title="Paint", status="waiting", reopen=str(NOW + DAY))
+    desk.update("task", id, status="open")
+    desk.update("task", id, status="waiting")
+    desk.run_due(2 * DAY)
+    assert _task(desk, id)["status_id"] == 2
+
+
+def test_the_scan_tells_when_the_next_record_is_due(desk: Post) -> None:
+    desk.create("task", title="Paint", status="waiting", reopen=str(NOW + 3 * DAY))
+    desk.ticket_id(status="1", reopen_at=str(NOW + 2 * DAY))
+    assert reopening.reopen_due(desk.service, NOW) == NOW + 2 * DAY
+    assert reopening.reopen_due(desk.service, NOW + 2 * DAY) == NOW + 3 * DAY
+
+
 def test_a_deleted_ticket_is_purged_with_all_that_hangs_on_it(desk: Post) -> None:
     file = desk.create("attachment", name="a.txt", content=b"text", uploader_id=desk.nora)
     id = desk.ticket_id(file_id=str(file), content="**x**", content_format="markdown")
@@ -82,13 +128,16 @@ def test_nothing_is_purged_when_the_setting_is_zero(desk: Post) -> None:
 @pytest.mark.parametrize(
     ("key", "index"),
     [
-        ("tickets to reopen", "ticket_by_status_id_reopen_date"),
-        ("tickets to purge", "ticket_by_status_id_deleted_at"),
-        ("drafts due", "draft_by_is_queued_queue_delivery_date"),
+        (("due to reopen", "ticket"), "ticket_by_status_id_reopen_date"),
+        (("next to reopen", "ticket"), "ticket_by_status_id_reopen_date"),
+        (("due to reopen", "task"), "task_by_status_id_reopen"),
+        (("next to reopen", "task"), "task_by_status_id_reopen"),
+        (("tickets to purge",), "ticket_by_status_id_deleted_at"),
+        (("drafts due",), "draft_by_is_queued_queue_delivery_date"),
     ],
 )
-def test_what_is_due_is_found_by_an_index(desk: Post, key: str, index: str) -> None:
+def test_what_is_due_is_found_by_an_index(desk: Post, key: tuple[str, ...], index: str) -> None:
     desk.run_due()
-    sql = desk.service.store.statements.get((key,), lambda: None).sql
+    sql = desk.service.store.statements.get(key, lambda: None).sql
     plan = desk.read(lambda tx: tx.connection.execute(f"EXPLAIN QUERY PLAN {sql}", [0] * sql.count("?")).fetchall())
     assert index in plan[0][3]

@@ -73,6 +73,7 @@ POINTS = _points(
     ("record.merge", "Records merged", "{{actor}} merged {{context_label}} {{source}} into {{target}}"),
     ("task.created", "Task created", "{{actor}} created task {{target}}"),
     ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
+    ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),
     ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
     ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
     ("ticket.message.outbound", "Message sent", "{{actor}} replied on ticket {{target}}"),
