@@ -133,6 +133,9 @@ CAUSES = [
           told_all("task.status.completed")),
     Cause("a task is done already", lambda milo, ids: milo.create("task", title="x", status="closed").ok(),
           [("task.created", "new task")], {}),
+    Cause("a task opens again", lambda milo, ids: [milo.update("task", ids["task"], status=word).ok()
+                                                   for word in ("waiting", "open")],
+          [("task.status.open", "task")], told_all("task.status.open")),
     Cause("a call", lambda milo, ids: milo.create("call", subject="Keys").ok(),
           [("call_entry.created", "new call")], {}),
     Cause("a record is deleted", lambda milo, ids: milo.remove("task", ids["task"]).ok(), [("record.deleted", "")], {}),
