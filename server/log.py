@@ -26,7 +26,7 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "critical"}
 
 _is_plain = re.compile(r"[A-Za-z0-9_./:@+*,;!?()\[\]{}<>|~^&%$#'-]+").fullmatch  # ASCII without blank, quote, =, \
-_SECRET_PART = re.compile(r"(/(?:webhooks|setup|reset)/+)[^/]+", re.IGNORECASE)
+_SECRET_PART = re.compile(r"(/(?:webhooks|setup|reset|confirm-address)/+)[^/]+", re.IGNORECASE)
 # Control, soft hyphen, zero-width, bidi and tag characters, lone surrogates; tab and line feed are handled apart.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"

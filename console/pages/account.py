@@ -1,4 +1,6 @@
-"""One's own account: name, looks, password, second factor, devices. Source: ours."""
+"""One's own account: name, looks, password, second factor, devices. The sign-in address has a page of its own.
+
+Source: ours."""
 
 import re
 
@@ -11,7 +13,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import second_factor, sessions, totp
-from server.desk import password_change, preferences, profile, sign_in
+from server.desk import login_address, password_change, preferences, profile, sign_in
 from server.desk.preferences import DENSITIES, THEMES, Preferences
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 
@@ -152,7 +154,7 @@ def _account(
     listed.sort(key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
-        email=profile.of(visit.ctx)["email"], sessions=listed,
+        email=login_address.of(visit.ctx), change=login_address.waiting(visit.ctx, worker_id), sessions=listed,
         device=sign_in.shown_device,
         has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
         codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),
@@ -164,7 +166,7 @@ def _account(
 def _second_factor(visit: Visit, form: Form, secret: str) -> Shown:
     worker_id = visit.actor.worker_id
     is_on = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
-    address = totp.address(secret, ISSUER, profile.of(visit.ctx)["email"])
+    address = totp.address(secret, ISSUER, login_address.of(visit.ctx))
     qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
     return render(

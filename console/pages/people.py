@@ -9,7 +9,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import sessions
-from server.desk import people, records, sign_in
+from server.desk import login_address, people, records, sign_in
 from server.desk.people import SigningIn
 from server.errors import HelpdeskError, Invalid
 
@@ -79,7 +79,10 @@ def save(visit: Visit) -> Shown:
         changed = records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"email_id": "email"}))
-    visit.tell(f"{changed['_label']} is saved.", visit.path, **before.sent_again())
+    told = f"{changed['_label']} is saved."
+    if login_address.waiting(visit.ctx, visit.id) is not None and form.text("email") != before.get("email"):
+        told += " They sign in with the new address once they have confirmed it."
+    visit.tell(told, visit.path, **before.sent_again())
     return see(BASE)
 
 
@@ -91,6 +94,25 @@ def invite(visit: Visit) -> Shown:
     except HelpdeskError as error:
         visit.tell(error.message)
         return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/address/again", "proven admin")
+def mail_confirmation(visit: Visit) -> Shown:
+    """Mail the link once more that confirms a worker's new address."""
+    login_address.send_again(visit.ctx, visit.id)
+    visit.tell("Another mail is on its way; the link in the one before works no more.")
+    return see(_path(visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}/address/drop", "proven admin")
+def keep_address(visit: Visit) -> Shown:
+    """Let a worker go on with the address that counts."""
+    try:
+        login_address.take_back(visit.ctx, visit.id)
+        visit.tell("They go on signing in with the same address.")
+    except HelpdeskError as error:
+        visit.tell(error.message)
+    return see(_path(visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}/sign-out", "proven admin")
@@ -210,6 +232,7 @@ def _form(visit: Visit, form: Form) -> Shown:
     devices = visit.service.store.read(lambda tx: sessions.of_worker(tx, id, visit.now))
     return render(
         visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
+        change=login_address.waiting(visit.ctx, id),
         state=people.signing_in(visit.ctx, [id]).get(id, SigningIn()), device=sign_in.shown_device,
     )  # fmt: skip
 

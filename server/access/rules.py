@@ -13,7 +13,7 @@ import peewee
 from server.access.actor import APP, WORKER, Actor
 from server.access.parents import PARENTS, Parent
 from server.errors import AdminOnly, Forbidden
-from server.records.base import Record, RecordType
+from server.records.base import Change, Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import owners
 from server.search import readable as readables
@@ -139,6 +139,19 @@ class Rules:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
+    def require_same_person(self, change: Change) -> None:
+        """Raises Forbidden where a change hands a record to somebody whom the actor could not create it for, although
+        others may change the record."""
+        access = change.type.access
+        for rule, columns in WHOSE.items():
+            if rule not in access.create or rule in access.update or self.actor.is_admin:
+                continue
+            changed = next((column for column in columns if change.changes(column)), None)
+            if changed is not None:
+                name = change.type.label_names[0].lower()
+                raise Forbidden(f"{changed}: whose this {name} is stays as it is; only administrators change it",
+                                field=changed)
+
     def require_create(self, record_type: RecordType) -> None:
         """Raises Forbidden unless the actor may create records of this type at all; the rules that depend on values
         are asked of the finished record, by `require`."""
@@ -225,6 +238,7 @@ WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]]
     "worker": Rules._is_its_worker,
     "author": Rules._is_author,
 }
+WHOSE = {"worker": ("worker_id",), "author": ("author__context", "author_id")}  # the columns that a rule looks at
 REASONS = {
     "group members": "only members of its group and administrators may",
     "group managers": "only managers of its group and administrators may",

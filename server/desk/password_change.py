@@ -14,6 +14,7 @@ from server.errors import Invalid, NotFound
 from server.jobs.queue import JobQueue, job
 from server.records.base import Record
 from server.records.draft import TRANSACTIONAL
+from server.records.shared import login_changes
 from server.store.transaction import Transaction
 
 KIND = "password.link"
@@ -88,13 +89,16 @@ def send_link(
 
 
 def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> int:
-    """Put mail to a worker's main address on its way; answers the id of its draft. text: a form for `values` and the
-    worker's `email`."""
-    ctx, address = writing.ctx, writing.record("address", worker["email_id"]) or {}
-    content = text.format(email=address["email"], **values)
-    params = {"to": address["email"], "subject": subject, "content": content}
+    """As send_to, to the address that a worker signs in with. text: a form for `values` and that address, `email`."""
+    email = login_changes.counting(writing, worker)
+    return send_to(writing, email, subject, text, {"email": email, **values})
+
+
+def send_to(writing: RecordWriter, email: str, subject: str, text: str, values: dict[str, Any]) -> int:
+    """Put mail of the service on its way; answers the id of its draft. text: a form for `values`."""
+    ctx, params = writing.ctx, {"to": email, "subject": subject, "content": text.format(**values)}
     id = writing.create("draft", {
-        "type": TRANSACTIONAL, "name": subject, "to": address["email"], "params": params, "is_queued": 1,
+        "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,
     })  # fmt: skip
     ctx.service.wake_after(writing.tx)

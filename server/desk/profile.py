@@ -3,7 +3,9 @@
 from server.access.actor import system
 from server.context import Context
 from server.desk.writing import RecordWriter
+from server.errors import Conflict
 from server.records.base import Record
+from server.records.shared.tables import ROLE_WORKER
 from server.store.transaction import Transaction
 
 FIELDS = ("first_name", "last_name", "timezone", "language")
@@ -22,9 +24,24 @@ def of(ctx: Context) -> Record:
 
 
 def change(ctx: Context, fields: dict[str, str]) -> None:
-    """Change some of FIELDS of the worker who asks; others are left out. Raises Invalid."""
+    """Change some of FIELDS of the worker who asks; others are left out. Raises Invalid, and Conflict for a change that
+    would give them a role: the queries of roles may look at names, but nobody chooses their own privileges."""
     own = ctx.as_actor(system(ctx.actor.timezone or "UTC"), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
     known = {name: text for name, text in fields.items() if name in FIELDS}
-    if known:
-        ctx.service.store.write(lambda tx: RecordWriter(own, tx).update_sent(record_type, worker_id, known))
+    if not known:
+        return
+
+    def write(tx: Transaction) -> None:
+        before = _roles(tx, worker_id)
+        RecordWriter(own, tx).update_sent(record_type, worker_id, known)
+        if _roles(tx, worker_id) - before:
+            raise Conflict("with these you would come to have a role that you do not have; ask an administrator")
+
+    ctx.service.store.write(write)
+
+
+def _roles(tx: Transaction, worker_id: int) -> set[tuple[int, str]]:
+    """The roles of a worker, as members, editors and readers."""
+    place = ROLE_WORKER.position
+    return {(row[place["role_id"]], row[place["part"]]) for row in tx.find(ROLE_WORKER, worker_id=worker_id)}

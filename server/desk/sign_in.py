@@ -14,6 +14,7 @@ from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotAuthenticated
 from server.jobs.scheduler import periodic
+from server.records.shared import login_changes
 from server.records.worker import WORKER_LOGIN
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
@@ -166,10 +167,16 @@ def lifetime(service: Service, is_remembered: bool) -> Lifetime:
 
 
 def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
-    """The worker whose address this is, 0 for none."""
+    """The worker who signs in with this address, 0 for none. One that waits to be confirmed is nobody's yet."""
+    given = email.strip().lower()
+    known_id = login_changes.holder(tx, given)
+    if known_id:
+        return known_id
     addresses = ctx.service.registry.type("address").table
-    row = tx.first(addresses, email=email.strip().lower())
-    return int(row[addresses.position["worker_id"]]) if row is not None else 0
+    row = tx.first(addresses, email=given)
+    worker_id = int(row[addresses.position["worker_id"]]) if row is not None else 0
+    change = login_changes.waiting(tx, worker_id) if worker_id else None
+    return 0 if change is not None and change.new_email == given else worker_id
 
 
 @periodic("sessions that are over")

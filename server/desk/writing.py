@@ -10,7 +10,7 @@ from server.access import provider, sessions
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, custom_values, events, linking, service_settings
+from server.desk import activity, custom_values, events, linking, login_following, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -63,6 +63,7 @@ class RecordWriter:
         self.rules.require(self.tx, "read", record_type, record)
         self.rules.require(self.tx, "update", record_type, record)
         change, customs = self._read(record_type, record, fields)
+        self.rules.require_same_person(change)
         record_type.privileged(change, self)
         self._prepare(change)
         if not self.actor.is_admin:
@@ -299,6 +300,7 @@ class RecordWriter:
         events.moved(self, change)
         events.note_cause(self, change)
         record_type.after_write(change, self)
+        login_following.follow(self, change)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
             sessions.end_all(tx, change.id)

@@ -14,6 +14,7 @@ from server.fields.time import Timestamp
 from server.records.base import (
     Access,
     Change,
+    Event,
     Expand,
     Key,
     Nested,
@@ -23,7 +24,7 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared import newest
+from server.records.shared import identity, newest
 from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.resolve import org_named
@@ -85,7 +86,9 @@ class Address(RecordType):
         ),
         "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
         "email": Text(
-            "The address; stored in lower case, must be a single valid one.", required=True, unique=True, form="email"
+            "The address; stored in lower case, must be a single valid one. That of a worker, and one that a group, a "
+            "bucket or the service sends from, is changed by administrators only, as the rest of such a record is.",
+            required=True, unique=True, form="email",
         ),
         "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived"),
         "is_banned": Bit("Incoming mail from it is refused."),
@@ -155,6 +158,7 @@ class Address(RecordType):
         DateFilter("updated", "Last change.", "updated"),
         ChooserFilter("worker.id", BY_ID, "worker_id", target="worker"),
     )
+    events = (Event("address.email.changed", "the address itself was changed"),)
     subtotals = Subtotals(
         search=(
             "contact.id", "fieldset", "host", "isBanned", "isDefunct", "isTrusted", "links", "mailTransport.id",
@@ -170,10 +174,16 @@ class Address(RecordType):
     org_column = "org_id"
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Ours: mail from a worker's address counts as the worker's, and mail settings are the administrators'."""
+        """Ours: what stands for one of us, and mail settings, are the administrators'."""
+        if writing.actor.is_admin:
+            return
         for column in ("worker_id", "mail_transport_id"):
-            if change.changes(column) and not writing.actor.is_admin:
+            if change.changes(column):
                 raise AdminOnly(f"{column}: only administrators may change this of an address", field=column)
+        if change.old is not None:
+            identity.require_nobodys(writing, change.old)
+            if change.value("email").strip().lower() != change.was("email"):
+                identity.require_readable_mail(writing, change.id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Lower case, the domain, the organization: by name, or that of the contact."""
@@ -189,7 +199,10 @@ class Address(RecordType):
                 new["org_id"] = contact["org_id"]
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Contacts are found by the addresses that they have."""
+        """Contacts are found by the addresses that they have; who writes under another address is told."""
+        if not change.is_create and change.changes("email"):
+            told = {"target": change.value("email"), "before": change.was("email")}
+            writing.log("address.email.changed", self.context, change.id, told)
         if change.changes("email") or change.changes("contact_id"):
             for contact_id in {change.was("contact_id"), change.value("contact_id")} - {0}:
                 writing.texts_changed("contact", contact_id)

@@ -4,7 +4,7 @@ from typing import Any
 
 import peewee
 
-from server.errors import Conflict, Forbidden
+from server.errors import AdminOnly, Conflict, Forbidden
 from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.text import Text
@@ -41,7 +41,8 @@ class Bucket(RecordType):
         "is_default": Bit("New tickets of the group come here. Setting it takes it from the group's other bucket."),
         "name": Text("Bucket name; also the label.", required=True),
         "reply_address_id": Id(
-            "Address that replies are sent from, with a mail transport; 0 for the group's.", "address",
+            "Address that replies are sent from, with a mail transport; 0 for the group's. Managers choose one that "
+            "their group sends from already.", "address",
             alternatives=("replyto_id",), zero_ok=True, shown=False,
         ),
         "reply_html_template_id": Id(
@@ -92,7 +93,11 @@ class Bucket(RecordType):
 
     def privileged(self, change: Change, writing: Writing) -> None:
         actor, group_id = writing.actor, change.value("group_id")
-        if actor.is_admin or not change.changes("group_id"):
+        if actor.is_admin:
+            return
+        if change.changes("reply_address_id") or change.changes("group_id"):
+            self._require_own_sender(change, writing)
+        if not change.changes("group_id"):
             return
         if not writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=actor.id, is_manager=1):
             raise Forbidden(f"only managers of group {group_id} and administrators may put a bucket there")
@@ -138,6 +143,17 @@ class Bucket(RecordType):
         )
 
     # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _require_own_sender(self, change: Change, writing: Writing) -> None:
+        """Managers choose among the addresses that their group sends from already. Raises AdminOnly."""
+        address_id, group_id = change.value("reply_address_id"), change.value("group_id")
+        group = writing.record("group", group_id)
+        is_own = group is not None and group["reply_address_id"] == address_id
+        if address_id and not is_own and not writing.find("bucket", group_id=group_id, reply_address_id=address_id):
+            raise AdminOnly(
+                f"reply_address_id: group {group_id} does not send from address {address_id}; only administrators let "
+                "it do so", field="reply_address_id",
+            )  # fmt: skip
 
     def _default_of(self, writing: Writing, group_id: int) -> Record | None:
         return writing.find("bucket", group_id=group_id, is_default=1)

@@ -21,7 +21,7 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.shared import newest
+from server.records.shared import identity, newest
 from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
@@ -162,6 +162,7 @@ class Contact(RecordType):
         """The main address comes to belong to the contact; addresses are found by the contact's name."""
         address = writing.record("address", change.value("email_id")) if change.value("email_id") else None
         if address is not None and change.changes("email_id") and address["contact_id"] != change.id:
+            identity.require_nobodys(writing, address)
             writing.update("address", address["id"], {"contact_id": change.id})
         if not change.is_create and change.changes("full_name"):
             reindex(writing, "address", "contact_id", change.id)

@@ -4,6 +4,7 @@ Their bytes are kept like those of attachments (store/blobs.py). Handing them ou
 
 from typing import Any
 
+from server.errors import AdminOnly
 from server.fields.flag import Bit
 from server.fields.text import Text
 from server.fields.time import Timestamp
@@ -38,7 +39,9 @@ class Resource(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
     fields = {
-        "automation_kata": Text("Which automation makes the content of a dynamic resource, in KATA.", 65535),
+        "automation_kata": Text(
+            "Which automation makes the content of a dynamic resource, in KATA; set by administrators.", 65535
+        ),
         "cache_until": Timestamp("Until when the content of a dynamic resource is fresh."),
         "content": FileContent(
             "The bytes: plain text, base64 as a data URI, or svc:automation_resource:<token> for those of that "
@@ -47,7 +50,7 @@ class Resource(RecordType):
         ),
         "description": Text("What it is."),
         "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension"),
-        "is_dynamic": Bit("1: made by an automation."),
+        "is_dynamic": Bit("1: made by an automation; set by administrators."),
         "name": Text(
             "Name that no other resource has, of letters, digits, dots, dashes and underscores; also the label.",
             required=True, unique=True, pattern=r"[A-Za-z0-9._-]*",
@@ -75,6 +78,12 @@ class Resource(RecordType):
         field = self.fields["content"]
         assert isinstance(field, FileContent)
         return decoded(fields, field)
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Automations run as the service: who has one run is an administrator, here as elsewhere."""
+        for column in ("automation_kata", "is_dynamic"):
+            if change.changes(column) and not writing.actor.is_admin:
+                raise AdminOnly(f"{column}: only administrators let an automation make a resource", field=column)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         content = change.extras.pop("content", None)

@@ -26,7 +26,8 @@ from server.records.base import (
     Writing,
 )
 from server.records.calendars.worker_filter import AvailabilityFilter
-from server.records.shared import maps, owners, rosters
+from server.records.shared import identity, maps, owners, rosters
+from server.records.shared.login_changes import LOGIN_CHANGE
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
@@ -137,7 +138,8 @@ class Worker(RecordType):
         ),
         "email_id": Id(
             "Main email address. It belongs to the worker from then on, and no mail is sent from it any more. An "
-            "address of another worker, or one that a group or bucket sends from, is refused.",
+            "address of another worker, or one that a group or bucket sends from, is refused. The worker signs in with "
+            "it once they have confirmed it, and with the one before until then.",
             "address", required=True, unique=True, alternatives=("email", "address_id"), shown=False,
         ),
         "email_ids": IdList("Ids of the worker's further addresses, as a list; replaces them.", "address"),
@@ -173,7 +175,7 @@ class Worker(RecordType):
         "access": ("is_disabled", "is_superuser", "timezone", "first_name", "last_name", "language", "email_id"),
     }
     text = WORKER_TEXT
-    tables = (WORKER_LOGIN,)
+    tables = (WORKER_LOGIN, LOGIN_CHANGE)
     nested = (
         Nested("address", "address", "Main email address.", column="email_id"),
         Nested("calendar", "calendar", "Availability calendar."),
@@ -243,6 +245,9 @@ class Worker(RecordType):
         aliases={"email": "email.id", "lang": "language"},
     )  # fmt: skip
     events = (
+        Event("worker.login_address.asked", "another main address waits to be confirmed"),
+        Event("worker.login_address.changed", "another main address was confirmed"),
+        Event("worker.login_address.dropped", "a change that waited was taken back"),
         Event("worker.logged_in", "logged in to the console"),
         Event("worker.logged_out", "logged out of the console"),
         Event("worker.login.failed", "a login failed"),
@@ -270,9 +275,9 @@ class Worker(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         self._address_by_text(change, writing)
         if change.is_create or change.changes("email_id"):
-            self._check_main_address(change, writing)
+            self._check_address(writing, "email_id", change.value("email_id"), change.id)
         for address_id in change.extras.get("email_ids", ()):
-            self._check_belongs_to_nobody_else(writing, "email_ids", address_id, change.id)
+            self._check_address(writing, "email_ids", address_id, change.id)
         if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
             self._check_another_administrator(writing, change.id)
 
@@ -321,27 +326,9 @@ class Worker(RecordType):
             raise Required("email must not be empty", field="email")
         change.new["email_id"] = address_id
 
-    def _check_main_address(self, change: Change, writing: Writing) -> None:
-        address_id = change.value("email_id")
-        self._check_belongs_to_nobody_else(writing, "email_id", address_id, change.id)
-        for uri in ("group", "bucket"):
-            sender = writing.find(uri, reply_address_id=address_id)
-            if sender is not None:
-                raise Conflict(
-                    f"email_id: {uri} {sender['id']} sends from address {address_id}; choose another one",
-                    field="email_id",
-                )
-
-    def _check_belongs_to_nobody_else(self, writing: Writing, field: str, address_id: int, id: int) -> None:
-        other = writing.find("worker", email_id=address_id)
+    def _check_address(self, writing: Writing, field: str, address_id: int, worker_id: int) -> None:
         address = writing.record("address", address_id)
-        if other is None or other["id"] == id:
-            other_id = address["worker_id"] if address else 0
-        else:
-            other_id = other["id"]
-        if other_id and other_id != id:
-            shown = f"'{address['email']}'" if address else f"address {address_id}"
-            raise Conflict(f"{field}: {shown} belongs to worker {other_id} already", field=field)
+        identity.require_free(writing, field, address["email"] if address else "", address, worker_id)
 
     def _check_another_administrator(self, writing: Writing, id: int) -> None:
         table: Any = self.table.sql

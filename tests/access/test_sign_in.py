@@ -213,7 +213,8 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     password_change._send_link(desk.service, {"worker_id": milo}, NOW)
     [draft] = [each for each in _drafts(desk) if each["params"]["subject"] == password_change.SUBJECT]
     assert draft["to"] == "milo@desk.example" and f"{desk.service.base_url}/reset/***\n" in draft["params"]["content"]
-    mail = Outgoing("a@b", NOW, "", "desk@desk.example", (), "", draft["params"]["content"], "", "")
+    to = (("", "milo@desk.example"),)
+    mail = Outgoing("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
     code = late_links.filled(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
     assert late_links.filled(at(desk), draft["id"] + 1, mail) == mail
     desk.store.write(lambda tx: late_links.note(tx, draft["id"], 999_999, 60))  # removed since

@@ -163,7 +163,8 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.message.relay", "ticket.split.from", "record.merge",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
-    "worker.impersonated", "worker.seat_expired",
+    "worker.impersonated", "worker.seat_expired", "worker.login_address.asked", "worker.login_address.changed",
+    "worker.login_address.dropped", "address.email.changed",
 }  # fmt: skip
 
 

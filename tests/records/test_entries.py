@@ -18,8 +18,7 @@ def body(message, urls=None, /, **variables):
     return {"message": message, "variables": variables, "urls": urls or {}}
 
 
-def test_there_are_42_points_each_with_a_sentence_of_its_placeholders():
-    assert len(points.POINTS) == 42
+def test_each_point_has_a_sentence_of_its_placeholders():
     for id, point in points.POINTS.items():
         assert point.id == id and point.name and point.pattern
         told = entries.plain_text(body(point.pattern, **dict.fromkeys(("actor", *point.placeholders), "x")))

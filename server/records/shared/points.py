@@ -43,6 +43,7 @@ def _points(*rows: tuple[str, str, str]) -> dict[str, Point]:
 
 
 POINTS = _points(
+    ("address.email.changed", "Mail address changed", "{{actor}} changed the address {{before}} to {{target}}"),
     ("calendar_event.created", "Calendar event created", "{{actor}} put the event {{event}} on {{target}}"),
     (
         "calendar_event_recurring.created", "Recurring calendar event created",
@@ -114,6 +115,18 @@ POINTS = _points(
     (
         "worker.login.failed", "Login failed",
         "A login as {{target}} from {{ip}} with {{user_agent}} failed",
+    ),
+    (
+        "worker.login_address.asked", "Change of a sign-in address asked for",
+        "{{actor}} wants {{target}} to sign in with {{address}} in place of {{before}}",
+    ),
+    (
+        "worker.login_address.changed", "Sign-in address changed",
+        "{{target}} signs in with {{address}} in place of {{before}}",
+    ),
+    (
+        "worker.login_address.dropped", "Change of a sign-in address taken back",
+        "{{actor}} took back that {{target}} is to sign in with {{address}}",
     ),
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
 )  # fmt: skip

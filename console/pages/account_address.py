@@ -1,0 +1,81 @@
+"""The address that one signs in with: changing it takes the password, and a link that is mailed to the new one.
+
+Source: decisions, who may change the address that somebody signs in with."""
+
+from console.forms import Form
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.desk import login_address
+from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
+
+BASE = "/account/address"
+BACK = "/account#address"
+CONFIRM = "/confirm-address/{code}"
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> Shown:
+    """The form, and the change that waits."""
+    return _form(visit, Form())
+
+
+@page("POST", BASE)
+def ask(visit: Visit) -> Shown:
+    """Mail a link to another address; the one before counts until it was opened."""
+    form = Form.sent(visit.form, ("email",))
+    try:
+        change = login_address.ask(visit.ctx, form.text("email"), visit.form.text("current", ""), visit.peer)
+    except NotAuthenticated as error:
+        return _form(visit, form.fail("current", error.message))
+    except (Conflict, Invalid, TooMany) as error:
+        return _form(visit, form.refuse(error))
+    visit.tell(f"A mail with a link goes to {change.new_email}. Until you have opened it, you sign in as before.")
+    return see(BACK)
+
+
+@page("POST", f"{BASE}/again")
+def send_again(visit: Visit) -> Shown:
+    """Mail the link once more."""
+    login_address.send_again(visit.ctx, visit.actor.worker_id)
+    visit.tell("Another mail is on its way; the link in the one before works no more.")
+    return see(BACK)
+
+
+@page("POST", f"{BASE}/drop")
+def take_back(visit: Visit) -> Shown:
+    """Go on with the address that counts."""
+    try:
+        login_address.take_back(visit.ctx, visit.actor.worker_id)
+        visit.tell("You go on signing in with the same address.")
+    except HelpdeskError as error:
+        visit.tell(error.message)
+    return see(BACK)
+
+
+@page("GET", CONFIRM)
+def show_confirm(visit: Visit) -> Shown:
+    """What is to be confirmed. Raises NotFound for a link that works no more, or is somebody else's."""
+    change = login_address.of_code(visit.ctx, visit.arguments["code"])
+    return render(visit, "confirm_address.html", form=Form(), change=change, code=visit.arguments["code"])
+
+
+@page("POST", CONFIRM)
+def confirm(visit: Visit) -> Shown:
+    """Sign in with the new address from now on."""
+    code = visit.arguments["code"]
+    try:
+        change = login_address.confirm(visit.ctx, code)
+    except Conflict as error:
+        change = login_address.of_code(visit.ctx, code)
+        return render(visit, "confirm_address.html", 422, form=Form().refuse(error), change=change, code=code)
+    visit.tell(f"You sign in with {change.new_email} from now on.")
+    return see(BACK)
+
+
+def _form(visit: Visit, form: Form) -> Shown:
+    change = login_address.waiting(visit.ctx, visit.actor.worker_id)
+    return render(
+        visit, "account_address.html", form.status, form=form, email=login_address.of(visit.ctx), change=change,
+    )  # fmt: skip

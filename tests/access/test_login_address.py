@@ -1,0 +1,270 @@
+"""The address that a worker signs in with: whoever changes it and whichever way, the one before counts until a link at
+the new one was opened by its worker."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from server.access import lockout
+from server.context import Context
+from server.desk import late_links, login_address, login_following, password_change, people, sign_in
+from server.desk.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
+from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFound
+from server.jobs.queue import JOB
+from server.mail.compose import Outgoing
+from server.records.shared import entries
+from tests.access.test_sign_in import PASSWORD, PEER
+from tests.records.desk import NOW, Desk
+
+OLD, NEW = "milo@desk.example", "milo.new@desk.example"
+NORA = 1  # the first worker of a desk
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    made = Desk(tmp_path_factory.mktemp("address"))
+    assert made.worker("Nora", is_superuser=1, password=PASSWORD) == NORA
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def milo(desk: Desk) -> Iterator[int]:
+    """A worker of this test alone; nothing is left of his addresses, mail and entries."""
+    id = desk.worker("Milo", password=PASSWORD)
+    yield id
+    if desk.found("worker", f"id:{id}"):
+        desk.delete("worker", id)
+    gone = ("draft", "address", "activity_log")
+    tables = [desk.registry.type(uri).table for uri in gone]
+    for row in desk.read(lambda tx: tx.find(tables[1])):
+        if row[0] != desk.row("worker", NORA)["email_id"]:
+            desk.store.write(lambda tx, id=row[0]: tx.delete(tables[1], id=id))
+    for table in (tables[0], tables[2], JOB, lockout.ATTEMPT):
+        desk.store.write(lambda tx, table=table: tx.delete(table))
+
+
+def by(desk: Desk, worker_id: int, seconds: int = 0) -> Context:
+    ctx = desk.context(worker_id)
+    return Context(ctx.service, ctx.actor, NOW + seconds, ctx.tz)
+
+
+def by_text(desk: Desk, milo: int) -> None:
+    desk.update("worker", milo, by=NORA, email=NEW)
+
+
+def by_id(desk: Desk, milo: int) -> None:
+    desk.update("worker", milo, by=NORA, email_id=desk.create("address", email=NEW)["id"])
+
+
+def by_rename(desk: Desk, milo: int) -> None:
+    desk.update("address", desk.row("worker", milo)["email_id"], by=NORA, email=NEW)
+
+
+def by_service(desk: Desk, milo: int) -> None:
+    """As scripts, packages and jobs do."""
+    desk.update("address", desk.row("worker", milo)["email_id"], email=NEW)
+
+
+def by_themself(desk: Desk, milo: int) -> None:
+    login_address.ask(by(desk, milo), f" {NEW.upper()} ", PASSWORD, PEER)
+
+
+WAYS = [by_text, by_id, by_rename, by_service, by_themself]
+Way = Callable[[Desk, int], None]
+
+
+def mails(desk: Desk) -> list[tuple[int, str, str, str]]:
+    """Let the mails be made that were asked for; (draft id, to, subject, text) of all."""
+    for row in desk.read(lambda tx: tx.find(JOB, kind=login_following.KIND)):
+        payload = json.loads(row[JOB.position["payload"]])
+        login_address._send_mails(desk.service, payload, NOW)
+        desk.store.write(lambda tx, id=row[0]: tx.delete(JOB, id=id))
+    record_type = desk.registry.type("draft")
+    drafts = [record_type.record(row) for row in desk.read(lambda tx: tx.find(record_type.table))]
+    return [(each["id"], each["to"], each["name"], each["params"]["content"]) for each in drafts]
+
+
+def code(desk: Desk, seconds: int = 0) -> str:
+    """The code of the link in the last mail that asks to confirm, as it leaves."""
+    id, to, _, text = [each for each in mails(desk) if each[2] == CONFIRM_SUBJECT][-1]
+    sent = late_links.filled(by(desk, 0, seconds), id, letter(to, text)).text
+    return sent.partition("/confirm-address/")[2].split()[0]
+
+
+def letter(to: str, text: str) -> Outgoing:
+    return Outgoing("a@b", NOW, "", "desk@desk.example", (("", to),), "", text, "", "")
+
+
+def signs_in(desk: Desk, email: str) -> bool:
+    try:
+        return bool(sign_in.by_password(by(desk, 0), email, PASSWORD, PEER))
+    except NotAuthenticated:
+        return False
+
+
+def linked_to(desk: Desk, milo: int) -> set[str]:
+    """Where a link for a forgotten password goes, by whichever name it is asked for."""
+    for email in (OLD, NEW):
+        password_change.ask_for_link(by(desk, 0), email, PEER)
+    desk.store.write(lambda tx: None)  # asking does not wait for what it writes
+    for row in desk.read(lambda tx: tx.find(JOB, kind=password_change.KIND)):
+        password_change._send_link(desk.service, json.loads(row[JOB.position["payload"]]), NOW)
+        desk.store.write(lambda tx, id=row[0]: tx.delete(JOB, id=id))
+    return {to for _, to, subject, _ in mails(desk) if subject == password_change.SUBJECT}
+
+
+def told(desk: Desk) -> list[tuple[str, str]]:
+    """(point, text) of the entries about sign-in addresses, in order."""
+    return [
+        (each["activity_point"].rpartition(".")[2], entries.plain_text(each["params"]))
+        for each in desk.log() if each["activity_point"].startswith("worker.login_address.")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_until_it_is_confirmed_the_one_before_counts(desk: Desk, milo: int, way: Way) -> None:
+    way(desk, milo)
+    assert signs_in(desk, OLD) and not signs_in(desk, NEW)
+    assert linked_to(desk, milo) == {OLD}
+    assert {(to, subject) for _, to, subject, _ in mails(desk)} >= {(NEW, CONFIRM_SUBJECT), (OLD, TOLD_SUBJECT)}
+    people.invite(by(desk, NORA), milo)
+    assert [to for _, to, subject, _ in mails(desk) if subject == people.SUBJECT] == [OLD]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_once_it_is_confirmed_the_new_one_counts(desk: Desk, milo: int, way: Way) -> None:
+    way(desk, milo)
+    link = desk.store.write(lambda tx: password_change.password_links.create(tx, milo, NOW))
+    login_address.confirm(by(desk, milo), code(desk))
+    assert signs_in(desk, NEW) and linked_to(desk, milo) == {NEW}
+    assert desk.record("worker", milo, expand="address_")["address_email"] == NEW
+    with pytest.raises(NotFound):
+        password_change.worker_of_link(desk.service, link, NOW)
+    assert [point for point, _ in told(desk)] == ["asked", "changed"]
+    assert told(desk)[-1][1] == f"Milo signs in with {NEW} in place of {OLD}"
+
+
+def test_who_asked_is_told_in_the_log(desk: Desk, milo: int) -> None:
+    by_rename(desk, milo)
+    assert told(desk) == [("asked", f"Nora wants Milo to sign in with {NEW} in place of {OLD}")]
+    [changed] = desk.log("address.email.changed")
+    assert entries.plain_text(changed["params"]) == f"Nora changed the address {OLD} to {NEW}"
+
+
+def test_a_link_is_its_workers_alone_and_works_once_for_some_days(desk: Desk, milo: int) -> None:
+    by_text(desk, milo)
+    first = code(desk)
+    for worker_id, at in ((NORA, 0), (milo, CONFIRM_SECONDS)):
+        with pytest.raises(NotFound):
+            login_address.confirm(by(desk, worker_id, at), first)
+    second = code(desk)
+    for wrong in (first, "", "x" * 300):
+        with pytest.raises(NotFound):
+            login_address.confirm(by(desk, milo), wrong)
+    login_address.confirm(by(desk, milo), second)
+    with pytest.raises(NotFound):
+        login_address.confirm(by(desk, milo), second)
+
+
+def test_the_code_is_in_no_row(desk: Desk, milo: int) -> None:
+    by_text(desk, milo)
+    with open(desk.store.path, "rb") as file:
+        desk.store.checkpoint()
+        assert code(desk).encode() not in file.read()
+
+
+@pytest.mark.parametrize("way", [by_text, by_rename, by_themself])
+def test_taken_back_nothing_has_changed(desk: Desk, milo: int, way: Way) -> None:
+    way(desk, milo)
+    link = code(desk)
+    login_address.take_back(by(desk, milo), milo)
+    assert signs_in(desk, OLD) and linked_to(desk, milo) == {OLD}
+    assert login_address.waiting(by(desk, milo), milo) is None
+    with pytest.raises(NotFound):
+        login_address.confirm(by(desk, milo), link)
+    assert told(desk)[-1] == ("dropped", f"Milo took back that Milo is to sign in with {NEW}")
+
+
+def test_set_back_by_an_administrator_nothing_waits(desk: Desk, milo: int) -> None:
+    by_text(desk, milo)
+    desk.update("worker", milo, by=NORA, email=OLD)
+    assert login_address.waiting(by(desk, NORA), milo) is None and linked_to(desk, milo) == {OLD}
+    assert mails(desk)[0][2] == password_change.SUBJECT  # none about the change: it was over before they were made
+
+
+def test_a_second_change_counts_from_the_confirmed_one(desk: Desk, milo: int) -> None:
+    by_text(desk, milo)
+    first = code(desk)
+    desk.update("worker", milo, by=NORA, email="third@desk.example")
+    assert linked_to(desk, milo) == {OLD}
+    with pytest.raises(NotFound):
+        login_address.confirm(by(desk, milo), first)
+    assert told(desk)[-1][1].endswith(f"third@desk.example in place of {OLD}")
+
+
+def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> None:
+    """What was on its way when the address changed opens nothing any more."""
+    password_change._send_link(desk.service, {"worker_id": milo}, NOW)
+    by_text(desk, milo)
+    drafts = {subject: (id, to, text) for id, to, subject, text in mails(desk)}
+    login_address.confirm(by(desk, milo), code(desk))
+    for subject in (password_change.SUBJECT, CONFIRM_SUBJECT):
+        id, to, text = drafts[subject]
+        with pytest.raises(Invalid, match="drop the mail"):
+            late_links.filled(by(desk, 0), id, letter(to, text))
+
+
+def test_who_has_no_password_yet_has_no_address_to_confirm(desk: Desk, milo: int) -> None:
+    """A mistake in the address of somebody who was never in is put right at once, and the invitation goes there."""
+    ida = desk.worker("Ida")
+    desk.update("worker", ida, by=NORA, email="ida.right@desk.example")
+    assert login_address.waiting(by(desk, NORA), ida) is None and told(desk)[-1][0] == "changed"
+    people.invite(by(desk, NORA), ida)
+    assert mails(desk)[-1][1] == "ida.right@desk.example"
+    desk.delete("worker", ida)
+
+
+def test_the_address_that_counts_is_nobody_elses(desk: Desk, milo: int) -> None:
+    by_rename(desk, milo)
+    with pytest.raises(Conflict, match=f"belongs to worker {milo}"):
+        desk.worker("Eve", email=OLD)
+    desk.create("address", email=OLD)
+    assert linked_to(desk, milo) == {OLD} and signs_in(desk, OLD)
+
+
+@pytest.mark.parametrize(
+    ("email", "error"),
+    [
+        ("nowhere", Invalid), ("a@b.example, c@d.example", Invalid), (OLD.upper(), Invalid),
+        ("nora@desk.example", Conflict), ("desk@desk.example", Conflict),
+    ],
+)  # fmt: skip
+def test_what_a_worker_cannot_sign_in_with(desk: Desk, milo: int, email: str, error: type[Exception]) -> None:
+    transport = desk.create("mail_transport", name="None", extension_id="core.mail.transport.null")["id"]
+    address = desk.create("address", email="desk@desk.example", mail_transport_id=transport)["id"]
+    desk.create("group", name="Support", reply_address_id=address)
+    with pytest.raises(error):
+        login_address.ask(by(desk, milo), email, PASSWORD, PEER)
+    with pytest.raises(NotAuthenticated):
+        login_address.ask(by(desk, milo), NEW, "wrong", PEER)
+    assert login_address.waiting(by(desk, milo), milo) is None and mails(desk) == []
+
+
+def test_only_administrators_look_after_others(desk: Desk, milo: int) -> None:
+    olga = desk.worker("Olga")
+    by_text(desk, milo)
+    for refused in (login_address.waiting, login_address.send_again, login_address.take_back):
+        with pytest.raises(AdminOnly):
+            refused(by(desk, olga), milo)
+    login_address.send_again(by(desk, NORA), milo)
+    assert [subject for _, _, subject, _ in mails(desk)].count(CONFIRM_SUBJECT) == 2
+    desk.delete("worker", olga)
+
+
+def test_a_change_goes_with_its_worker(desk: Desk, milo: int) -> None:
+    by_text(desk, milo)
+    desk.delete("worker", milo)
+    assert desk.read(lambda tx: sign_in.worker_with(by(desk, 0), tx, OLD)) == 0
+    assert mails(desk) == []
