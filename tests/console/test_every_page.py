@@ -24,10 +24,10 @@ from tests.records.desk import Desk
 MAX_PAGE_BYTES = 100_000
 # What the API cannot do, or what is about the API itself, or a question on the way to something.
 WITHOUT_REQUESTS = (
-    "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/admin/backups", "/oauth/",
-    "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener", "/admin/packages/done", "/admin/packages/imported",
-    "/setup", "/admin/system/checkup", "/admin/system/log", "/admin/system/settings", "/admin/tokens/revoke",
-    "/admin/mail/failed/",
+    "/-/", "/login", "/confirm", "/forgotten", "/account/second-factor", "/account/apps", "/account/address",
+    "/admin/backups", "/oauth/", "/api", "/help", "/admin/jobs", "/jump", "/admin/mail/listener",
+    "/admin/packages/done", "/admin/packages/imported", "/setup", "/admin/system/checkup", "/admin/system/log",
+    "/admin/system/settings", "/admin/tokens/revoke", "/admin/mail/failed/",
 )  # fmt: skip
 DRAWER = '<details class="drawer"><summary>API</summary>'
 SAMPLE = re.compile(r"<h3><code>([A-Z]+) ([^<]*)</code></h3>")

@@ -15,7 +15,8 @@ from tests.console.lively import Lively
 MIDDLE = {"width": 1100, "height": 800}  # hardly wide enough for tables
 SHORT = {"width": PHONE[0], "height": 560}  # so that bars are near
 TINY = {"width": NARROW[0], "height": NARROW[1]}
-NOT_THERE = (f"/reset/{table.GONE}", f"/setup/{table.GONE}", "/no/")  # codes that were used, and what never was
+# Codes that were used, and what never was.
+NOT_THERE = (f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/{table.GONE}", "/no/")
 FEW = ("/-/ui", "/automations", "/account")  # where colours are looked at that are the same everywhere
 # Forms whose answer is a page: what came out, or a secret that is shown once.
 SHOWN = (
