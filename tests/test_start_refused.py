@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,6 +172,29 @@ def test_a_database_that_is_not_ours_is_refused_and_left_as_it_is(
     _refused(command("check", data=stopped.parent), words)
     assert stopped.read_bytes() == before
     assert not list(stopped.parent.glob("helpdesk.db?*"))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a server that was killed: what was written last is in the log."""
+    server = Server(tmp_path_factory.mktemp("killed") / "data")
+    server.kill()
+    return server.data
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_log_without_its_database_is_refused_and_kept(killed: Path, data: Path, is_there: bool) -> None:
+    shutil.copytree(killed, data)
+    log = (data / "helpdesk.db-wal").read_bytes()
+    assert log
+    (data / "helpdesk.db").unlink()
+    if is_there:
+        (data / "helpdesk.db").touch()
+    _refused(_serve(data), "helpdesk.db-wal holds", "move helpdesk.db-wal away")
+    _refused(command("worker", "create", "--email", "a@b.example", "--first-name", "A", data=data), "helpdesk.db-wal")
+    assert (data / "helpdesk.db-wal").read_bytes() == log
+    shutil.copy(killed / "helpdesk.db", data)
+    assert command("check", data=data).returncode == 0
 
 
 def test_a_service_that_cannot_be_opened_leaves_its_files_to_others(tmp_path: Path) -> None:

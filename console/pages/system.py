@@ -34,6 +34,7 @@ TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT,
 CHECKS = {
     "database_readable": ("The database can be read", "see the log of the service; restart it, or restore a backup"),
     "database_writable": ("The database can be written", "see whether the disk is full, or the file is read-only"),
+    "files_in_place": ("The database files are in their folder", "put back what was moved, or restore a backup"),
     "scheduler_alive": ("The scheduler runs", "see the log of the service, and restart it"),
     "disk_has_room": ("The disk has room", "free some room; below disk_free_mib the service calls for help"),
 }

@@ -53,6 +53,7 @@ class Health:
 
     database_readable: bool
     database_writable: bool
+    files_in_place: bool
     scheduler_alive: bool
     disk_has_room: bool
     free_bytes: int
@@ -124,18 +125,19 @@ class Pulse:
         self._service = service
         self._lock = threading.Lock()
         self._looked_at = -TRUSTED_SECONDS
-        self._disk: tuple[bool, bool] = (False, False)
+        self._disk = (False, False, False)
 
     def look(self, scheduler_alive: bool) -> Health:
         """The state of now; that of the database may be as old as TRUSTED_SECONDS. Source: ours."""
         service = self._service
         with self._lock:
             if time.monotonic() - self._looked_at >= TRUSTED_SECONDS:
-                self._disk = (is_readable(service.store), is_writable(service.store))
+                store = service.store
+                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place)
                 self._looked_at = time.monotonic()
-            readable, writable = self._disk
+            readable, writable, in_place = self._disk
         free = free_bytes(Path(service.settings.data))
-        return Health(readable, writable, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
+        return Health(readable, writable, in_place, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
 
 
 def free_bytes(folder: Path) -> int:

@@ -15,6 +15,7 @@ from server import log
 from server.errors import Damaged
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
+from server.store.files import OpenFiles, require_own_log
 from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.store.writer import Pending, Write, Writer
@@ -69,7 +70,10 @@ class Store:
         self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
         self._connections_lock = threading.Lock()
         self._closed = False
+        require_own_log(path)
         writing = self._open(can_write=True)
+        writing.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes the log and its index
+        self.files = OpenFiles(path)
         if max_pages:
             writing.execute(f"PRAGMA max_page_count={int(max_pages)}").fetchall()
         self._writer = Writer(self, writing, queue_limit, batch_limit)
@@ -187,6 +191,7 @@ class Store:
         outer = self._writer.transaction_here()
         if outer is not None:
             return work(outer)
+        self.files.require_lately()
         connection = self._borrow()
         local = self._local
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
@@ -240,6 +245,7 @@ class Store:
         check does not read again, so that it would tell of damage where others wrote since."""
         if self._closed:
             raise stopping()
+        self.files.require()
         connection = self._open(can_write=False)
         try:
             return problems_of(connection)
@@ -258,9 +264,13 @@ class Store:
             return
         self._closed = True
         self._writer.close()
-        self.checkpoint()
+        in_place = self.files.are_in_place
+        if in_place:
+            self.checkpoint()
         with self._connections_lock:
             for connection in self._connections:
+                if not in_place:  # or SQLite would remove the log that has the name now, whosever it is
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close(True)
             self._connections.clear()
             self._free.clear()

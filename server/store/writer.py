@@ -148,7 +148,7 @@ class Writer:
             self._begin()
             shape = self._schema_version()
             if all(self._run_swiftly(pending, shape) for pending in group):
-                connection.execute("COMMIT")
+                self._commit()
                 return True
         except apsw.Error:
             pass  # told by the careful way, which meets it again
@@ -196,7 +196,7 @@ class Writer:
             if not self._run_one(pending) and not connection.in_transaction:
                 return alone or len(group) == 1
         try:
-            connection.execute("COMMIT")
+            self._commit()
         except apsw.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -207,6 +207,13 @@ class Writer:
 
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        """Raises Damaged when the files are not those of the folder any more, before as after: a commit into a file
+        that was taken away is not kept, and must not be acknowledged."""
+        self._store.files.require()
+        self._connection.execute("COMMIT")
+        self._store.files.require()
 
     def _run_one(self, pending: Pending) -> bool:
         """Run one write in its savepoint; False when it failed."""

@@ -20,7 +20,7 @@ from server.web.meter import BOUNDS, Meter
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
-CHECKS = {"database_readable", "database_writable", "scheduler_alive", "disk_has_room"}
+CHECKS = {"database_readable", "database_writable", "files_in_place", "scheduler_alive", "disk_has_room"}
 
 
 def get(url: str, path: str, **headers: str) -> requests.Response:

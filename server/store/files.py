@@ -1,0 +1,139 @@
+"""The files of the database, as the folder has them: that those which are open are still there, and that a write-ahead
+log found at the start is that of the database beside it.
+
+What SQLite cannot know: it writes on to files that have no name any more, and replays whatever log it finds."""
+
+import os
+import struct
+import time
+from pathlib import Path
+
+from server import log
+from server.errors import Damaged
+
+LOG = log.get("store")
+ENDINGS = ("", "-wal", "-shm")
+RETRY_AFTER_SECONDS = 30
+LOOK_SECONDS = 1.0  # the longest time in which reads do not notice that the files are gone
+PAGE_SIZE_AT, COUNTER_AT, APPLICATION_AT = 16, 24, 68  # in the header of a database file
+LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
+
+Identity = tuple[int, int]  # device and inode
+
+
+class OpenFiles:
+    """The files that a store has open, by what the system knows them by. Taken when all of them are there."""
+
+    def __init__(self, path: Path) -> None:
+        self._paths = [f"{path}{ending}" for ending in ENDINGS]
+        self._opened = [_identity(each) for each in self._paths]
+        self._looked_at = time.monotonic()
+        self._missing = ""
+
+    def require(self) -> None:
+        """Raises Damaged when one of them was removed or replaced: what is written now would be lost."""
+        self._look()
+        self._refuse()
+
+    def require_lately(self) -> None:
+        """As require, but as long as all is well the folder is looked at once in LOOK_SECONDS only: for reads."""
+        if self._missing or time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._look()
+        self._refuse()
+
+    @property
+    def are_in_place(self) -> bool:
+        """Whether all of them are where they were; looks now."""
+        self._look()
+        return not self._missing
+
+    def _look(self) -> None:
+        self._looked_at = time.monotonic()
+        if os.name == "nt":  # which lets nobody remove a file that is open
+            return
+        now = zip(self._paths, self._opened, strict=True)
+        missing = next((path for path, opened in now if opened and _identity(path) != opened), "")
+        if missing and not self._missing:
+            LOG.error("database.files_gone", file=missing)
+        elif self._missing and not missing:
+            LOG.warning("database.files_back")
+        self._missing = missing
+
+    def _refuse(self) -> None:
+        if self._missing:
+            raise Damaged(
+                f"{Path(self._missing).name} was removed or replaced while the service runs; nothing is read or "
+                "written until it is back. Put it back, or stop the service and restore a backup",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+
+
+def require_own_log(path: Path) -> None:
+    """Raises Damaged where a write-ahead log lies beside a database that it is not of: SQLite would throw it away, or
+    write its pages into a foreign file. Source: ours."""
+    log = Path(f"{path}-wal")
+    log_bytes = log.stat().st_size if log.exists() else 0
+    if log_bytes <= LOG_HEADER.size:
+        return
+    what = "is missing" if not path.exists() else "is empty" if not path.stat().st_size else ""
+    if not what and not _is_own(path, log):
+        what = "is another database than the one whose log lies beside it"
+    if what:
+        raise Damaged(
+            f"{path} {what}: {log.name} holds {log_bytes} bytes that were written last. Put the database that belongs "
+            f"to it back, or move {log.name} away to go on without what it holds"
+        )
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_own(path: Path, log: Path) -> bool:
+    """Whether a log can be of a database, as far as the first pages in it tell: page size, application, and the counter
+    of changes, which in the database is that before the log, or one in it."""
+    with path.open("rb") as file:
+        header = file.read(APPLICATION_AT + 4)
+    if len(header) < APPLICATION_AT + 4:
+        return True  # no database at all, and SQLite says so better
+    page_bytes, firsts = _first_pages(log)
+    declared = int.from_bytes(header[PAGE_SIZE_AT : PAGE_SIZE_AT + 2], "big")
+    if page_bytes and page_bytes != (65536 if declared == 1 else declared):
+        return False
+    if not firsts:
+        return True
+    counter = _number(header, COUNTER_AT)
+    is_same_program = all(_number(page, APPLICATION_AT) == _number(header, APPLICATION_AT) for page in firsts)
+    return is_same_program and _number(firsts[0], COUNTER_AT) - 1 <= counter <= _number(firsts[-1], COUNTER_AT)
+
+
+def _first_pages(log: Path) -> tuple[int, list[bytes]]:
+    """The page size of a log, 0 for one that cannot be read, and the headers of the first page in it: one for each
+    transaction that changed it and was committed."""
+    committed: list[bytes] = []
+    written: list[bytes] = []
+    with log.open("rb") as file:
+        head = file.read(LOG_HEADER.size)
+        _, _, page_bytes, _, *salts = LOG_HEADER.unpack(head)[:6]
+        if not 512 <= page_bytes <= 65536:
+            return 0, []
+        while len(frame := file.read(FRAME_HEADER.size)) == FRAME_HEADER.size:
+            number, is_commit, *own_salts = FRAME_HEADER.unpack(frame)[:4]
+            if own_salts != salts:
+                break  # left over from before the log was begun again
+            start = file.read(APPLICATION_AT + 4) if number == 1 else b""
+            if number == 1:
+                written.append(start)
+            file.seek(page_bytes - len(start), os.SEEK_CUR)
+            if is_commit:
+                committed += written
+                written = []
+    return page_bytes, [each for each in committed if len(each) == APPLICATION_AT + 4]
+
+
+def _number(content: bytes, at: int) -> int:
+    return int.from_bytes(content[at : at + 4], "big")
