@@ -17,7 +17,7 @@ import tornado
 
 from console import site
 from server import app, log, passwords
-from server.access.own import own_context
+from server.access.own import command_context, own_context
 from server.cli import (
     api,
     automation,
@@ -194,7 +194,7 @@ def _with_service(options: argparse.Namespace, work: Any) -> Any:
     log.configure("warning", settings.log_format)
     service = app.open_service(settings)
     try:
-        return work(own_context(service))
+        return work(command_context(service))
     finally:
         service.store.close()
 

@@ -53,6 +53,8 @@ def _restored_holds(file: Path, data: Path, nora: Api, acknowledged: dict[str, d
     assert done.returncode == 0 and b"helpdesk.db is" in done.stdout, done
     server = Server(data)
     api = Api(server.url, nora.token)
+    [entry] = api.search("activity_log", "activity:backup.restored").ok()["results"]
+    assert entry["params"]["variables"]["actor"] == "Command line"
     for uri, rows in acknowledged.items():
         for id in rows:
             assert api.record(uri, id).status == 200, (uri, id)

@@ -77,7 +77,7 @@ def save_password(visit: Visit) -> Shown:
 def end_session(visit: Visit) -> Shown:
     """Sign out one device. Raises NotFound for a session of somebody else."""
     session_id, worker_id = visit.id, visit.actor.worker_id
-    if not visit.service.store.write(lambda tx: sessions.end(tx, session_id, worker_id)):
+    if not sign_in.end_sessions(visit.ctx, worker_id, session_id):
         raise NotFound("There is no such session any more.")
     if session_id == visit.who.id:
         visit.drop_session()
@@ -90,7 +90,7 @@ def end_session(visit: Visit) -> Shown:
 def end_sessions(visit: Visit) -> Shown:
     """Sign out everywhere else."""
     worker_id, own = visit.actor.worker_id, visit.who.id
-    count = visit.service.store.write(lambda tx: sessions.end_all(tx, worker_id, but=own))
+    count = sign_in.end_sessions(visit.ctx, worker_id, but=own)
     visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
     return see("/account#sessions")
 
@@ -120,18 +120,14 @@ def turn_on(visit: Visit) -> Shown:
 @page("POST", "/account/second-factor/codes", "proven worker")
 def renew_codes(visit: Visit) -> Shown:
     """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
-    worker_id = visit.actor.worker_id
-    if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
-        raise NotFound("There is no second factor to have recovery codes for.")
-    codes = visit.service.store.write(lambda tx: second_factor.new_recovery_codes(tx, worker_id))
+    codes = sign_in.renew_recovery_codes(visit.ctx, visit.actor.worker_id)
     return render(visit, "recovery_codes.html", codes=codes, is_new=False, back=_back(visit))
 
 
 @page("POST", "/account/second-factor/off", "proven worker")
 def turn_off(visit: Visit) -> Shown:
     """Sign in by password alone from now on."""
-    worker_id = visit.actor.worker_id
-    visit.service.store.write(lambda tx: second_factor.turn_off(tx, worker_id))
+    sign_in.turn_off_code(visit.ctx, visit.actor.worker_id)
     visit.tell("You sign in by password alone now.")
     return see("/account#second-factor")
 

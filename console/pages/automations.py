@@ -268,6 +268,7 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
         return None
     at, automation, code = visit.form.id("at", 0), _automation(visit, editing), _code(visit)
     if pressed == "run":
+        service.log_run(visit.ctx, automation)
         result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
     else:
         result = examples.simulate(

@@ -11,6 +11,7 @@ from console.visit import FORM_TOKEN, Visit
 from server.access import consents, provider
 from server.access.provider import Asked, Refused
 from server.context import Service
+from server.desk import consenting
 from server.errors import Invalid
 from server.web import oauth
 
@@ -52,7 +53,7 @@ def answer(visit: Visit) -> Shown:
         return _to(provider.deny(service, asked))
     if decided != "allow":
         return _question(visit, asked, "Choose one of the two.")
-    return _to(provider.allow(service, asked, worker_id, visit.now))
+    return _to(consenting.allow(visit.ctx, asked))
 
 
 def _asked(visit: Visit) -> Asked | Refused:

@@ -12,6 +12,7 @@ from console.shown import INVALID, Shown
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import automation_log, records
+from server.desk.exports import log_export
 from server.errors import BadQuery, NotFound
 from server.records.automation_log import LEVELS as LEVEL_NAMES
 
@@ -64,6 +65,7 @@ def export(visit: Visit) -> Shown:
     format = visit.query.text("format", "csv")
     if format not in exports.FORMATS:
         raise NotFound(f"There is no export as '{format[:20]}', but as {' and '.join(exports.FORMATS)}.")
+    log_export(visit.ctx, "the automation log")
     found, _ = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))
     names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
     rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]

@@ -3,7 +3,7 @@
 An actor is read anew whenever something it rests on has changed, in this process or another; see `version`."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import peewee
 
@@ -16,7 +16,8 @@ APP = "svc.contexts.app"
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A worker, or the service itself.
+    """A worker, or the service itself. acts_for: whom the service lends its own rights, since they may do just this;
+    None where nobody asked.
 
     privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be
     read, None for all."""
@@ -34,11 +35,17 @@ class Actor:
     reads_groups: frozenset[int] | None = None
     roles: frozenset[int] = frozenset()
     reads_roles: frozenset[int] = frozenset()
+    acts_for: "Actor | None" = None
 
     @property
     def worker_id(self) -> int:
         """The worker's id, 0 for the service."""
         return self.id if self.context == WORKER else 0
+
+    @property
+    def author(self) -> "Actor":
+        """Whose doing it is, as the activity log tells it."""
+        return self.acts_for or self
 
     def may(self, privilege: str) -> bool:
         """Whether a role grants this privilege; administrators have all."""
@@ -46,8 +53,18 @@ class Actor:
 
 
 def system(timezone: str = "UTC") -> Actor:
-    """The service itself: jobs, the command line, first start."""
+    """The service itself: jobs, first start."""
     return Actor(APP, 0, True, timezone, "Helpdesk")
+
+
+def command_line() -> Actor:
+    """Whoever runs commands on the data folder: they may do what the service may."""
+    return Actor(APP, 0, True, "UTC", "Command line")
+
+
+def lent(author: Actor) -> Actor:
+    """The service itself, in the name of somebody who may do just this, whatever else they may."""
+    return replace(system(author.timezone or "UTC"), acts_for=author.author)
 
 
 def version(tx: Transaction) -> int:

@@ -1,7 +1,8 @@
-"""What the service does in its own name: jobs, timers, webhooks, mail that arrives, the command line. Source: ours."""
+"""What the service does in its own name: jobs, timers, webhooks, mail that arrives; and what commands have it do.
+Source: ours."""
 
 from server import clock, times
-from server.access.actor import system
+from server.access.actor import command_line, system
 from server.context import Context, Service
 
 
@@ -13,3 +14,8 @@ def own_context(
     now: Unix seconds, those of the clock if not told. zone: a name that is known."""
     at = clock.now() if now is None else now
     return Context(service, system(zone), at, times.zone(zone), request_id, depth)
+
+
+def command_context(service: Service) -> Context:
+    """An operation of a command on the data folder, of this moment."""
+    return Context(service, command_line(), clock.now(), times.zone("UTC"))

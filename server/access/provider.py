@@ -158,8 +158,12 @@ def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now
         raise Invalid("this page is too old, or not the one that you were shown; look at it once more", field="seal")
 
 
-def allow(service: Service, asked: Asked, worker_id: int, now: int, scopes: Iterable[str] | None = None) -> str:
-    """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all.
+def allow(
+    service: Service, asked: Asked, worker_id: int, now: int, scopes: Iterable[str] | None = None,
+    along: Callable[[Transaction], None] = lambda tx: None,
+) -> str:  # fmt: skip
+    """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
+    done in the same transaction.
 
     Raises Invalid for other scopes, none, or an app that has changed meanwhile; Forbidden for a worker who is gone."""
     wanted = _allowed(asked, scopes)
@@ -178,6 +182,7 @@ def allow(service: Service, asked: Asked, worker_id: int, now: int, scopes: Iter
         if endpoints.validator.answer is None:
             raise Invalid("the app was changed while it asked; start from there once more")
         consents.remember(tx, worker_id, asked.app_id, wanted, now)
+        along(tx)
         return _with(service, asked.redirect_uri, endpoints.validator.answer.items())
 
     return service.store.write(write)

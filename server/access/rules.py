@@ -112,10 +112,21 @@ class Rules:
             return NEVER  # nothing hangs on entries, and following them would double the condition at each step
         column = record_type.column
         target = self.points_to_readable(column("target__context"), column("target_id"), depth + 1)
+        if "is_administrative" in record_type.initial:
+            target = all_of([target, self._is_no_act_of_others(column)])
         if "about_id" not in record_type.initial:
             return target
         about = self.points_to_readable(column("about__context"), column("about_id"), depth + 1, NOTHING)
         return all_of([target, about])
+
+    def _is_no_act_of_others(self, column: Callable[[str], Any]) -> Condition:
+        """Administrative acts are for administrators, who did them, and the worker whom they were done to."""
+        me = self.actor.worker_id
+        sides = [
+            all_of([equals(column(f"{side}__context"), WORKER), equals(column(f"{side}_id"), me)])
+            for side in ("actor", "target")
+        ]
+        return any_of([equals(column("is_administrative"), 0), *sides])
 
     def _attached(self, record_type: RecordType, depth: int) -> Condition:
         attached = peewee.Table("attached", alias=f"attached{depth}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from server.access.actor import system
+from server.access.actor import APP, system
 from server.automation.engine import Result, run
 from server.automation.host import Automation, Entry
 from server.automation.stopping import stoppable
@@ -94,6 +94,14 @@ def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> No
 
 Kept = Callable[[Transaction, Result], None]
 Logged = Callable[[Transaction, int], None]
+
+
+def log_run(ctx: Context, automation: Automation) -> None:
+    """Tell in the activity log that somebody runs an automation by hand, with effects."""
+    told = {"target": automation.name or "that is not saved yet"}
+    context = ctx.service.registry.type("automation").context
+    target = (context, automation.id) if automation.id else (APP, 0)
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("automation.run", *target, told))
 
 
 def perform(

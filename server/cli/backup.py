@@ -1,14 +1,17 @@
 """`helpdesk backup` and `helpdesk restore`: the database of a data folder into a file and back."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from server import app, log
+from server.access.own import command_context
 from server.cli.arguments import command
 from server.cli.progress import Progress
-from server.errors import Invalid
+from server.desk import restoring
+from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.store import backup, lock
 from server.store.backup import Contents
@@ -69,12 +72,26 @@ def _restore(options: argparse.Namespace, settings_of: SettingsOf) -> None:
     shown = Progress()
     try:
         done = backup.restore(file, folder / app.DATABASE, shown.show, shown.say)
+        _log(settings, file, done.kept)
     finally:
         shown.end()
         held.release()
     print(f"{folder / app.DATABASE} is {file} now: {_told(done.contents)}")
     if done.kept is not None:
         print(f"the database that was there is {done.kept}{f' ({done.problem})' if done.problem else ''}")
+
+
+def _log(settings: Settings, file: Path, kept: Path | None) -> None:
+    """Tell of it in the restored database; when that cannot be opened, the next start says why."""
+    try:
+        service = app.open_service(settings)
+    except HelpdeskError as error:
+        print(f"helpdesk: the activity log does not tell of it: {error.message}", file=sys.stderr)
+        return
+    try:
+        restoring.log_restored(command_context(service), file.name, "" if kept is None else kept.name)
+    finally:
+        service.store.close()
 
 
 def _told(contents: Contents) -> str:

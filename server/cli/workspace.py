@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from server import app, log
-from server.access.own import own_context
+from server.access.own import command_context
 from server.automation.host import Automation
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
@@ -36,7 +36,7 @@ class Workspace:
         return self._service is not None
 
     def context(self) -> Context:
-        """The service's own operation of this moment, on the store that is open, or on a throw-away one."""
+        """The operation of a command of this moment, on the store that is open, or on a throw-away one."""
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
             self._made = _Made(Path(self._opened.enter_context(folder)))
@@ -46,7 +46,7 @@ class Workspace:
             self._open(self._made.folder)
             self._made.look()
         assert self._service is not None
-        return own_context(self._service)
+        return command_context(self._service)
 
     def open_existing(self, folder: Path) -> None:
         """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""

@@ -31,8 +31,11 @@ def log(
     never the actor. Answers the entry's id.
 
     variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
-    record whose label is among the variables. Only who may read both records sees the entry or is told."""
+    record whose label is among the variables. Only who may read both records sees the entry or is told. Of
+    administrative acts nobody is notified."""
     entry, told = _write(writing, point, context, id, variables, urls, about)
+    if POINTS[point].is_administrative:
+        return entry
     for worker_id in _listeners(writing, context, id, also_notify, about):
         notify(writing, worker_id, point, context, id, told)
     return entry
@@ -54,7 +57,7 @@ def _write(
     urls: dict[str, str] | None = None, about: tuple[str, int] = NOTHING,
 ) -> tuple[int, dict[str, object]]:  # fmt: skip
     """Write an entry; answers its id and what it tells."""
-    actor, told = writing.actor, params(writing, POINTS[point].pattern, context, id, variables, urls)
+    actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     entries = _type(writing, "activity_log")
     entry = writing.tx.insert(entries.table, entries.row_values({
         "activity_point": point,
@@ -64,6 +67,7 @@ def _write(
         "target_id": id,
         "about__context": about[0],
         "about_id": about[1],
+        "is_administrative": int(POINTS[point].is_administrative),
         "created": writing.now,
         "params": told,
     }))
@@ -75,7 +79,7 @@ def params(
     urls: dict[str, str] | None = None,
 ) -> dict[str, object]:  # fmt: skip
     """What an entry or a notification about a record tells: {message, variables, urls}, with the actor."""
-    actor = writing.actor
+    actor = writing.actor.author
     values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
     links = dict(urls or {})
     if actor.id:
@@ -121,8 +125,9 @@ def _listeners(
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:
             found.add(record["owner_id"])
-    if writing.actor.context == WORKER:
-        found.discard(writing.actor.id)
+    author = writing.actor.author
+    if author.context == WORKER:
+        found.discard(author.id)
     return [worker_id for worker_id in sorted(found) if may_read_all(writing, worker_id, (context, id), about)]
 
 

@@ -57,9 +57,12 @@ def _point(id: str) -> points.Point:
     if not id.strip():
         raise Required("activity_point is required: the id of an activity event", field="activity_point")
     try:
-        return points.point(id)
+        found = points.point(id)
     except NotFound as error:
         raise Invalid(f"activity_point: {error.message}", field="activity_point") from None
+    if found.is_administrative:
+        raise Invalid(f"activity_point: entries of {found.id} are written by the service alone", field="activity_point")
+    return found
 
 
 def _texts(sent: Any, field: str) -> dict[str, str]:

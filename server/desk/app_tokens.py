@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from server import times
 from server.access import families, tokens
+from server.access.actor import WORKER
 from server.context import Context
 from server.desk.first_start import APP_NAME
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound, nearest
 from server.records.parts import Record
-from server.records.shared.noting import note
 from server.records.shared.scopes import parse
 from server.store.transaction import Transaction
 
@@ -53,8 +53,9 @@ def create(
             renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS), created_by=by,
         )  # fmt: skip
         writing = RecordWriter(ctx, tx)
-        of = f"{app['name']} for {writing.label('worker', worker_id)}"
-        note(writing, APP, app["id"], f"made a token of the app {of}: {' '.join(wanted)}")
+        writing.log("token.created", WORKER, worker_id, {
+            "app": app["name"], "target": writing.label("worker", worker_id), "scopes": " ".join(wanted),
+        })  # fmt: skip
         return Issued(access, refresh, ends - ctx.now, " ".join(wanted))
 
     return ctx.service.store.write(write)

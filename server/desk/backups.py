@@ -23,7 +23,6 @@ from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
-from server.records.shared.noting import note
 from server.records.shared.points import POINTS
 from server.settings import MiB, Settings
 from server.store import backup
@@ -281,7 +280,7 @@ def start(ctx: Context) -> None:
     """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)
-    scheduled.begin(ctx, KIND)
+    scheduled.begin(ctx, KIND, "backup.made")
 
 
 # -- looking at them ---------------------------------------------------------------------------------------------------
@@ -331,6 +330,7 @@ def verify(ctx: Context, name: str) -> None:
     found = named(ctx, name)
 
     def write(tx: Transaction) -> None:
+        _log_act(ctx, tx, "backup.verified", found)
         JobQueue.add(tx, VERIFY, ctx.now, {"name": found.path.name}, f"{VERIFY}:{found.path.name}")
         ctx.service.wake_after(tx)
 
@@ -397,7 +397,7 @@ def keep_sent(ctx: Context, content: bytes) -> Backup:
         part.unlink(missing_ok=True)
         raise Damaged(error.message.replace(str(part), "what was sent")) from error
     _note_sound(ctx.service, made, contents, ctx.now)
-    _tell(ctx, f"sent the backup {made.path.name}")
+    _tell(ctx, "backup.sent", made)
     return made
 
 
@@ -405,7 +405,7 @@ def fetched(ctx: Context, name: str) -> Backup:
     """A backup for who asks for its file: with it goes all that the service knows, so that it is noted in the activity
     log. Raises AdminOnly, NotFound, Unavailable."""
     found = named(ctx, name)
-    _tell(ctx, f"fetched the backup {found.path.name}")
+    _tell(ctx, "backup.downloaded", found)
     return found
 
 
@@ -416,12 +416,16 @@ def remove(ctx: Context, name: str) -> None:
         found.path.unlink(missing_ok=True)
     except OSError as error:
         raise Unavailable(f"{found.path} cannot be removed ({error.strerror})") from error
-    _tell(ctx, f"removed the backup {found.path.name}")
+    _tell(ctx, "backup.removed", found)
 
 
-def _tell(ctx: Context, done: str) -> None:
-    _log.warning("backup.handled", by=ctx.actor.name, done=done)
-    ctx.service.store.write(lambda tx: note(RecordWriter(ctx, tx), APP, 0, done))
+def _tell(ctx: Context, point: str, found: Backup) -> None:
+    _log.warning(point, by=ctx.actor.name, file=found.path.name)
+    ctx.service.store.write(lambda tx: _log_act(ctx, tx, point, found))
+
+
+def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
+    RecordWriter(ctx, tx).log(point, APP, 0, {"file": found.path.name})
 
 
 def _require_admin(ctx: Context) -> None:

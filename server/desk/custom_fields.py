@@ -92,6 +92,8 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
             raise Conflict(f"there is an option '{new[:80]}' already", field="new_name")
         renamed = [new if each == old else each for each in options]
         writing.update_sent(writing.registry.type(URI), id, {"params": field["params"] | {"options": renamed}})
+        told = {"target": str(field["name"]), "old": old, "new": new}
+        writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, told)
         table: Any = CUSTOM_VALUE.sql
         return tx.run(
             ("option renamed",),

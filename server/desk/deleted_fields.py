@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from server.access.actor import APP
 from server.context import Context, Service
 from server.desk import custom_fields
 from server.desk.writing import RecordWriter
@@ -63,6 +64,7 @@ def restore(ctx: Context, id: int) -> Record:
         _drop_orphans(tx, id, target.table)
         tx.delete(DELETED_FIELD, field_id=id)
         writing.create(URI, {name: value for name, value in record.items() if name != "id"}, id)
+        writing.log("custom_field.restored", field_type.context, id, {"target": str(record["name"])})
         return record
 
     return ctx.service.store.write(write)
@@ -71,7 +73,13 @@ def restore(ctx: Context, id: int) -> Record:
 def remove(ctx: Context, id: int) -> Record:
     """Remove a deleted field for good. Raises AdminOnly, NotFound."""
     _require_admin(ctx)
-    record = ctx.service.store.read(lambda tx: _deleted(tx, id))
+
+    def write(tx: Transaction) -> Record:
+        found = _deleted(tx, id)
+        RecordWriter(ctx, tx).log("custom_field.removed", APP, 0, {"field": str(found["name"])})
+        return found
+
+    record = ctx.service.store.write(write)
     _remove(ctx.service, id)
     return record
 

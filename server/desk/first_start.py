@@ -10,6 +10,7 @@ from typing import Any, Literal
 import peewee
 
 from server import passwords
+from server.access.actor import APP
 from server.context import Context
 from server.desk import sign_in
 from server.desk.packages import importing, shipped
@@ -86,6 +87,7 @@ def setup_path(ctx: Context) -> str | None:
         code = secrets.token_urlsafe(32)
         put(tx, SETUP_KEY, _digest(code))
         put(tx, SETUP_UNTIL_KEY, ctx.now + LINK_SECONDS)
+        RecordWriter(ctx, tx).log("setup.link", APP, 0, {})
         return f"/setup/{code}"
 
     return ctx.service.store.write(write)

@@ -74,7 +74,7 @@ def _move_callback(ctx: Context, before: str) -> None:
         writing = RecordWriter(ctx, tx)
         found = writing.find("oauth_app", callback_url=old)
         if found is not None:
-            writing.update("oauth_app", found["id"], {"callback_url": new})
+            writing.update_sent(writing.registry.type("oauth_app"), found["id"], {"callback_url": new})
 
     if old != new:
         ctx.service.store.write(write)

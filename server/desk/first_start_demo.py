@@ -12,6 +12,7 @@ from typing import Any
 import peewee
 
 from server import resources
+from server.access.actor import APP
 from server.access.own import own_context
 from server.context import Context
 from server.desk import mailroom, records, service_settings
@@ -66,6 +67,8 @@ def remove(ctx: Context) -> int:
         for id in made.get("org", ()):
             if writing.record("org", id) is not None and not writing.search_ids("address", f"org.id:{id}"):
                 writing.delete("org", id)
+        if made:
+            writing.log("demo.removed", APP, 0, {})
         service_settings.put(tx, KEY, None)
         return len(tickets)
 
@@ -89,6 +92,7 @@ def _people(ctx: Context, tx: Transaction) -> None:
         for email, (_, org) in told["people"].items() if known[email] is None
     ]
     service_settings.put(tx, KEY, {"org": list(orgs.values()), "address": made})
+    writing.log("demo.added", APP, 0, {})
 
 
 def _tell(ctx: Context, story: Story, message_id: str) -> None:

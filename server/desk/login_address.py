@@ -6,7 +6,7 @@ Until a link at the new address was opened by the worker, who is signed in, the 
 from typing import Any
 
 from server.access import password_links
-from server.access.actor import system
+from server.access.actor import lent
 from server.access.own import own_context
 from server.context import Context, Service
 from server.desk import late_links, login_following, password_change
@@ -176,8 +176,8 @@ def _require_free(writing: RecordWriter, change: LoginChange) -> None:
 
 
 def _set_main(writing: RecordWriter, email: str, worker_id: int) -> None:
-    """In the service's name: workers may not change their records."""
-    ctx = writing.ctx.as_actor(system(writing.actor.timezone or "UTC"), writing.ctx.tz)
+    """With the service's rights: workers may not change their records."""
+    ctx = writing.ctx.as_actor(lent(writing.actor), writing.ctx.tz)
     record_type = writing.registry.type(WORKER)
     RecordWriter(ctx, writing.tx).update_sent(record_type, worker_id, {"email": email})
 

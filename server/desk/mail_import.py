@@ -19,9 +19,11 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from server import clock, log
+from server.access.actor import APP
 from server.context import Context
 from server.desk import events, mailroom
 from server.desk.mailroom import Received, asking
+from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
 from server.settings import MiB
@@ -90,8 +92,15 @@ def run(
             found.settle()
         finally:
             found.wait()
-    ctx.service.store.write(lambda tx: _forget(tx, sources))
+    ctx.service.store.write(lambda tx: _end(ctx, tx, sources, found.counts))
     return found.counts
+
+
+def _end(ctx: Context, tx: Transaction, sources: list[str], counts: Counts) -> None:
+    _forget(tx, sources)
+    taken = counts.tickets + counts.replies
+    if taken:
+        RecordWriter(ctx, tx).log("mail.imported", APP, 0, {"mails": f"{taken} mail{'' if taken == 1 else 's'}"})
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import peewee
 
 from server.context import Context, Service
-from server.desk import mail_listening, records, service_settings
+from server.desk import live_settings, mail_listening, records, service_settings
 from server.desk.mailboxes import checking, dead_letters, due
 from server.desk.mailroom import routing
 from server.desk.outbox.deliver import Loaded, hand_over
@@ -140,7 +140,11 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
             id = int(found["id"])
             if found["mail_transport_id"] != transport_id:
                 writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
-        if is_default:
+        if found is None or found["mail_transport_id"] != transport_id:
+            _log_sender(writing, id, transport_id)
+        if is_default and (before := default_sender(tx)) != id:
+            old = (writing.record("address", before) or {}).get("email", "")
+            live_settings.log_change(writing, DEFAULT_SENDER, old, text)
             service_settings.put(tx, DEFAULT_SENDER, id)
 
     ctx.service.store.write(write)
@@ -153,6 +157,7 @@ def unset_sender(ctx: Context, address_id: int) -> None:
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         writing.update_sent(writing.registry.type("address"), address_id, {"mail_transport_id": "0"})
+        _log_sender(writing, address_id, 0)
 
     ctx.service.store.write(write)
 
@@ -162,7 +167,11 @@ def set_default_transport(ctx: Context, transport_id: int) -> None:
     _require_admin(ctx)
 
     def write(tx: Transaction) -> None:
-        _require_transport(RecordWriter(ctx, tx), transport_id)
+        writing, before = RecordWriter(ctx, tx), _defaults(tx)[1]
+        _require_transport(writing, transport_id)
+        if before != transport_id:
+            names = (writing.label("mail_transport", id) for id in (before, transport_id))
+            live_settings.log_change(writing, DEFAULT_TRANSPORT, *names)
         service_settings.put(tx, DEFAULT_TRANSPORT, transport_id)
         ctx.service.wake_after(tx)  # mail may have waited for it
 
@@ -186,6 +195,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
     transport, sender = ctx.service.store.read(read)
     way = Way(transport["id"], transport["extension_id"], transport["params"])
     _send(ctx, way, transport["name"], sender, recipient)
+    ctx.service.store.write(lambda tx: _log_test(RecordWriter(ctx, tx), transport_id, recipient.strip()))
     return sender
 
 
@@ -201,6 +211,18 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
         _send(ctx, Way(0, SMTP, dict(params)), name, sender, recipient)
     made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
     set_default_transport(ctx, made["id"])
+
+
+def _log_sender(writing: RecordWriter, id: int, transport_id: int) -> None:
+    """Tell in the activity log which way mail from an address leaves now."""
+    by = writing.label("mail_transport", transport_id) if transport_id else "by the default mail transport"
+    context = writing.registry.type("address").context
+    writing.log("sender.changed", context, id, {"target": writing.label("address", id), "transport": by})
+
+
+def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
+    told = {"target": writing.label("mail_transport", transport_id), "recipient": recipient}
+    writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, told)
 
 
 def _sender(reading: RecordWriter, id: int) -> str:
@@ -247,6 +269,9 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
 
     def write(tx: Transaction) -> None:
         due.add(tx, [mailbox_id], ctx.now)
+        writing = RecordWriter(ctx, tx)
+        target = {"target": writing.label("mailbox", mailbox_id)}
+        writing.log("mailbox.checked", writing.registry.type("mailbox").context, mailbox_id, target)
         ctx.service.wake_after(tx)
 
     store.write(write)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from server.access import actor as actors
 from server.access import lockout, password_links, sessions
-from server.access.actor import system
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
@@ -135,6 +135,6 @@ def _prepared(service: Service, new: str) -> dict[str, Any]:
 
 
 def _set(ctx: Context, tx: Transaction, worker_id: int, fields: dict[str, Any]) -> None:
-    """In the service's name: whoever was let in here may set this password, whatever else they may."""
-    own = ctx.as_actor(system(ctx.actor.timezone or "UTC"), ctx.tz)
+    """With the service's rights: whoever was let in here may set this password, whatever else they may."""
+    own = ctx.as_actor(actors.lent(actors.worker(tx, worker_id) or ctx.actor), ctx.tz)
     RecordWriter(own, tx).update_sent(ctx.service.registry.type(WORKER), worker_id, fields)

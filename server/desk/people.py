@@ -13,7 +13,6 @@ from server.desk import password_change
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Conflict, NotFound
 from server.records.base import Record
-from server.records.shared.noting import note
 from server.records.worker import WORKER_LOGIN
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
@@ -66,7 +65,7 @@ def invitation(ctx: Context, worker_id: int) -> str:
     def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
         _invited(writing, worker_id)
-        _note(writing, worker_id, "made a link to choose a password for {}")
+        _log(writing, "worker.password.link", worker_id)
         return _link(ctx, tx, worker_id)
 
     _require_admin(ctx)
@@ -81,7 +80,7 @@ def invite(ctx: Context, worker_id: int) -> None:
         worker = _invited(writing, worker_id)
         values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
         password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
-        _note(writing, worker_id, "invited {} by mail")
+        _log(writing, "worker.invited", worker_id)
 
     _require_admin(ctx)
     ctx.service.store.write(write)
@@ -93,7 +92,8 @@ def end_sessions(ctx: Context, worker_id: int) -> int:
     def write(tx: Transaction) -> int:
         count = sessions.end_all(tx, worker_id)
         if count:
-            _note(RecordWriter(ctx, tx), worker_id, "signed {} out everywhere")
+            devices = f"{count} device{'' if count == 1 else 's'}"
+            _log(RecordWriter(ctx, tx), "worker.sessions.ended", worker_id, {"devices": devices})
         return count
 
     _require_admin(ctx)
@@ -106,7 +106,7 @@ def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
     def write(tx: Transaction) -> None:
         if second_factor.is_on(tx, worker_id):
             second_factor.turn_off(tx, worker_id)
-            _note(RecordWriter(ctx, tx), worker_id, "turned off the second factor of {}")
+            _log(RecordWriter(ctx, tx), "worker.second_factor.off", worker_id)
 
     _require_admin(ctx)
     ctx.service.store.write(write)
@@ -133,10 +133,9 @@ def _require_admin(ctx: Context) -> None:
         raise AdminOnly("only administrators may change how others sign in")
 
 
-def _note(writing: RecordWriter, worker_id: int, done: str) -> None:
-    """Tell in the activity log what was done to how a worker signs in: it can be used to get in as them. done: with {}
-    for who it is."""
-    note(writing, WORKER, worker_id, done.format(writing.label("worker", worker_id)))
+def _log(writing: RecordWriter, point: str, worker_id: int, told: dict[str, str] | None = None) -> None:
+    """Tell in the activity log what was done to how a worker signs in: it can be used to get in as them."""
+    writing.log(point, WORKER, worker_id, {"target": writing.label("worker", worker_id), **(told or {})})
 
 
 def _invited(writing: RecordWriter, worker_id: int) -> Record:

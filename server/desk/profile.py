@@ -1,6 +1,6 @@
 """What workers may change of themselves, who may change no worker otherwise. Source: ours."""
 
-from server.access.actor import system
+from server.access.actor import lent
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict
@@ -26,7 +26,7 @@ def of(ctx: Context) -> Record:
 def change(ctx: Context, fields: dict[str, str]) -> None:
     """Change some of FIELDS of the worker who asks; others are left out. Raises Invalid, and Conflict for a change that
     would give them a role: the queries of roles may look at names, but nobody chooses their own privileges."""
-    own = ctx.as_actor(system(ctx.actor.timezone or "UTC"), ctx.tz)
+    own = ctx.as_actor(lent(ctx.actor), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
     known = {name: text for name, text in fields.items() if name in FIELDS}
     if not known:

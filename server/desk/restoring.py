@@ -67,12 +67,11 @@ class Restores:
         last = self.last
         if last is None or last.stage != "stopping":
             return
-        told = f"{last.by} restored the database from {last.name}; the one before is kept as {last.kept}"
         _log.warning("restore.done", file=last.name, kept=last.kept)
         self.last = replace(last, stage="done")
-        ctx = own_context(service)
+        own = own_context(service)  # who it was need not be in this database, or may be somebody else there
         try:
-            service.store.write(lambda tx: RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": told}))
+            log_restored(own.as_actor(replace(own.actor, name=last.by), own.tz), last.name, last.kept)
         except HelpdeskError:  # such as a full disk: the service is of use all the same
             _log.exception("restore.not_noted")
 
@@ -127,6 +126,12 @@ class Restores:
             problem = "something went wrong on our side; the log of the service tells what"
             _log.exception("restore.failed")
         self._note(stage="failed", problem=problem)
+
+
+def log_restored(ctx: Context, name: str, kept: str) -> None:
+    """Tell in the activity log of the restored database that it was restored. kept: the name of the one before."""
+    told = {"file": name, "kept": kept or "nothing, as there was none"}
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("backup.restored", APP, 0, told))
 
 
 def start(ctx: Context, name: str, typed: str) -> None:

@@ -188,22 +188,29 @@ def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
             tx.delete(OFF, name=name)
         else:
             tx.put(OFF, {"name": name})
-        told = f"{ctx.actor.name} switched '{name}' {'on' if is_on else 'off'} in the scheduler"
-        RecordWriter(ctx, tx).log("custom.other", APP, 0, {"message": told})
+        told = {"scan": name, "state": "on" if is_on else "off"}
+        RecordWriter(ctx, tx).log("scan.switched", APP, 0, told)
 
     ctx.service.store.write(write)
 
 
 def look_now(ctx: Context) -> None:
-    """Let all that runs from time to time run at once. Raises AdminOnly, Unavailable where no server runs."""
+    """Let all that runs from time to time run at once; it is noted in the activity log. Raises AdminOnly, Unavailable
+    where no server runs."""
     _require_admin(ctx)
     if ctx.service.wake_scheduler is None:
         raise Unavailable("no server runs on this database, so nothing can look")
-    ctx.service.wake_scheduler()
+
+    def write(tx: Transaction) -> None:
+        RecordWriter(ctx, tx).log("scan.run", APP, 0, {})
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
 
 
-def begin(ctx: Context, kind: str) -> None:
-    """Let the one job of a kind be done now, once however often it is asked for. Raises AdminOnly."""
+def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
+    """Let the one job of a kind be done now, once however often it is asked for. point: what the activity log tells of
+    it. Raises AdminOnly."""
     _require_admin(ctx)
 
     def write(tx: Transaction) -> None:
@@ -211,6 +218,7 @@ def begin(ctx: Context, kind: str) -> None:
         row = tx.get(JOB, id)
         if row is not None and not row[JOB.position["claimed_by"]]:  # one that failed before may have a while to wait
             tx.update(JOB, id, {"due_at": ctx.now})
+        RecordWriter(ctx, tx).log(point, APP, 0, {"kind": kind})
         ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
@@ -231,6 +239,7 @@ def run_now(ctx: Context, id: int) -> str:
     def write(tx: Transaction) -> str:
         job = _idle(ctx, tx, id)
         tx.update(JOB, id, {**FREE, "attempts": 0, "failed_at": 0, "due_at": ctx.now})
+        RecordWriter(ctx, tx).log("job.run", APP, 0, {"kind": job.kind})
         ctx.service.wake_after(tx)
         return job.kind
 
@@ -247,17 +256,16 @@ def drop(ctx: Context, id: int) -> str:
         assert row is not None
         tx.delete(JOB, id=id)
         told = _in_words(json.loads(row[JOB.position["payload"]]))
-        RecordWriter(ctx, tx).log("custom.other", APP, 0, {
-            "message": f"{ctx.actor.name} dropped job {id} ({job.kind}){f': {told}' if told else ''}"
-        })  # fmt: skip
+        given = f": {told}" if told else ""
+        RecordWriter(ctx, tx).log("job.dropped", APP, 0, {"job": str(id), "kind": job.kind, "given": given})
         return job.kind
 
     return ctx.service.store.write(write)
 
 
 def _in_words(payload: dict[str, Any]) -> str:
-    """What every worker may read of what a job is given, as entries about the service are for all: names and ids, and
-    nothing out of the records that an event tells of."""
+    """What an entry may tell of what a job is given: names and ids, and nothing out of the records that an event tells
+    of."""
     values = payload.get("values")
     given = {**(values if isinstance(values, dict) else {}), **payload}
     names = [str(given[name])[:MAX_NAME_CHARS] for name in NAMES if isinstance(given.get(name), str)]

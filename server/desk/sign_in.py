@@ -12,7 +12,7 @@ from server.access.sessions import Lifetime, Session
 from server.context import Context, Service
 from server.desk import events
 from server.desk.writing import RecordWriter
-from server.errors import Forbidden, Invalid, NotAuthenticated
+from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
 from server.jobs.scheduler import periodic
 from server.records.shared import login_changes
 from server.records.worker import WORKER_LOGIN
@@ -155,9 +155,52 @@ def turn_on_code(ctx: Context, worker_id: int, secret: str, given: str, peer: Pe
         if codes is None:
             raise Invalid("The code is not right. Is the clock of your phone?", field="code")
         lockout.forgive(tx, *keys, ctx.now)
+        _log_own(ctx, tx, worker_id, "worker.second_factor.on")
         return codes
 
     return ctx.service.store.write(write)
+
+
+def turn_off_code(ctx: Context, worker_id: int) -> None:
+    """Let a worker sign in by password alone from now on."""
+
+    def write(tx: Transaction) -> None:
+        if second_factor.is_on(tx, worker_id):
+            second_factor.turn_off(tx, worker_id)
+            _log_own(ctx, tx, worker_id, "worker.second_factor.off")
+
+    ctx.service.store.write(write)
+
+
+def renew_recovery_codes(ctx: Context, worker_id: int) -> list[str]:
+    """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
+
+    def write(tx: Transaction) -> list[str]:
+        if not second_factor.is_on(tx, worker_id):
+            raise NotFound("There is no second factor to have recovery codes for.")
+        _log_own(ctx, tx, worker_id, "worker.second_factor.codes")
+        return second_factor.new_recovery_codes(tx, worker_id)
+
+    return ctx.service.store.write(write)
+
+
+def end_sessions(ctx: Context, worker_id: int, id: int = 0, but: int = 0) -> int:
+    """Sign a worker out of one device, or everywhere but on one; answers of how many."""
+
+    def write(tx: Transaction) -> int:
+        count = int(sessions.end(tx, id, worker_id)) if id else sessions.end_all(tx, worker_id, but=but)
+        if count:
+            devices = f"{count} device{'' if count == 1 else 's'}"
+            _log_own(ctx, tx, worker_id, "worker.sessions.ended", devices=devices)
+        return count
+
+    return ctx.service.store.write(write)
+
+
+def _log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **told: str) -> None:
+    """Tell what a worker did to their own way in."""
+    writing = RecordWriter(ctx, tx)
+    writing.log(point, WORKER, worker_id, {"target": writing.label(WORKER, worker_id), **told})
 
 
 def lifetime(service: Service, is_remembered: bool) -> Lifetime:

@@ -13,7 +13,6 @@ from server.context import Context
 from server.desk.app_tokens import APP
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
-from server.records.shared.noting import note
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -144,7 +143,7 @@ def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -
         token = tokens.of_row(row)
         families.revoke(tx, token, ctx.now)
         if is_noted:
-            _note(ctx, tx, token.app_id, token.worker_id, "ended a token")
+            _log(ctx, tx, token.app_id, token.worker_id, 1)
 
     ctx.service.store.write(write)
 
@@ -166,7 +165,7 @@ def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
     def write(tx: Transaction) -> int:
         count = tx.run(("end tokens", bool(app_id), bool(worker_id)), build, values)
         if count:
-            _note(ctx, tx, app_id, worker_id, f"ended {count} tokens" if count > 1 else "ended a token")
+            _log(ctx, tx, app_id, worker_id, count)
         return count
 
     return ctx.service.store.write(write)
@@ -177,17 +176,26 @@ def revoke_app(ctx: Context, app_id: int) -> None:
 
     def write(tx: Transaction) -> None:
         if consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now):
-            _note(ctx, tx, app_id, 0, "took back what was allowed")
+            writing, id = RecordWriter(ctx, tx), ctx.actor.worker_id
+            writing.log("consent.taken_back", WORKER, id, {
+                "app": writing.label("oauth_app", app_id) or "(gone)", "target": writing.label("worker", id),
+            })  # fmt: skip
 
     ctx.service.store.write(write)
 
 
-def _note(ctx: Context, tx: Transaction, app_id: int, worker_id: int, done: str) -> None:
-    """Tell in the activity log what was done to tokens: on the app, or on the worker when it is about no single app."""
+def _log(ctx: Context, tx: Transaction, app_id: int, worker_id: int, count: int) -> None:
+    """Tell in the activity log that tokens were ended: on the worker, or on the app when they are of several workers.
+    """
     writing = RecordWriter(ctx, tx)
-    of = f" of the app {writing.label('oauth_app', app_id)}" if app_id else ""
-    of += f" for {writing.label('worker', worker_id)}" if worker_id else ""
-    note(writing, *((APP, app_id) if app_id else (WORKER, worker_id)), f"{done}{of}")
+    app = writing.label("oauth_app", app_id) if app_id else ""
+    tokens_of = f"{count} tokens" if count > 1 else "a token"
+    if worker_id:
+        of = f" of the app {app}" if app_id else ""
+        told = {"tokens": f"{tokens_of}{of}", "target": writing.label("worker", worker_id)}
+        writing.log("token.ended", WORKER, worker_id, told)
+    else:
+        writing.log("token.ended", APP, app_id, {"tokens": tokens_of, "target": app})
 
 
 def _require_admin(ctx: Context) -> None:

@@ -10,7 +10,7 @@ from server.access import provider, sessions
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, custom_values, events, linking, login_following, service_settings
+from server.desk import activity, acts, custom_values, events, linking, login_following, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -55,7 +55,10 @@ class RecordWriter:
         self._require_finished(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "create", record_type, self._after(change))
-        return self._write(change, customs)
+        id = self._write(change, customs)
+        if "create" in record_type.acts:
+            acts.created(self, change)
+        return id
 
     def update_sent(self, record_type: RecordType, id: int, fields: dict[str, Any]) -> None:
         """Change by sent values, as the caller. Raises NotFound, Forbidden, Invalid, Conflict."""
@@ -68,7 +71,10 @@ class RecordWriter:
         self._prepare(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "update", record_type, self._after(change))
-        self._write(change, customs)
+        if "update" in record_type.acts:
+            self._write_act(change, customs)
+        else:
+            self._write(change, customs)
 
     def delete_sent(self, record_type: RecordType, id: int) -> None:
         """Delete, as the caller. Raises NotFound, Forbidden, Conflict."""
@@ -81,7 +87,10 @@ class RecordWriter:
             record_type.after_delete(record, self)
         else:
             self._remove(record_type, record)
-        activity.log_deleted(self, record_type, id, label)
+        if "delete" in record_type.acts:
+            acts.deleted(self, record_type, record)
+        else:
+            activity.log_deleted(self, record_type, id, label)
 
     # -- for hooks: by stored values --------------------------------------------------------------------------------
 
@@ -280,6 +289,14 @@ class RecordWriter:
     def _after(self, change: Change) -> Record:
         base = change.old if change.old is not None else change.type.initial
         return {**base, **change.new, "id": change.id}
+
+    def _write_act(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> None:
+        """A change that the activity log tells of, with the custom fields that have other values afterwards."""
+        sent, which = [field for field, _ in customs], [{"id": change.id}]
+        before = custom.values_of(self.tx, sent, which)[change.id]
+        self._write(change, customs)
+        after = custom.values_of(self.tx, sent, which)[change.id]
+        acts.changed(self, change, [each.name for each in sent if before.get(each.id) != after.get(each.id)])
 
     def _write(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> int:
         record_type, tx = change.type, self.tx

@@ -8,6 +8,7 @@ from server.records.base import Access, Change, Key, Nested, Record, RecordType,
 from server.records.shared import entries
 from server.records.shared.points import POINTS
 from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
@@ -50,7 +51,10 @@ class ActivityLog(RecordType):
             zero_ok=True, shown=False,
         ),
     }
-    columns = (Column("about__context", "TEXT"), Column("about_id"))  # a second record that the entry names
+    columns = (
+        Column("about__context", "TEXT"), Column("about_id"),  # a second record that the entry names
+        Column("is_administrative"),  # for administrators, who did it, and the worker whom it was done to
+    )  # fmt: skip
     indexes = (
         Index(("target__context", "target_id", "created"), "what happened to a record"),
         Index(("actor__context", "actor_id", "created"), "what somebody did"),
@@ -65,6 +69,7 @@ class ActivityLog(RecordType):
         AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
         TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
         TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
+        FlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
         DateFilter("created", "When it happened.", "created"),
         NumberFilter("id", "Record id.", "id"),
         TypeFilter("target", "What it happened to is of one of these record types.", "target"),
@@ -80,4 +85,5 @@ class ActivityLog(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "activity_point" in change.new:
-            change.new["activity_point"] = change.new["activity_point"].lower()
+            id = change.new["activity_point"] = change.new["activity_point"].lower()
+            change.new["is_administrative"] = int(id in POINTS and POINTS[id].is_administrative)

@@ -56,6 +56,10 @@ class AutomationResource(RecordType):
     )
     subtotals = Subtotals(search=("fieldset", "mimetype", "name"))
     label_column = "token"
+
+    def told_as(self, record: Record) -> str:
+        """Its label is all that one needs to read it."""
+        return f"{record['name'] or record['mime_type'] or 'without a name'} ({record['id']})"
     has_url = False
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -29,8 +29,9 @@ from server.records.parts import (
     Subtotals,
     Writing,
 )
-from server.records.shared import checks
+from server.records.shared import acts, checks
 from server.records.shared import features as common
+from server.records.shared.points import POINTS
 from server.search.filters.base import Filter
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index, Table
@@ -60,6 +61,7 @@ class RecordType:
         "retrieve": True, "search": True, "create": True, "update": True, "delete": True,
     }
     access: ClassVar[Access]
+    is_administrative: ClassVar[bool] = False  # whether all writing is; what administrators alone may do always is
     ownerless_is_open: ClassVar[bool] = False  # by the rule "owner": whether a record without one is everybody's
     fields: dict[str, Field] = {}
     columns: ClassVar[tuple[Column, ...]] = ()
@@ -85,6 +87,7 @@ class RecordType:
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
 
     def __init__(self) -> None:
+        self.acts = _acts(self)
         declared = {**type(self).fields, **common.fields(self.features)}
         for name, each in declared.items():
             each.name = name
@@ -144,6 +147,10 @@ class RecordType:
         """What people call this record."""
         return str(record.get(self.label_column) or "") or "(no name)"
 
+    def told_as(self, record: Record) -> str:
+        """What the activity log calls this record: its label, where that is no secret."""
+        return self.label(record)
+
     def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
         """The labels of many records; a type whose labels need other records replaces it."""
         return {record["id"]: self.label(record) for record in records}
@@ -198,6 +205,13 @@ class RecordType:
         """A column of its table, for composing statements."""
         return peewee.Column(self.table.sql, name)
 
+    def all_events(self) -> list[Event]:
+        """The activity points of its entries: its own, and those of administrative acts."""
+        of_acts = [Event(f"{self.uri}.{acts.WORDS[each]}", f"it was {acts.WORDS[each]}") for each in sorted(self.acts)]
+        of_fields = [point for (uri, _), points in acts.SWITCHES.items() if uri == self.uri for point in points]
+        switched = dict.fromkeys(of_fields)
+        return [*self.events, *of_acts, *(Event(each, POINTS[each].name.lower()) for each in switched)]
+
     def describe(self) -> dict[str, Any]:
         """The declaration as data."""
         return as_data.describe(self)
@@ -210,3 +224,12 @@ class RecordType:
     def bind(self, registry: "Registry") -> None:
         """Called once when all built-in types are known; more may come and go while the service runs."""
 
+
+
+def _acts(record_type: RecordType) -> frozenset[str]:
+    """The operations that are administrative acts: the activity log tells of each one."""
+    return frozenset(
+        operation for operation in acts.ALL
+        if "nobody" not in (rules := getattr(record_type.access, operation))
+        and (record_type.is_administrative or "admins" in rules)
+    )  # fmt: skip

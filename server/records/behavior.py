@@ -77,6 +77,7 @@ class Behavior(RecordType):
     access = Access(
         read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot")
     )
+    is_administrative = True
     fields = {
         "bot_id": Id("Bot that it belongs to.", "bot", required=True, shown=False),
         "event_point": Text("Event that it answers to.", required=True, allowed=tuple(EVENTS)),

@@ -36,6 +36,7 @@ class Bucket(RecordType):
         update=("privilege", "group managers"),
         delete=("privilege", "group managers"),
     )
+    is_administrative = True
     fields = {
         "group_id": Id("Group that it belongs to.", "group", required=True, shown=False),
         "is_default": Bit("New tickets of the group come here. Setting it takes it from the group's other bucket."),

@@ -30,6 +30,7 @@ class ConnectedAccount(RecordType):
         update=("privilege", "owner"),
         delete=("privilege", "owner"),
     )
+    is_administrative = True
     fields = {
         "name": Text("Name; also the label.", required=True),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),

@@ -29,6 +29,7 @@ class Currency(RecordType):
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    is_administrative = True
     fields = {
         "code": Text("Three letters, such as USD.", 3, required=True),
         "decimal_at": Number(

@@ -49,6 +49,7 @@ class CustomField(RecordType):
     access = Access(
         read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset")
     )
+    is_administrative = True
     fields = {
         "context": ContextName("Record type that gets the field; the fieldset's, if it is in one.", required=True),
         "custom_fieldset_id": Id(

@@ -47,6 +47,7 @@ class CustomFieldset(RecordType):
         update=("privilege", "owner"),
         delete=("privilege", "owner"),
     )
+    is_administrative = True
     fields = {
         "context": ContextName("Record type that it is for; stays while it has fields.", required=True),
         "name": Text("Fieldset name; also the label.", required=True),

@@ -44,7 +44,7 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
             "query_virtual": list(record_type.subtotals.virtual),
             "query_aliases": dict(record_type.subtotals.aliases),
         },
-        "events": [{"point": each.point, "when": each.when} for each in record_type.events],
+        "events": [{"point": each.point, "when": each.when} for each in record_type.all_events()],
     }
 
 

@@ -103,6 +103,7 @@ class Group(RecordType):
     access = Access(
         read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager")
     )
+    is_administrative = True
     fields = {
         "created": Timestamp("When the record was made; now when omitted.", auto="now"),
         "is_default": Bit("Takes the mail that nothing else claims. Setting it here takes it from the other group."),

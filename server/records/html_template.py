@@ -24,6 +24,7 @@ class HtmlTemplate(RecordType):
     label_names = ("Email Template", "Email Templates")
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(read="owner", create=("admins",), update=("admins",), delete=("privilege", "owner"))
+    is_administrative = True
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),
         "name": Text("Name; also the label.", required=True),

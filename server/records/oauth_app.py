@@ -5,7 +5,6 @@ from server.fields.text import Text, Url
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import scopes
-from server.records.shared.noting import note_change
 from server.records.shared.secrets import digest, random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -13,12 +12,6 @@ from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Column, Index
 
 ID_CHARS, SECRET_CHARS = 32, 64
-# Changes that the activity log tells of, in words.
-TOLD = {
-    "name": "name", "client_id": "client id", "client_secret_hash": "a new secret",
-    "overlap_until": "the end of the old secret", "callback_url": "callback addresses", "scopes": "scopes",
-    "is_public": "whether it is public", "is_pkce_required": "whether logins need a code challenge",
-}  # fmt: skip
 
 
 class OAuthApp(RecordType):
@@ -90,9 +83,6 @@ class OAuthApp(RecordType):
         is_over = "previous_secret_hash" not in new and 0 < change.was("overlap_until") <= writing.now
         if is_over or 0 < until <= writing.now:
             new["previous_secret_hash"] = ""
-
-    def after_write(self, change: Change, writing: Writing) -> None:
-        note_change(writing, change, "app", TOLD)
 
     def _secret(self, change: Change) -> None:
         """Public apps have no secret; the others get one when they need it, or when it is asked for."""

@@ -20,6 +20,7 @@ class Queue(RecordType):
     lookup = "name"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    is_administrative = True
     fields = {
         "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
         "name": Text(

@@ -38,6 +38,7 @@ class Resource(RecordType):
     checked = {"automation_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    is_administrative = True
     fields = {
         "automation_kata": Text(
             "Which automation makes the content of a dynamic resource, in KATA; set by administrators.", 65535

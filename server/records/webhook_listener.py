@@ -5,7 +5,6 @@ from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared.noting import note_change
 from server.records.shared.secrets import random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -15,9 +14,6 @@ from server.store.tables import Index
 GUID_CHARS = 40  # 206 random bits
 GUID_LEAST_CHARS = 16
 KEPT_DAYS, KEPT_LAST = 14, 100  # of deliveries, unless a webhook says otherwise
-# Changes that the activity log tells of, in words.
-TOLD = {"name": "name", "guid": "a new address", "automations_kata": "who answers", "kept_days": "what is kept",
-        "kept_last": "what is kept", "is_disabled": "on or off"}  # fmt: skip
 MAX_KEPT_DAYS, MAX_KEPT_LAST = 365, 10_000  # days; deliveries
 
 
@@ -69,6 +65,3 @@ class WebhookListener(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         if not change.value("guid"):
             change.new["guid"] = change.was("guid") or random_text(GUID_CHARS)
-
-    def after_write(self, change: Change, writing: Writing) -> None:
-        note_change(writing, change, "webhook", TOLD)

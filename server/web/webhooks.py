@@ -107,6 +107,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     kept = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
     headers, query = withheld(store).of(delivery_id) or (kept, old["query"])
     received = received_of(old["method"], "", query, headers, old["body"] or b"", old["client"], old["id"])
+    tokens.log_call(ctx, listener["id"])
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 
 

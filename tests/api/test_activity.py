@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.points import POINTS
+from server.records.shared.points import WORK
 from tests.api.minimal import made, number
 from tests.api.post import customer
 from tests.service import Api
@@ -163,8 +163,7 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.message.relay", "ticket.split.from", "record.merge",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
-    "worker.impersonated", "worker.seat_expired", "worker.login_address.asked", "worker.login_address.changed",
-    "worker.login_address.dropped", "address.email.changed",
+    "worker.impersonated", "worker.seat_expired", "address.email.changed",
 }  # fmt: skip
 
 
@@ -220,7 +219,7 @@ def test_a_cause_is_written_and_told(cause: Cause, api: Api, ids: Ids) -> None:
 
 def test_every_point_has_a_cause_here_or_is_known_to_be_written_elsewhere() -> None:
     caused = {point for cause in CAUSES for point, _ in cause.entries}
-    assert caused | ELSEWHERE == set(POINTS) and caused & ELSEWHERE == set()
+    assert caused | ELSEWHERE == set(WORK) and caused & ELSEWHERE == set()
 
 
 def test_a_watcher_who_may_not_read_a_record_any_more_is_not_told(api: Api) -> None:

@@ -107,7 +107,9 @@ def test_what_was_made_under_load_is_restored_under_load_as_it_was(
     assert digest(before) != wanted
     assert digest(server.data / "helpdesk.db", "secondx") == wanted  # but for what came after it was back
     assert nora.search("task", "title:secondx*").ok()["total"] < len(second.acknowledged["task"])
-    assert "Nora Berg restored the database from" in str(nora.search("activity_log", "sort:-id").ok()["results"])
+    [entry] = nora.search("activity_log", "activity:backup.restored").ok()["results"]
+    told = entry["params"]["variables"]
+    assert (told["actor"], told["file"], told["kept"]) == ("Nora Berg", f"{name}.db", before.name)
     assert nora.create("task", title="goes on").status == 200
 
 

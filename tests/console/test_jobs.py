@@ -52,7 +52,7 @@ def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk
     id = job(desk, payload={"note": HOSTILE})
     assert place(signed_in.send(f"{BASE}/{id}/drop", {}, page=BASE)) == BASE
     assert row(desk, id) is None
-    page = signed_in.get("/admin/system/audit?q=activity%3Acustom.other").text
+    page = signed_in.get("/admin/system/audit?q=activity%3Ajob.dropped").text
     assert f"Nora Berg dropped job {id} (nobody.does.this)" in text_of(page) and "<script>alert" not in page
     answer = signed_in.send(f"{BASE}/{id}/drop", {}, page="/account")
     assert answer.status_code == 404 and f"there is no job {id}" in text_of(answer.text)

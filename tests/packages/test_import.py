@@ -93,10 +93,12 @@ def test_later_records_get_later_ids(desk):
     assert desk.create("task", title="After")["id"] == made["a"] + 1
 
 
-def test_records_are_made_by_the_service(desk, ids):
+def test_records_are_made_with_the_rights_of_the_service_and_told_as_the_administrators_doing(desk, ids):
     made = ids_of(bring(desk, package(task("a")), by=ids["nora"]))
     entries = [each for each in desk.log() if each["target_id"] == made["a"] and each["target__context"] == TASK]
-    assert all(each["actor__context"] == "svc.contexts.app" for each in entries)
+    assert [(each["activity_point"], each["actor_id"]) for each in entries] == [("task.created", ids["nora"])]
+    [entry] = [each for each in desk.log("package.imported") if each["actor_id"] == ids["nora"]]
+    assert (entry["params"]["variables"]["actor"], entry["params"]["variables"]["made"]) == ("Nora Berg", "1 record")
 
 
 def test_a_fieldset_with_its_fields_and_a_value_for_one(desk):
@@ -244,7 +246,8 @@ def test_a_package_with_nothing_in_it_is_fine(desk):
     before = counts(desk)
     assert bring(desk, {"package": {}}).records == {}
     assert bring(desk, package(custom_fieldsets=[], settings=[], portals=[])).records == {}
-    assert counts(desk) == before | {"package_import": before["package_import"] + 2}  # which tells of both
+    told = {name: before[name] + 2 for name in ("package_import", "activity_log")}  # which tell of both
+    assert counts(desk) == before | told
 
 
 def test_a_package_can_name_a_fixed_type_beside_an_id(desk, ids):

@@ -14,6 +14,7 @@ from server.desk import records
 from server.desk.dictionary import Dictionaries
 from server.desk.writing import RecordWriter
 from server.records.registry import Registry, load
+from server.records.shared import entries
 from server.search.compile import Scope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse
@@ -82,11 +83,15 @@ class Desk:
         answer = records.search(self.context(by), uri, records.SearchRequest(q, limit=500))
         return [each["id"] for each in answer["results"]]
 
-    def log(self, point: str = "") -> list[dict[str, Any]]:
-        """The activity entries, oldest first, of one point or of all."""
-        table = self.registry.type("activity_log")
-        rows = self.read(lambda tx: tx.find(table.table, **({"activity_point": point} if point else {})))
+    def log(self, point: str = "", **equals: Any) -> list[dict[str, Any]]:
+        """The activity entries, oldest first, of one point or of all, with these column values."""
+        table, of_point = self.registry.type("activity_log"), {"activity_point": point} if point else {}
+        rows = self.read(lambda tx: tx.find(table.table, **of_point, **equals))
         return [table.record(row) for row in rows]
+
+    def acts(self, since: int = 0) -> list[str]:
+        """The sentences of the administrative acts after an entry, oldest first."""
+        return [entries.plain_text(each["params"]) for each in self.log(is_administrative=1) if each["id"] > since]
 
     def search(self, tx: Transaction, uri: str, q: str) -> Search:
         """A search that sees everything, compiled."""

@@ -136,6 +136,10 @@ def test_every_key_and_expand_is_there(families: Families, family: str, uri: str
     assert wanted - shown.keys() == set() and shown["_label"]
 
 
+# A search for records that point to few types: one statement reads the records of a type.
+OF_FEW_TYPES = {"activity_log": "administrative:no"}
+
+
 @pytest.mark.parametrize(("family", "uri"), TYPES)
 def test_expanding_costs_the_same_for_many_records(families: Families, family: str, uri: str) -> None:
     desk, _ = families(family)
@@ -144,7 +148,7 @@ def test_expanding_costs_the_same_for_many_records(families: Families, family: s
 
     def statements(tx: Transaction, count: int) -> tuple[int, int]:
         """How many records there are, and how many statements so many take; each stands there as often as it must."""
-        found = [record_type.record(row) for row in desk.search(tx, uri, "").rows(count)]
+        found = [record_type.record(row) for row in desk.search(tx, uri, OF_FEW_TYPES.get(uri, "")).rows(count)]
         listed = (found * count)[:count]
         desk.shown(tx).show(record_type, listed, names)  # reads what is kept between records
         before = tx.statements

@@ -10,7 +10,6 @@ from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.records.base import Record
-from server.records.shared.noting import note
 from server.records.shared.secrets import random_text
 from server.records.webhook_listener import GUID_CHARS
 from server.store.statements import slot
@@ -76,6 +75,7 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
             tx.insert(FORMER_TOKEN, {"token": old["guid"], "listener_id": id, "until": until})
         token = random_text(GUID_CHARS)
         writing.update(URI, id, {"guid": token})
+        _log(writing, "webhook_listener.address.renewed", id)
         return {"id": id, "guid": token, "url": url(ctx.service, token), "old_until": until if overlap_seconds else 0}
 
     return ctx.service.store.write(write)
@@ -104,10 +104,18 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
         writing.require("update", URI, id)
         if not tx.delete(FORMER_TOKEN, id=former_id, listener_id=id):
             raise NotFound("this old address has ended already")
-        context = ctx.service.registry.type(URI).context
-        note(writing, context, id, f"ended an old address of the webhook {writing.label(URI, id)}")
+        _log(writing, "webhook_listener.address.ended", id)
 
     ctx.service.store.write(write)
+
+
+def log_call(ctx: Context, id: int) -> None:
+    """Tell in the activity log that somebody lets a webhook answer by hand."""
+    ctx.service.store.write(lambda tx: _log(RecordWriter(ctx, tx), "webhook_listener.called", id))
+
+
+def _log(writing: RecordWriter, point: str, id: int) -> None:
+    writing.log(point, writing.registry.type(URI).context, id, {"target": writing.label(URI, id)})
 
 
 def url(service: Service, token: str) -> str:

@@ -13,6 +13,7 @@ from server.desk.export import contents
 from server.desk.export.lines import EMBEDDED, Lines, time_text
 from server.desk.export.secret import PLAIN_TABLES, SECRETS
 from server.desk.export.target import Target, opened, written
+from server.desk.exports import log_export
 from server.records.base import RecordType
 from server.settings import VERSION
 from server.store.blobs import BLOB, BLOB_PIECE
@@ -51,6 +52,8 @@ def export(
     trusted.
     Raises Conflict for a place where something is, NotFound for one in no folder, Full. Source: ours."""
     with opened(place) as target:
+        # Before, so that no file is without its entry: what cannot be told is not taken out.
+        log_export(ctx, f"everything, {'with' if with_secrets else 'without'} secrets")
         return ctx.service.store.read(
             lambda tx: _Export(ctx, tx, target, tables, progress, with_secrets).write(), seconds=MAX_SECONDS
         )

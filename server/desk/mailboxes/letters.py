@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server import log
+from server.access.actor import APP
 from server.access.own import own_context
 from server.context import Context
 from server.desk import mailroom
 from server.desk.mailboxes import dead_letters
 from server.desk.mailboxes.dead_letters import Letter
 from server.desk.mailroom import Received
+from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, HelpdeskError, Rejected, Unavailable
 from server.mail import headers
 from server.settings import KiB
@@ -77,6 +79,7 @@ def _take(ctx: Context, letter: Letter) -> Received:
         why = f"an error in this program ({type(error).__name__}); the log tells more"
         dead_letters.note(ctx.service.settings, letter, why)
         raise Rejected(why) from error
+    _log_act(ctx, "mail.taken", letter)
     dead_letters.remove(ctx.service.settings, letter)
     return received
 
@@ -85,8 +88,14 @@ def discard(ctx: Context, key: str) -> str:
     """Forget it for good; answers its name. Raises AdminOnly, NotFound, Unavailable."""
     _require_admin(ctx)
     letter = dead_letters.find(ctx.service.settings, key)
+    _log_act(ctx, "mail.discarded", letter)
     dead_letters.remove(ctx.service.settings, letter)
     return letter.name
+
+
+def _log_act(ctx: Context, point: str, letter: Letter) -> None:
+    """Tell of it before the file goes: what was done must not be lost by a crash in between."""
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log(point, APP, 0, {"file": letter.name}))
 
 
 def _read(ctx: Context, letter: Letter, most: int) -> bytes:

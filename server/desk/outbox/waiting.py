@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import peewee
 
+from server.access.actor import APP
 from server.context import Context
 from server.desk.outbox import rows
 from server.desk.outbox.due import KIND
@@ -109,10 +110,11 @@ def send_again(ctx: Context, id: int) -> None:
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
-        _idle(writing, id)
+        found = _idle(writing, id)
         writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
         rows.change(tx, id, {**rows.FREE, "is_parked": 0, "last_error": ""})
         JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
+        _log(writing, "mail.retried", found)
         ctx.service.wake_after(tx)
 
     ctx.service.store.write(write)
@@ -127,9 +129,14 @@ def drop(ctx: Context, id: int) -> str:
         writing = RecordWriter(ctx, tx)
         found = _idle(writing, id)
         writing.delete_sent(writing.registry.type("draft"), id)
+        _log(writing, "mail.dropped", found)
         return found.subject
 
     return ctx.service.store.write(write)
+
+
+def _log(writing: RecordWriter, point: str, mail: Listed) -> None:
+    writing.log(point, APP, 0, {"subject": mail.subject or f"without a subject ({mail.id})"})
 
 
 def _idle(writing: RecordWriter, id: int) -> Listed:

@@ -12,6 +12,7 @@ from server.context import Context
 from server.desk import references
 from server.desk.contexts import CORE, PLUGINS
 from server.desk.dictionary import Dictionaries
+from server.desk.exports import log_export
 from server.desk.packages.requirements import SVC_VERSION
 from server.desk.packages.substitution import escaped
 from server.errors import AdminOnly, Invalid, Required, TooLarge
@@ -58,7 +59,9 @@ def export_package(ctx: Context, texts: Sequence[str], name: str = "") -> Tree:
         if each.type.uri not in EXPORTED and not isinstance(each.type, CustomType):
             names = each.type.label_names[1].lower()
             raise Invalid(f"records: {names} cannot be exported; known: {', '.join(sorted(EXPORTED))}", field="records")
-    return ctx.service.store.read(lambda tx: _document(Dictionaries(ctx, tx), listed, name))
+    made = ctx.service.store.read(lambda tx: _document(Dictionaries(ctx, tx), listed, name))
+    log_export(ctx, f"a package of {len(listed)} record{'' if len(listed) == 1 else 's'} and what is on them")
+    return made
 
 
 def _document(shown: Dictionaries, listed: list[references.Reference], name: str) -> Tree:

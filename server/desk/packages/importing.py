@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.access.actor import system
+from server.access.actor import APP, lent
 from server.context import Context
 from server.desk import custom_fields, records, service_settings
 from server.desk.packages import document as documents
@@ -125,11 +125,10 @@ class _Transaction:
     def __init__(self, importing: _Import, tx: Transaction) -> None:
         ctx = importing.ctx
         quiet = ctx.is_quiet or importing.document.disable_events
-        actor = system(ctx.actor.timezone or "UTC")
         self.importing = importing
         self.tx = tx
         self.registry = importing.registry
-        self.writing = RecordWriter(replace(ctx, actor=actor, steps=None, is_quiet=quiet), tx)
+        self.writing = RecordWriter(replace(ctx, actor=lent(ctx.actor), steps=None, is_quiet=quiet), tx)
         self.ids: dict[Part, int] = {}
         self.types: dict[Part, RecordType] = {}
         self.uids: dict[str, int] = {}
@@ -154,8 +153,15 @@ class _Transaction:
             self._settings()
             for part in planned.parts:
                 self._show(part)
+        self._log()
         library.remember(self.importing.ctx, self.tx, self.importing.document, self.imported.records)
         return self.imported
+
+    def _log(self) -> None:
+        made = len(self.importing.plan.parts)
+        counted = f"{made} record{'' if made == 1 else 's'}"
+        name = self.importing.document.name or "without a name"
+        self.writing.log("package.imported", APP, 0, {"package": name, "made": counted})
 
     @contextmanager
     def _known_types(self, made: list[Part]) -> Iterator[None]:
@@ -269,6 +275,8 @@ class _Transaction:
         uid = entry.pop("uid")
         nodes = [*behavior["nodes"], entry]
         self.writing.update("behavior", behavior["id"], {"nodes": nodes})
+        told = {"target": self.writing.label("behavior", behavior["id"]), "changes": "nodes"}
+        self.writing.log("behavior.changed", self.registry.type("behavior").context, behavior["id"], told)
         self.imported.records.setdefault(NODE_CONTEXT, {})[uid] = {
             "id": len(nodes), "label": entry["title"], "behavior_id": behavior["id"], "parent_id": 0,
             "type": entry["type"],

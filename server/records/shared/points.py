@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.errors import NotFound, Required, nearest
+from server.records.shared import acts
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
@@ -13,12 +14,14 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 @dataclass(frozen=True, slots=True)
 class Point:
     """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
-    `actor` is always filled by the service."""
+    `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
+    and the worker it was done to, and are written by the service alone."""
 
     id: str
     name: str
     pattern: str
     placeholders: tuple[str, ...]
+    is_administrative: bool = False
 
     def missing(self, variables: Mapping[str, Any]) -> list[str]:
         """The placeholders without a value."""
@@ -29,20 +32,20 @@ class Point:
         return {
             "id": self.id,
             "name": self.name,
-            "options": ["api_create"],
+            "options": [] if self.is_administrative else ["api_create"],
             "text": {"key": f"activities.{self.id}", "value": self.pattern},
         }
 
 
-def _points(*rows: tuple[str, str, str]) -> dict[str, Point]:
+def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, Point]:
     found = {}
     for id, name, pattern in rows:
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
-        found[id] = Point(id, name, pattern, tuple(each for each in names if each != "actor"))
+        found[id] = Point(id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative)
     return found
 
 
-POINTS = _points(
+WORK = _points(
     ("address.email.changed", "Mail address changed", "{{actor}} changed the address {{before}} to {{target}}"),
     ("calendar_event.created", "Calendar event created", "{{actor}} put the event {{event}} on {{target}}"),
     (
@@ -116,20 +119,10 @@ POINTS = _points(
         "worker.login.failed", "Login failed",
         "A login as {{target}} from {{ip}} with {{user_agent}} failed",
     ),
-    (
-        "worker.login_address.asked", "Change of a sign-in address asked for",
-        "{{actor}} wants {{target}} to sign in with {{address}} in place of {{before}}",
-    ),
-    (
-        "worker.login_address.changed", "Sign-in address changed",
-        "{{target}} signs in with {{address}} in place of {{before}}",
-    ),
-    (
-        "worker.login_address.dropped", "Change of a sign-in address taken back",
-        "{{actor}} took back that {{target}} is to sign in with {{address}}",
-    ),
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
 )  # fmt: skip
+ADMINISTRATIVE = _points(*acts.ROWS, *acts.of_records(), is_administrative=True)
+POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
 
 
 def point(id: str) -> Point:

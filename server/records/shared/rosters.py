@@ -10,6 +10,8 @@ from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"
 GROUP_PARTS = (MANAGER, MEMBER, REMOVE)
+GROUP = "svc.contexts.group"
+MAX_TOLD = 50  # workers, in an entry about a roster
 ROLE_QUERIES = {"member": "member_query_worker", "editor": "editor_query_worker", "reader": "reader_query_worker"}
 
 
@@ -26,16 +28,32 @@ def change_members(writing: Writing, group_id: int, changes: dict[int, str]) -> 
 def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None:
     """As change_members, for many groups: {group id: {worker id: part}}. Roles follow once."""
     for group_id, parts in changes.items():
-        for worker_id, part in parts.items():
-            if part == REMOVE:
-                writing.tx.delete(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
-            else:
-                writing.tx.put(
-                    GROUP_MEMBER,
-                    {"group_id": group_id, "worker_id": worker_id, "is_manager": int(part == MANAGER)},
-                )
+        told = [_change(writing, group_id, worker_id, part) for worker_id, part in parts.items()]
+        if any(told):
+            _log(writing, group_id, [each for each in told if each])
     if any(changes.values()):
         refresh_roles(writing, "group")
+
+
+def _change(writing: Writing, group_id: int, worker_id: int, part: str) -> str:
+    """Give a worker a part in a group; answers what to tell of it, "" when it is as it was."""
+    row = writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
+    before = REMOVE if row is None else MANAGER if row[GROUP_MEMBER.position["is_manager"]] else MEMBER
+    if part == before:
+        return ""
+    if part == REMOVE:
+        writing.tx.delete(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
+    else:
+        of_group = {"group_id": group_id, "worker_id": worker_id, "is_manager": int(part == MANAGER)}
+        writing.tx.put(GROUP_MEMBER, of_group)
+    return f"{writing.label('worker', worker_id)} ({'out' if part == REMOVE else part})"
+
+
+def _log(writing: Writing, group_id: int, told: list[str]) -> None:
+    more = len(told) - MAX_TOLD
+    changes = ", ".join(told[:MAX_TOLD]) + (f" and {more} more" if more > 0 else "")
+    target = {"target": writing.label("group", group_id), "changes": changes}
+    writing.log("group.roster.changed", GROUP, group_id, target)
 
 
 def forget_group(writing: Writing, group_id: int) -> None:

@@ -1,0 +1,23 @@
+"""Workers who let apps in: the answer to the question that the console asks. The rules are access/provider.py.
+
+Source: Authentication; the entry in the activity log is ours."""
+
+from server.access import provider
+from server.access.actor import WORKER
+from server.access.provider import Asked
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.store.transaction import Transaction
+
+
+def allow(ctx: Context, asked: Asked) -> str:
+    """Let an app act for the worker who asks: the address to send the browser to. Raises what provider.allow does."""
+    worker_id = ctx.actor.worker_id
+    scopes = " ".join(each.id for each in asked.scopes)
+
+    def log(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        told = {"app": asked.app_name, "target": writing.label(WORKER, worker_id), "scopes": scopes}
+        writing.log("consent.given", WORKER, worker_id, told)
+
+    return provider.allow(ctx.service, asked, worker_id, ctx.now, along=log)

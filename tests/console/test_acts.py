@@ -1,0 +1,306 @@
+"""Every form of the console, found by the route table: what it does is in the activity log, by who sent it, or the form
+is in a short list with a reason. A form that is added and tells nothing fails here."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from console import routes
+from server import clock, settings
+from server.access import password_links, second_factor, sessions, totp
+from server.access.tokens import TOKEN
+from server.desk.mailboxes import dead_letters
+from server.jobs.queue import JobQueue
+from tests.console import table
+from tests.console.lively import BACKUP, Lively
+from tests.console.visitor import Visitor, place
+from tests.mail_servers import ImapServer
+from tests.records.desk import Desk
+from tests.service import PASSWORD
+from tests.smtp_server import SmtpServer
+
+FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
+# What no entry is for, and why.
+EXCEPTIONS = {
+    "it writes nothing": (
+        "/-/time", "/-/check/script", "/-/check/policy", "/-/check/binding", "/-/check/scopes", "/-/check/callbacks",
+        "/api/{name}", "/admin/packages/look",
+    ),
+    "it keeps or drops what one typed, or how the console looks to oneself": (
+        "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
+        "/automations/{id}/examples",
+    ),
+    "signing in and out have entries of their own, which are no administrative acts": (
+        "/login", "/login/code", "/sign-out", "/confirm",
+    ),
+    "it asks for a mail to oneself; the password that is set by it is told": ("/forgotten",),
+    "it sends a mail once more that is about what was told already": (
+        "/account/address/again", "/admin/people/{id}/address/again",
+    ),
+    "it stops a run of one's own": ("/automations/stop",),
+    "tickets tell of their mail": ("/start/ticket",),
+    "there is nobody yet to do it; tests/test_first_start.py looks at its entries": ("/setup/{code}",),
+    "whoever has the link has no session; test_a_password_set_by_a_link_is_told": ("/reset/{code}",),
+    "the request that it sends is told by what it does": ("/api/{name}/write",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Act:
+    """A form that is sent. points: of entries that it makes. fields: what is typed over what stands in it. page: where
+    it stands, "" for the first page of the table. path: where it is sent to without a look at a page. In all of them
+    stand names of the desk's ids."""
+
+    kind: str
+    points: tuple[str, ...]
+    fields: dict[str, str] = field(default_factory=dict)
+    page: str = ""
+    path: str = ""
+
+
+def act(kind: str, *points: str, page: str = "", path: str = "", **fields: str) -> Act:
+    return Act(kind, points, fields, page, path)
+
+
+ACTS = [
+    act("/account/sessions/{id}/end", "worker.sessions.ended", path="/account/sessions/{session}/end"),
+    act("/account/sessions/end", "worker.sessions.ended"),
+    act("/account/profile", "worker.changed", first_name="Leonora"),
+    act("/account/address", "worker.login_address.asked", email="leonora@desk.example", current=PASSWORD),
+    act("/account/address/drop", "worker.login_address.dropped", path="/account/address/drop"),
+    act("/account/password", "worker.password.set", current=PASSWORD, password=PASSWORD, password_again=PASSWORD),
+    act("/admin/people/new", "worker.created", "worker.admin.given", first_name="Ada", email="ada@desk.example",
+        is_superuser="1", invite=""),
+    act("/admin/people/{id}", "worker.changed", "worker.admin.given", title="Head", is_superuser="1"),
+    act("/admin/people/{id}", "worker.login_address.asked", email="mara@desk.example"),
+    act("/admin/people/{id}/address/drop", "worker.login_address.dropped", path="/admin/people/{worker0}/address/drop"),
+    act("/admin/people/{id}/invite", "worker.invited", by="mail"),
+    act("/admin/people/{id}/invite", "worker.password.link", by="link"),
+    act("/admin/people/{id}/sign-out", "worker.sessions.ended", path="/admin/people/{worker0}/sign-out"),
+    act("/admin/people/{id}/second-factor/off", "worker.second_factor.off",
+        path="/admin/people/{worker0}/second-factor/off"),
+    act("/admin/people/{id}/disable", "worker.disabled", page="/admin/people/{worker1}/disable"),
+    act("/admin/people/{id}/enable", "worker.enabled", path="/admin/people/{worker1}/enable"),
+    act("/admin/people/groups/new", "group.created", name="Night shift"),
+    act("/admin/people/groups/{id}", "group.changed", reply_personal="Shop"),
+    act("/admin/people/groups/{id}/buckets", "bucket.created", bucket="Parcels"),
+    act("/admin/people/buckets/{id}", "bucket.changed", name="Letters"),
+    act("/admin/people/buckets/{id}/delete", "bucket.deleted"),
+    act("/admin/people/rosters", "group.roster.changed", **{"part[g{group1}][w{nora}]": "manager"}),
+    act("/admin/people/groups/{id}/delete", "group.deleted"),
+    act("/admin/people/roles/new", "role.created", name="Readers"),
+    act("/admin/people/roles/{id}", "role.changed", privs_mode="all"),
+    act("/admin/people/roles/{id}/delete", "role.deleted"),
+    act("/admin/apps/new", "oauth_app.created", name="Till", callback_url="https://till.example/back"),
+    act("/admin/apps/{id}", "oauth_app.changed", callback_url="https://other.example/back"),
+    act("/admin/apps/{id}/rotate", "oauth_app.changed"),
+    act("/admin/apps/{id}/end-secret", "oauth_app.changed", path="/admin/apps/{app}/end-secret"),
+    act("/admin/tokens", "token.created"),
+    act("/oauth/authorize", "consent.given", answer="allow"),
+    act("/account/apps/{id}/revoke", "consent.taken_back", path="/account/apps/{plain}/revoke"),
+    act("/account/tokens/{id}/revoke", "token.ended"),
+    act("/admin/tokens/{id}/revoke", "token.ended", path="/admin/tokens/{token}/revoke"),
+    act("/admin/tokens/revoke", "token.ended", path="/admin/tokens/revoke", app="{app1}", worker="{worker2}"),
+    act("/admin/apps/{id}/delete", "oauth_app.deleted"),
+    act("/admin/fields/new", "custom_field.created", name="Weight", options="heavy\nlight"),
+    act("/admin/fields/{id}", "custom_field.changed", name="Level"),
+    act("/admin/fields/{id}/move", "custom_field.changed"),
+    act("/admin/fields/{id}/rename", "custom_field.option.renamed", new_name="Diamond"),
+    act("/admin/fields/{id}/delete", "custom_field.deleted"),
+    act("/admin/fields/deleted/{id}/restore", "custom_field.restored", path="/admin/fields/deleted/{field}/restore"),
+    act("/admin/fields/{id}/delete", "custom_field.deleted"),
+    act("/admin/fields/deleted/{id}/remove", "custom_field.removed", path="/admin/fields/deleted/{field}/remove"),
+    act("/admin/fields/sets/new", "custom_fieldset.created", name="Terms"),
+    act("/admin/fields/sets/{id}", "custom_fieldset.changed", name="Agreement"),
+    act("/admin/fields/sets/{id}/delete", "custom_fieldset.deleted"),
+    act("/admin/mail/transports/new", "mail_transport.created", name="Relay", host="127.0.0.1"),
+    act("/admin/mail/transports/{id}", "mail_transport.changed", encryption="none",
+        port="{smtp_port}"),
+    act("/admin/mail/transports/{id}/test", "mail.tested"),
+    act("/admin/mail/default", "setting.changed"),
+    act("/admin/mail/senders", "sender.changed", email="shop@desk.example", transport="{transport}"),
+    act("/admin/mail/senders/{id}/remove", "sender.changed", path="/admin/mail/senders/{sender}/remove"),
+    act("/admin/mail/transports/{id}/delete", "mail_transport.deleted"),
+    act("/admin/mail/mailboxes/new", "mailbox.created", name="Sales", host="127.0.0.1", username="s", password="x",
+        is_enabled=""),
+    act("/admin/mail/mailboxes/{id}", "mailbox.changed", name="Support desk", host="127.0.0.1",
+        port="{imap_port}", username="support", password='pass "word\\'),
+    act("/admin/mail/mailboxes/{id}/check", "mailbox.checked"),
+    act("/admin/mail/mailboxes/{id}/delete", "mailbox.deleted"),
+    act("/admin/mail/listener", "setting.changed", lmtp_port="0", lmtp_domains="desk.example"),
+    act("/admin/mail/failed/{name}/take", "mail.taken"),
+    act("/admin/mail/failed/{name}/discard", "mail.discarded"),
+    act("/admin/mail/outbox/{id}/send", "mail.retried"),
+    act("/admin/mail/outbox/{id}/drop", "mail.dropped"),
+    act("/setup/address", "setting.changed", mail_mask_pattern="LLLL-NNNNN"),
+    act("/setup/mail", "mail_transport.created", "setting.changed", host="127.0.0.1", encryption="none",
+        port="{smtp_port}"),
+    act("/setup/demo", "demo.added"),
+    act("/setup/demo/remove", "demo.removed", path="/setup/demo/remove"),
+    act("/admin/system/settings/{name}", "setting.changed", mail_mask_pattern="LLL-NNNNNN"),
+    act("/admin/system/database", "job.run"),
+    act("/admin/jobs/scans", "scan.run"),
+    act("/admin/jobs/scans/switch", "scan.switched"),
+    act("/admin/jobs/timers/{id}/switch", "automation_timer.changed"),
+    act("/admin/jobs/timers/{id}/switch", "automation_timer.changed"),
+    act("/admin/jobs/timers/{id}/run", "automation_timer.changed"),
+    act("/admin/jobs/{id}/run", "job.run", path="/admin/jobs/{job}/run"),
+    act("/admin/jobs/{id}/drop", "job.dropped", path="/admin/jobs/{job}/drop"),
+    act("/admin/packages/export", "data.exported", do="export", **{"records[]": "automation:{automation}"}),
+    act("/admin/packages/import", "package.imported", "automation.created", do="import"),
+    act("/automations/new", "automation.created", name="new.one", do="save"),
+    act("/automations/{id}", "automation.changed", do="save", description="Other words"),
+    act("/automations/{id}", "automation.run", page="/automations/{wordless}", do="run", sure="1"),
+    act("/automations/{id}/restore", "automation.changed", path="/automations/{automation}/restore", version="1"),
+    act("/automations/webhooks/new", "webhook_listener.created", name="Bell"),
+    act("/automations/webhooks/{id}", "webhook_listener.changed", kept_days="15"),
+    act("/automations/webhooks/{id}/switch", "webhook_listener.changed"),
+    act("/automations/webhooks/{id}/switch", "webhook_listener.changed"),
+    act("/automations/webhooks/{id}/rotate", "webhook_listener.address.renewed"),
+    act("/automations/webhooks/{id}/end-address", "webhook_listener.address.ended",
+        path="/automations/webhooks/{webhook}/end-address", former="1"),
+    act("/automations/webhooks/{id}/try", "webhook_listener.called", do="call"),
+    act("/automations/webhooks/deliveries/{id}/replay", "webhook_listener.called"),
+    act("/automations/webhooks/{id}/delete", "webhook_listener.deleted"),
+    act("/automations/{id}/delete", "automation.deleted"),
+    act("/admin/backups", "backup.made"),
+    act("/admin/backups/{name}/verify", "backup.verified"),
+]  # fmt: skip
+ELSEWHERE = (  # in tests that need more than a form: those below, test_backups.py and access/test_login_address.py
+    "/account/address/confirm/{code}",
+    "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
+    "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
+)  # fmt: skip
+
+
+class Office:
+    """A desk with an administrator at the console, and the entries that she causes."""
+
+    def __init__(self, lively: Lively) -> None:
+        self.lively = lively
+        self.visitor = lively.visitor
+        self.pages: dict[str, str] = {}  # where a kind of form stands
+        for path in table.addresses(lively):
+            answer = self.visitor.get(path)
+            if answer.headers["Content-Type"].startswith("text/html") and path != "/-/ui":
+                for form in table.forms(answer.text, path):
+                    self.pages.setdefault(table.kind(form), path)
+
+    def send(self, each: Act) -> int:
+        """Send a form; answers the status."""
+        ids = self.lively.ids
+        typed = {name.format(**ids): text.format(**ids) for name, text in each.fields.items()}
+        if each.path:
+            return self.visitor.send(each.path.format(**ids), typed, page="/account").status_code
+        page = each.page.format(**ids) or self.pages[each.kind]
+        form = next(form for form in table.forms(self.visitor.get(page).text, page) if table.kind(form) == each.kind)
+        fields = [(name, text) for name, text in form.fields if name not in typed]
+        sure = [("_sure", "1")] if any(name == "_sure" for name, _ in fields) else []
+        kept = [(name, text) for name, text in fields if name != "_sure"]
+        return self.visitor.post(form.action, kept + sure + list(typed.items())).status_code
+
+    def newest(self) -> int:
+        return int(self.lively.nora.search("activity_log", "sort:-id", limit=1).ok()["results"][0]["id"])
+
+    def told(self, since: int) -> list[dict[str, Any]]:
+        """The entries after one, of administrative acts."""
+        found = self.lively.nora.search("activity_log", f"id:>{since} administrative:yes sort:id", limit=100)
+        return list(found.ok()["results"])
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+    made = Lively(tmp_path_factory.mktemp("acts"), tickets=3, messages=0)
+    with SmtpServer() as smtp, ImapServer() as imap:
+        made.ids |= {"smtp_port": smtp.port, "imap_port": imap.port}
+        _prepare(made)
+        yield Office(made)
+        assert made.server.stop() == 0
+
+
+def _prepare(lively: Lively) -> None:
+    """What forms need that no page of a lively desk has yet."""
+    ids, nora = lively.ids, lively.nora
+    ids["sender"] = nora.create("address", email="shop@desk.example").ok()["id"]
+    ids["app1"] = nora.found("oauth_app", 'name:"Token generator"')[0]
+    kept = settings.load({}, {}, data_folder=lively.server.data)
+    dead_letters.keep(kept, "mailbox-1-8", b"From: ana@customer.example\nSubject: Broken\n\nIt fails", "it was cut")
+    with closing(Desk(lively.server.data)) as desk:
+        span = sessions.Lifetime(3600, 3600)
+        for worker in (ids["nora"], ids["nora"], ids["worker0"]):
+            desk.store.write(lambda tx, worker=worker: sessions.create(tx, worker, clock.now(), span, "Phone", "::1"))
+        ids["session"] = desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=ids["nora"])[-1][0])
+        secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
+        desk.store.write(lambda tx: second_factor.turn_on(
+            tx, ids["worker0"], secret, totp.code(secret, step), clock.now()
+        ))  # fmt: skip
+        ids["job"] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
+        ids["token"] = desk.read(lambda tx: tx.find(TOKEN, worker_id=ids["worker0"], revoked_at=0)[0][0])
+
+
+def test_every_form_is_told_or_excused(office: Office) -> None:
+    declared = {table.pattern(each) for each in routes.PAGES if each.method == "POST"}
+    excused = [kind for kinds in EXCEPTIONS.values() for kind in kinds]
+    told = {each.kind for each in ACTS} | set(ELSEWHERE)
+    assert declared - told - set(excused) == set(), "these forms tell nothing: add an entry, or a reason"
+    assert told | set(excused) == declared and told & set(excused) == set() and len(set(excused)) == len(excused)
+
+
+def test_what_is_done_at_the_console_is_in_the_activity_log(office: Office) -> None:
+    """In one test, since what one form makes the next one changes."""
+    wrong = []
+    for each in ACTS:
+        before = office.newest()
+        status, found = office.send(each), []
+        told = office.told(before)
+        names = {(entry["actor__context"], entry["actor_id"]) for entry in told}
+        found = [entry["activity_point"] for entry in told]
+        if not set(each.points) <= set(found) or names != {("svc.contexts.worker", office.lively.ids["nora"])}:
+            wrong.append(f"{each.kind} ({status}): {found} by {names}, not {each.points}")
+    assert not wrong, "\n".join(wrong)
+
+
+def points(office: Office, since: int) -> list[str]:
+    return [each["activity_point"] for each in office.told(since)]
+
+
+def test_the_second_factor_is_told(office: Office) -> None:
+    visitor, before = office.visitor, office.newest()
+    secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
+    visitor.send("/account/second-factor", {"shared_key": secret, "code": totp.code(secret, step)})
+    visitor.send("/account/second-factor/codes", page="/account/second-factor")
+    visitor.send("/account/second-factor/off", page="/account/second-factor")
+    visitor.send("/account/second-factor/off", page="/account/second-factor")  # it is off, and nothing is told
+    expected = ["on", "codes", "off"]
+    assert points(office, before) == [f"worker.second_factor.{each}" for each in expected]
+    assert secret not in str(office.told(before))
+
+
+def test_a_password_set_by_a_link_is_told_as_the_workers_own_doing(office: Office) -> None:
+    worker, before = office.lively.ids["worker3"], office.newest()
+    with closing(Desk(office.lively.server.data)) as desk:
+        code = desk.store.write(lambda tx: password_links.create(tx, worker, clock.now()))
+    sent = {"password": PASSWORD, "password_again": PASSWORD}
+    assert Visitor(office.visitor.url).send(f"/reset/{code}", sent).status_code == 303
+    [entry] = office.told(before)
+    assert (entry["activity_point"], entry["actor_id"], entry["target_id"]) == ("worker.password.set", worker, worker)
+
+
+def test_downloads_are_told(office: Office) -> None:
+    before = office.newest()
+    assert office.visitor.get(f"/admin/backups/{BACKUP}/download").status_code == 200
+    assert office.visitor.get("/automations/log/export?format=csv").status_code == 200
+    assert points(office, before) == ["backup.downloaded", "data.exported"]
+
+
+def test_backups_that_are_sent_and_removed_are_told(office: Office) -> None:
+    visitor, before = office.visitor, office.newest()
+    content = visitor.get(f"/admin/backups/{BACKUP}/download").content
+    form = {"_xsrf": visitor.token("/admin/backups")}
+    sent = visitor.post("/admin/backups/send", form, files={"file": ("copy.db", content)})
+    name = place(sent).rpartition("/")[2]
+    assert visitor.send(f"/admin/backups/{name}/remove", {"_sure": "1"}, page="/account").status_code == 303
+    assert points(office, before) == ["backup.downloaded", "backup.sent", "backup.removed"]
