@@ -170,7 +170,7 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 ELSEWHERE = (  # in tests that need more than a form: those below, test_backups.py and access/test_login_address.py
-    "/account/address/confirm/{code}",
+    "/confirm-address/{code}",
     "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
     "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
 )  # fmt: skip
