@@ -1,6 +1,5 @@
 """Connected accounts: credentials for other programs, in the hands of an owner. Not the programs themselves."""
 
-from server.errors import AdminOnly
 from server.fields.link import Id
 from server.fields.structure import Structure
 from server.fields.text import Text
@@ -42,8 +41,7 @@ class ConnectedAccount(RecordType):
             "`token`.", 16777215, default={}, is_map=True, shown=False,
         ),
         "service_id": Id(
-            "Service that it is an account of; 0 for none. Who is no administrator sends `params` with another one.",
-            "connected_service", zero_ok=True, shown=False
+            "Service that it is an account of; 0 for none.", "connected_service", zero_ok=True, shown=False
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
@@ -77,13 +75,6 @@ class ConnectedAccount(RecordType):
 
     def privileged(self, change: Change, writing: Writing) -> None:
         owners.require(change, writing)
-        # Whoever may change an account cannot read its secrets, and must not have them sent elsewhere.
-        is_moved = not change.is_create and change.changes("service_id") and "params" not in change.sent
-        if is_moved and not writing.actor.is_admin:
-            raise AdminOnly(
-                "service_id: send params as well; credentials that are kept go to another service by an administrator "
-                "only", field="service_id",
-            )  # fmt: skip
 
     def prepare(self, change: Change, writing: Writing) -> None:
         owners.check(change, writing)

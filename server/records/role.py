@@ -34,7 +34,10 @@ class Role(RecordType):
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
         "editor_query_worker": Text("Worker query: who may change what the role owns. Blank: nobody.", 65535),
-        "member_query_worker": Text("Worker query: who has the privileges. Blank: nobody.", 65535),
+        "member_query_worker": Text(
+            "Worker query: who has the privileges. Blank: nobody. Ask for groups, titles and the like, which "
+            "administrators and managers set, not for links, which workers make themselves.", 65535
+        ),
         "name": Text("Name; also the label.", required=True),
         "privs": Structure(
             "Privilege ids such as contexts.svc.contexts.task.update, granted when privs_mode is itemized; replaces "

@@ -143,7 +143,7 @@ def test_once_it_is_confirmed_the_new_one_counts(desk: Desk, milo: int, way: Way
     with pytest.raises(NotFound):
         password_change.worker_of_link(desk.service, link, NOW)
     assert [point for point, _ in told(desk)] == ["asked", "changed"]
-    assert told(desk)[-1][1] == f"Milo signs in with {NEW} in place of {OLD}"
+    assert told(desk)[-1][1] == f"Milo changed the sign-in address of Milo from {OLD} to {NEW}"
 
 
 def test_who_asked_is_told_in_the_log(desk: Desk, milo: int) -> None:

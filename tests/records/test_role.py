@@ -2,7 +2,8 @@
 
 import pytest
 
-from server.errors import Forbidden, Invalid
+from server.desk import profile
+from server.errors import Conflict, Forbidden, Invalid
 
 
 def members(desk, role, part="member"):
@@ -74,3 +75,15 @@ def test_privileges_are_granted_to_members(desk, ids):
 def test_an_unknown_privilege_is_refused(desk, ids, privs):
     with pytest.raises(Invalid, match="privilege"):
         desk.create("role", name="Clerks", privs=privs)
+
+
+@pytest.mark.parametrize("part", ["member", "editor", "reader"])
+def test_nobody_comes_to_have_a_role_by_their_own_name(desk, ids, part):
+    role = desk.create("role", name="Chiefs", privs_mode="all", **{f"{part}_query_worker": "firstName:nora"})["id"]
+    milo = desk.context(ids["milo"])
+    with pytest.raises(Conflict, match="ask an administrator"):
+        profile.change(milo, {"first_name": "Nora"})
+    assert members(desk, role, part) == [ids["nora"]] and desk.record("worker", ids["milo"])["first_name"] == "Milo"
+    profile.change(milo, {"first_name": "Milan"})
+    profile.change(desk.context(ids["nora"]), {"first_name": "Eleonora"})  # to lose one is one's own affair
+    assert members(desk, role, part) == []

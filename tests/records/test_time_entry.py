@@ -65,6 +65,11 @@ def test_workers_log_their_own_time(desk, ids):
     with pytest.raises(Forbidden):
         desk.create("time_entry", by=milo, mins=5, worker_id=olga)
     desk.update("time_entry", own, by=olga, mins=6)
+    for by, worker in ((olga, olga), (milo, olga)):
+        with pytest.raises(Forbidden, match="worker_id"):
+            desk.update("time_entry", own, by=by, worker_id=worker)
+    desk.update("time_entry", own, by=olga, worker_id=milo)  # as it is
+    assert desk.update("time_entry", own, by=ids["nora"], worker_id=olga)["worker_id"] == olga
 
 
 def test_time_stays_when_its_worker_or_kind_of_work_goes(desk, ids):

@@ -54,7 +54,7 @@ ROWS = (
     ),
     (
         "worker.login_address.changed", "Sign-in address changed",
-        "{{target}} signs in with {{address}} in place of {{before}}",
+        "{{actor}} changed the sign-in address of {{target}} from {{before}} to {{address}}",
     ),
     (
         "worker.login_address.dropped", "Change of a sign-in address taken back",

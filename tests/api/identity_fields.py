@@ -1,0 +1,146 @@
+"""Fields through which one record's change alters who somebody is, where mail and secrets go, or under whose rights
+something runs: which ones there are, who may write them, and why. What is not in the table is of no such kind."""
+
+import re
+from dataclasses import dataclass
+
+from server.access.parents import PARENTS
+from server.fields.base import Field
+from server.fields.link import ContextName, Id, IdList
+from server.fields.text import Url
+from server.records.base import RecordType
+from server.records.worker import Password
+
+# -- which fields are of such a kind ----------------------------------------------------------------------------------
+
+SOMEBODY = {
+    "address", "bot", "bucket", "connected_account", "connected_service", "group", "mail_transport", "role", "worker",
+}  # fmt: skip
+NAMED = re.compile(
+    r"email|sender|worker|author|uploader|actor|owner|member|participant|mention"  # who
+    r"|url|host|port$|callback|username|folder|protocol|uri$"  # where
+    r"|password|secret|token|guid|client_id"  # what opens it
+    r"|^is_(superuser|disabled|enabled|mfa|private|public|pkce|dynamic|banned|defunct|outgoing)"
+    r"|^is_default$|scopes|privs|kata$|^script$|params|event_point"  # what may be done, and what runs
+)
+
+
+def is_of_such_a_kind(record_type: RecordType, field: Field) -> bool:
+    """Whether a field must be in the table: it points to somebody of ours, or is named like what it takes to be one."""
+    if field.immutable or "<" in field.name:
+        return False
+    target = getattr(field, "target", "")
+    points = isinstance(field, Id | IdList) and (target in SOMEBODY or bool(getattr(field, "target_from", "")))
+    is_parent = field.name in {each.column for each in PARENTS.values()} and bool(target)
+    is_kind = isinstance(field, ContextName | Password | Url)
+    return points or is_parent or is_kind or bool(NAMED.search(field.name))
+
+
+# -- who may write them -----------------------------------------------------------------------------------------------
+
+ADMINS = "administrators"  # nobody else, in no record
+ITS_WORKER = "its worker"  # who names nobody else; administrators do
+ITS_OWNER = "its owner"  # and only hands it to what they may act for
+ITS_PARENT = "who may change what it belongs to"  # before and after
+MANAGERS = "managers of its group"
+WRITERS = "who may write the record"  # it says nothing of us
+TICKET = "as answers on a ticket"  # tried in the tests of messages and tickets
+
+
+@dataclass(frozen=True)
+class Row:
+    type: str
+    field: str
+    who: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.type}.{self.field}"
+
+
+_OWNED = "who owns it reads and changes it"
+_TABLE: list[tuple[str, str, str, str]] = [
+    # type, fields, who may write them, why
+    ("activity_log", "actor__context actor_id target__context target_id params", ADMINS, "who did what to what"),
+    ("address", "worker_id", ADMINS, "its mail counts as the worker's, who may sign in with it"),
+    ("address", "mail_transport_id", ADMINS, "makes it one that we send from"),
+    ("address", "email host is_banned is_defunct", WRITERS, "a customer's; one of ours: test_addresses_of_ours"),
+    ("asset", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("automation", "script policy_kata", ADMINS, "runs as the service"),
+    ("automation_event", "automations_kata", ADMINS, "what runs as the service, and when"),
+    ("automation_resource", "token", ADMINS, "opens the bytes"),
+    ("automation_timer", "automations_kata is_disabled", ADMINS, "what runs as the service, and when"),
+    ("behavior", "bot_id", ITS_PARENT, "it runs as the bot"),
+    ("behavior", "event_point is_disabled is_private uri", ITS_PARENT, "when it runs, and who may run it"),
+    ("bot", "owner__context owner_id is_disabled mention_name", ADMINS, "whose behaviors run as the service"),
+    ("bucket", "group_id", MANAGERS, "whose tickets it takes; of both groups"),
+    ("bucket", "is_default", MANAGERS, "where the group's mail goes"),
+    ("bucket", "reply_address_id", MANAGERS, "who its mail comes from: an address of the group, test_senders"),
+    ("calendar", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("calendar", "params", ITS_OWNER, "what is in it; nothing secret"),
+    ("calendar_event", "calendar_id", ITS_PARENT, "whose it is"),
+    ("calendar_event_recurring", "calendar_id", ITS_PARENT, "whose it is"),
+    ("call", "is_outgoing", WRITERS, "a note about a call"),
+    ("comment", "author__context author_id", ITS_WORKER, "who said it"),
+    ("comment", "target__context target_id", WRITERS, "what it is about, if they may read it"),
+    ("connected_account", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("connected_account", "params", ITS_OWNER, "credentials; written and never shown"),
+    ("connected_account", "service_id", ADMINS, "where credentials go: only they see services"),
+    ("connected_account", "uri", ITS_OWNER, "scripts name it so; a name that is taken stays whose it is"),
+    ("connected_service", "params uri", ADMINS, "secrets, and where they go"),
+    ("contact", "email email_id", WRITERS, "a customer's; one of ours: test_addresses_of_ours"),
+    ("contact", "username", WRITERS, "a nickname; nobody signs in with it"),
+    ("currency", "is_default", ADMINS, "what amounts elsewhere mean"),
+    ("custom_field", "context custom_fieldset_id", ITS_PARENT, "which records have it"),
+    ("custom_field", "params uri", ITS_PARENT, "what it takes and is called"),
+    ("custom_fieldset", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("custom_fieldset", "context", ITS_OWNER, "which records take it"),
+    ("custom_record", "params uri", ADMINS, "who may own and write records of the type"),
+    ("draft", "worker_id", ITS_WORKER, "who sends it"),
+    ("draft", "ticket_id", TICKET, "what it answers"),
+    ("draft", "params token", ITS_WORKER, "the mail; sent with the rights of its worker"),
+    ("email_signature", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("file_bundle", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("group", "reply_address_id", ADMINS, "who its mail comes from"),
+    ("group", "members is_private is_default", ADMINS, "who reads and answers its tickets"),
+    ("html_template", "owner__context owner_id", ADMINS, "what it shows is filled in as the service"),
+    ("mail_transport", "params", ADMINS, "where mail goes, and a password"),
+    ("mailbox", "connected_account_id folder host is_enabled password port protocol username", ADMINS,
+     "where mail comes from, and a password"),
+    ("message", "sender sender_id worker worker_id is_outgoing", TICKET, "who said it to whom"),
+    ("message", "ticket_id token", TICKET, "where it was said"),
+    ("metric", "dimensions_kata", ADMINS, "what is counted"),
+    ("notification", "worker_id", ITS_WORKER, "who is told"),
+    ("notification", "target__context target_id params", ITS_WORKER, "of what they tell themselves"),
+    ("oauth_app", "callback_url url", ADMINS, "where codes go"),
+    ("oauth_app", "client_id client_secret is_public is_pkce_required scopes", ADMINS, "what lets an app act for us"),
+    ("org", "email_id", WRITERS, "the main address of an organization; nothing is sent there by itself"),
+    ("org", "website", WRITERS, "a link to look at"),
+    ("package", "uri", ADMINS, "what was imported"),
+    ("reminder", "worker_id", ITS_WORKER, "who is told"),
+    ("resource", "automation_kata is_dynamic", ADMINS, "what runs as the service"),
+    ("role", "member_query_worker editor_query_worker reader_query_worker", ADMINS, "who has its privileges"),
+    ("role", "privs privs_mode", ADMINS, "privileges"),
+    ("saved_search", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("saved_search", "context", ITS_OWNER, "what is searched, with the rights of who searches"),
+    ("snippet", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("snippet", "prompts_kata", ITS_OWNER, "what is asked; filled in with the rights of who uses it"),
+    ("task", "owner_id", WRITERS, "who does it; tasks are everybody's"),
+    ("ticket", "bucket_id group_id owner_id participants participant_ids", TICKET, "who works on it, who is answered"),
+    ("time_entry", "worker_id", ITS_WORKER, "who worked"),
+    ("toolbar", "toolbar_kata", ADMINS, "what runs as the service"),
+    ("webhook_listener", "automations_kata guid is_disabled", ADMINS, "what runs as the service, and what opens it"),
+    ("worker", "email email_id email_ids at_mention_name", ADMINS, "who they are; their own: Account"),
+    ("worker", "password is_superuser is_disabled is_mfa_required is_password_disabled", ADMINS, "who they are"),
+    ("worker", "calendar_id", ADMINS, "when they are there"),
+    ("workspace_list", "tab_id", ITS_PARENT, "whose it is"),
+    ("workspace_list", "context params params_required params_required_query", ITS_PARENT,
+     "what is searched, with the rights of who looks"),
+    ("workspace_page", "owner__context owner_id", ITS_OWNER, _OWNED),
+    ("workspace_page", "extension_params", ITS_OWNER, "how it looks"),
+    ("workspace_tab", "page_id", ITS_PARENT, "whose it is"),
+    ("workspace_tab", "params", ITS_PARENT, "how it looks"),
+    ("workspace_widget", "tab_id", ITS_PARENT, "whose it is"),
+    ("workspace_widget", "params", ITS_PARENT, "what it asks for, with the rights of who looks"),
+]  # fmt: skip
+ROWS = [Row(type, field, who, why) for type, fields, who, why in _TABLE for field in fields.split()]
