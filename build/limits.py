@@ -162,8 +162,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "automation.policy.MAX_SECONDS", "seconds",
             "`time_limit_ms` of a policy, in seconds; longer ones are cut. The limit ends a run as an error",
         ),
+        ("automation.policy.DEFAULT_SECONDS", "seconds", "one run whose policy has no `time_limit_ms`"),
         ("automation.engine.MAX_NODES", "", "commands of one run"),
-        ("automation.engine.MAX_TOTAL_CHARS", "characters", "texts that one run makes on its way, together"),
+        ("automation.engine.MAX_MEMORY", "bytes", "texts, lists and maps that one run makes on its way, together"),
         (
             "automation.engine.MAX_ENTRIES", "",
             "entries that one run writes into the log; one more says that the rest is left out",
@@ -225,6 +226,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.commands.queries.MAX_QUERY_CHARS", "characters", "`query` of `data.query`"),
         ("automation.commands.http.MAX_HEADERS_CHARS", "characters", "`headers` of `http.request`"),
         ("automation.commands.http.MAX_BODY_CHARS", "characters, and bytes as sent", "`body` of `http.request`"),
+        ("automation.commands.http.MAX_YAML_CHARS", "characters", "`body` of YAML, counted as JSON"),
         (
             "automation.commands.http.MAX_BODY_IN_DICTIONARY", "bytes",
             "answer to `http.request` that is no automation resource",
@@ -285,10 +287,11 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Templates": (
         ("template.budget.MAX_TEMPLATE_CHARS", "characters", "template"),
         ("template.budget.MAX_OUTPUT_CHARS", "characters", "text that a template makes, its output among them"),
-        ("template.budget.MAX_TOTAL_CHARS", "characters", "all texts that one rendering makes on its way, together"),
+        ("template.budget.MAX_MEMORY", "bytes", "texts, lists and maps that one rendering makes on its way, together"),
         ("template.budget.MAX_STEPS", "", "steps of one rendering: rounds of loops, calls, elements looked at"),
-        ("template.budget.MAX_SECONDS", "seconds", "time of one rendering outside of automations"),
-        ("template.budget.MAX_ELEMENTS", "", "elements of a list that a template makes out of nothing"),
+        ("template.budget.MAX_TEMPLATE_SECONDS", "seconds", "time of one rendering"),
+        ("template.budget.MAX_SECONDS", "seconds", "time of all renderings for one purpose outside of automations"),
+        ("template.budget.MAX_ELEMENTS", "", "elements of a list that a template makes"),
         ("template.lexer.MAX_TOKENS", "", "words and signs in the tags of a template"),
         ("template.lexer.MAX_INTERPOLATED", "", "texts inside texts by `#{...}`"),
         ("template.parser.MAX_DEPTH", "", "tags inside each other"),

@@ -151,6 +151,9 @@ def reason(error: HelpdeskError) -> str:
     return _LINE.sub("", error.message)
 
 
+NEAR_CHARS = 100  # of a name that others are compared with: it takes more than linear time
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """'; did you mean 'status'?' when a known name is close to `name`, else ''.
 
@@ -159,6 +162,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("zzz", ["status"])
     ''
     """
+    if len(name) > NEAR_CHARS:
+        return ""
     names = list(known)
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if not match:

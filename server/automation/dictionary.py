@@ -10,6 +10,7 @@ from server.errors import BudgetSpent
 MAX_KEY_CHARS = 512  # of a key that may belong to a record
 MAX_VALUES = 1_000_000  # of a dictionary that is kept or handed on: each counts as often as it stands somewhere
 MAX_VALUES_CHARS = 64 * 1024 * 1024  # of all their texts, counted so too
+CHARS_A_STEP = 1024
 MAX_NESTED = 128  # lists and maps inside each other
 
 Load = Callable[[str, int, str], Mapping[str, Any]]
@@ -86,9 +87,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def require_bounded(value: Any) -> None:
+def require_bounded(value: Any) -> int:
     """Refuse what grows beyond all measure when it is written out: a list may hold another one many times, which holds
-    a third one many times. Raises BudgetSpent."""
+    a third one many times. Answers how many steps it is to look at all of it. Raises BudgetSpent."""
     values, chars = MAX_VALUES, MAX_VALUES_CHARS
     level, depth = [value], 0
     while level:
@@ -110,3 +111,4 @@ def require_bounded(value: Any) -> None:
         level, depth = below, depth + 1
         if depth > MAX_NESTED:
             raise BudgetSpent(f"the values of the automation are nested more than {MAX_NESTED} deep")
+    return MAX_VALUES - values + (MAX_VALUES_CHARS - chars) // CHARS_A_STEP

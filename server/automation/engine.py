@@ -23,7 +23,7 @@ from server.template import Budget, Surroundings
 from server.template.values import pairs, printed, truthy
 
 MAX_NODES = 1_000_000  # commands that one run may take
-MAX_TOTAL_CHARS = 256 * 1024 * 1024  # of all texts that one run makes on its way; what it keeps is limited apart
+MAX_MEMORY = 256 * 1024 * 1024  # bytes of all that one run makes on its way; what it keeps is limited apart
 MAX_MESSAGE = 1024  # characters of an entry of the log
 MAX_ENTRIES = 1000  # of one run; one more says that the rest is left out
 MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
@@ -134,7 +134,7 @@ class Run:
             self._ends_at = min(time.monotonic() + self._policy.seconds, self._latest)
             if self._is_stopped:  # before it began
                 return self._over()
-            self.budget = Budget(steps=MAX_NODES * 10, chars=MAX_TOTAL_CHARS, ends_at=self._ends_at)
+            self.budget = Budget(steps=MAX_NODES * 10, memory=MAX_MEMORY, ends_at=self._ends_at)
             if not self._resume(program):
                 self._take_inputs(program)
                 self._frames = [_Frame(program.start)]
@@ -154,7 +154,8 @@ class Run:
     def stop(self) -> None:
         """End the run after the command that it is at. From another thread."""
         self._is_stopped = True
-        self._ends_at = self._latest = self.budget.ends_at = time.monotonic()
+        self._ends_at = self._latest = time.monotonic()
+        self.budget.end()
         if self._inner is not None:
             self._inner.stop()
 
@@ -317,7 +318,7 @@ class Run:
             elif plain_key(key) == "inputs":
                 found = self.evaluated(key, value, node.path)
                 given |= found if isinstance(found, dict) else {}
-        require_bounded(given)
+        self.budget.step(require_bounded(given))
         taken = checked(command, given)
         if command.governed:
             self.ask_policy(node, command, taken, output)
@@ -411,7 +412,7 @@ class Run:
         if annotation in ("csv", "list"):
             self.budget.elements(parts)
         else:
-            self.budget.step(parts)
+            self.budget.made(parts)
 
     def _parameter(self, key: str, value: "str | Tree", path: str) -> tuple[str, Any] | None:
         evaluator = Parameters(self._given(path, plain_key(key)))
@@ -453,7 +454,7 @@ class Run:
             return
         if count > MAX_NODES:
             raise BudgetSpent(f"a loop over {count:,} elements is too long; a run takes {MAX_NODES:,} commands at most")
-        self.budget.step(count)
+        self.budget.made(count)
         left = [[key, value] for key, value in pairs(listed)]
         frame = _Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
         self._next(frame)

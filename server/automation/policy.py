@@ -11,7 +11,7 @@ from server.kata.annotations import as_bool, as_int
 from server.kata.parser import plain
 from server.template import Budget, Surroundings
 
-MAX_SECONDS, DEFAULT_SECONDS = 120.0, 25.0
+MAX_SECONDS, DEFAULT_SECONDS = 120.0, 10.0
 MAX_KEPT = 512
 MAX_KEPT_CHARS = 64 * 1024  # of a text whose policy is kept
 

@@ -13,7 +13,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from server.errors import BudgetSpent, TemplateFailed
+from server.errors import BudgetSpent, ScriptError, TemplateFailed
+from server.memory import give_back
 from server.template import filters, functions, tests
 from server.template.budget import MAX_TEMPLATE_CHARS, Budget
 from server.template.lexer import PACKAGE, SCRIPT, Delimiters, error, located
@@ -22,6 +23,7 @@ from server.template.run import Run, Surroundings
 
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 
+GIVE_BACK_BYTES = 32 * 1024 * 1024  # what a rendering must have taken for the memory to be given back at once
 MAX_KEPT = 1024  # compiled templates
 MAX_KEPT_CHARS = 16 * 1024  # of one of them: compiled, a template takes a hundred times its size
 
@@ -37,15 +39,30 @@ class Template:
     def render(
         self, values: Mapping[str, Any], budget: Budget | None = None, around: Surroundings | None = None
     ) -> str:
-        """The text. values: the placeholders. Raises TemplateFailed and BudgetSpent, both with a `line`."""
-        run = Run(values, budget or Budget(), around or Surroundings())
-        try:
-            self._act(run)
-        except RecursionError:
-            raise located(BudgetSpent("too much inside each other"), run.line) from None
-        except (TemplateFailed, BudgetSpent) as failed:
-            raise located(failed, run.line) from failed
-        return "".join(run.out)
+        """The text. values: the placeholders. budget: of all that is done for one purpose, of which a rendering has its
+        part. Raises TemplateFailed and BudgetSpent, both with a `line`."""
+        whole = budget or Budget()
+        before = whole.memory
+        found = self._rendered(values, whole, around or Surroundings())
+        if before - whole.memory > GIVE_BACK_BYTES:
+            give_back()
+        if isinstance(found, str):
+            return found
+        raise found
+
+    def _rendered(self, values: Mapping[str, Any], whole: Budget, around: Surroundings) -> str | ScriptError:
+        """The text, or the error: without its traceback, whose frames would hold all that was made."""
+        with whole.part() as budget:
+            run = Run(values, budget, around)
+            try:
+                self._act(run)
+                return "".join(run.out)
+            except RecursionError:
+                return located(BudgetSpent("too much inside each other"), run.line)
+            except (TemplateFailed, BudgetSpent) as failed:
+                error = located(failed, run.line)
+                error.__cause__ = error.__context__ = error.__traceback__ = None
+                return error
 
 
 def compile(source: str, delimiters: Delimiters = SCRIPT) -> Template:  # noqa: A001 - as in `re`

@@ -1,15 +1,27 @@
 """The expressions of a template, read by precedence and compiled to functions of a Run."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from server.errors import BudgetSpent, TemplateFailed, nearest
+from server.template.budget import Budget
 from server.template.lexer import Token, error, located
 from server.template.operators import BINARY
 from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
 from server.template.run import Arrow, Eval, Run
-from server.template.values import child, has_child, key_text, keyed, number, printed, read_number, truthy, within
+from server.template.values import (
+    CHARS_A_STEP,
+    child,
+    has_child,
+    key_text,
+    keyed,
+    number,
+    printed,
+    read_number,
+    truthy,
+    within,
+)
 
 MAX_DEPTH = 200  # parentheses, arguments and operators inside each other
 CONSTANTS = {
@@ -188,7 +200,7 @@ class Expressions:
                 break
 
         def make(run: Run) -> list[Any]:
-            run.budget.step(len(parts))
+            run.budget.made(len(parts))
             return [part(run) for part in parts]
 
         return make
@@ -202,7 +214,7 @@ class Expressions:
                 break
 
         def make(run: Run) -> Any:
-            run.budget.step(len(parts))
+            run.budget.made(len(parts))
             found = {key_text(key(run)): value(run) for key, value in parts}
             return keyed(found.items()) if found else {}
 
@@ -381,20 +393,33 @@ def _check_arguments(callee: Callee, listed: int, named: dict[str, Eval], line: 
 
 
 def _called(callee: Callee, listed: list[Eval], named: dict[str, Eval], line: int) -> Eval:
-    call = callee.call
+    call, charges_itself = callee.call, callee.charges_itself
     keywords = {_python_name(callee, name): value for name, value in named.items()}
 
     def run_it(run: Run) -> Any:
         run.budget.step()
+        given = [each(run) for each in listed]
+        more = {name: each(run) for name, each in keywords.items()}
         try:
-            found = call(run, *[each(run) for each in listed], **{name: each(run) for name, each in keywords.items()})
+            if not charges_itself:
+                _charge(run.budget, (*given, *more.values()))
+            found = call(run, *given, **more)
         except (TemplateFailed, BudgetSpent) as failed:
             raise located(failed, line) from failed
         if isinstance(found, str):
-            run.budget.text(len(found))
+            run.budget.text(len(found), found)
         return found
 
     return run_it
+
+
+def _charge(budget: Budget, given: Iterable[Any]) -> None:
+    """What it takes to look through these values once. Raises BudgetSpent."""
+    for each in given:
+        if isinstance(each, str):
+            budget.step(len(each) // CHARS_A_STEP)
+        elif isinstance(each, (list, dict)):
+            budget.made(len(each))
 
 
 def _python_name(callee: Callee, name: str) -> str:
@@ -441,7 +466,7 @@ def _negated(value: Any, line: int) -> int | float:
 def _interpolated(parts: list[Any]) -> Eval:
     def make(run: Run) -> str:
         texts = [part if isinstance(part, str) else printed(part(run)) for part in parts]
-        run.budget.text(sum(map(len, texts)))
+        run.budget.text(sum(map(len, texts)), next((each for each in texts if not each.isascii()), ""))
         return "".join(texts)
 
     return make

@@ -8,6 +8,7 @@ from server.errors import TemplateFailed
 from server.template import patterns
 from server.template.run import Run
 from server.template.values import (
+    CHARS_A_STEP,
     MAX_INT,
     at,
     compare,
@@ -31,7 +32,7 @@ Binary = Callable[[Run, Any, Any, int], Any]
 def add(run: Run, left: Any, right: Any, line: int) -> Any:
     """The sum; of two lists or maps their union by key, where the left one wins."""
     if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
-        run.budget.step(len(left) + len(right))
+        run.budget.elements(len(left) + len(right))
         return keyed(_union(left, right))
     return _checked(number(left, line) + number(right, line))
 
@@ -96,7 +97,7 @@ def power(run: Run, left: Any, right: Any, line: int) -> Any:
 
 def join(run: Run, left: Any, right: Any, line: int) -> str:
     one, other = printed(left), printed(right)
-    run.budget.text(len(one) + len(other))
+    run.budget.text(len(one) + len(other), one if not one.isascii() else other)
     return one + other
 
 
@@ -137,11 +138,16 @@ def matches(run: Run, left: Any, right: Any, line: int) -> int:
 
 
 def starts_with(run: Run, left: Any, right: Any, line: int) -> bool:
-    return isinstance(left, str) and isinstance(right, str) and left.startswith(right)
+    return _both_texts(run, left, right) and left.startswith(right)
 
 
 def ends_with(run: Run, left: Any, right: Any, line: int) -> bool:
-    return isinstance(left, str) and isinstance(right, str) and left.endswith(right)
+    return _both_texts(run, left, right) and left.endswith(right)
+
+
+def _both_texts(run: Run, left: Any, right: Any) -> bool:
+    run.budget.step(1 + (len(right) // CHARS_A_STEP if isinstance(right, str) else 0))
+    return isinstance(left, str) and isinstance(right, str)
 
 
 def has_some(run: Run, left: Any, right: Any, line: int) -> bool:

@@ -206,6 +206,7 @@ def _write(text: str) -> Act:
 def _print(value: Eval, line: int) -> Act:
     def act(run: Run) -> None:
         run.line = line
+        run.budget.step()
         run.write(printed(value(run)))
 
     return act
@@ -214,6 +215,7 @@ def _print(value: Eval, line: int) -> Act:
 def _on_line(tag: Act, line: int) -> Act:
     def act(run: Run) -> None:
         run.line = line
+        run.budget.step()
         tag(run)
 
     return act
@@ -236,6 +238,7 @@ def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
         given = variables(run) if variables is not None else {}
         if not isinstance(given, dict) and given != []:
             raise error("with takes a map", line)
+        run.budget.made(len(given))
         kept = run.scopes, run.closed
         if only:
             run.scopes, run.closed = [{}], [True]
@@ -252,6 +255,7 @@ def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
 def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None) -> Act:
     def act(run: Run) -> None:
         value = looped(listed(run))
+        run.budget.made(len(value) if isinstance(value, (list, dict)) else 0)
         found = pairs(value) if len(names) == 2 else list(enumerate(items(value)))
         if not found:
             if otherwise is not None:

@@ -14,7 +14,7 @@ MAX_PATTERN_CHARS = 10_000
 MAX_KEPT = 128  # compiled patterns
 MAX_PATTERN_BYTES = 2 * 1024 * 1024  # of memory for one of them
 MAX_WORK = 500_000_000  # instructions of a pattern times characters of a text: some 4 ns each at worst
-WORK_A_STEP = 100_000
+WORK_A_STEP = 1000
 PAIRED = {"(": ")", "[": "]", "{": "}", "<": ">"}
 FLAGS = {"i": "i", "m": "m", "s": "s", "u": "", "U": "U", "D": ""}
 

@@ -14,8 +14,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 @dataclass(frozen=True)
 class Callee:
     """One of them. names: its parameters without the run, and without the value. least, most: how many arguments it
-    takes, most None for any. takes_arrow: whether an argument may be `x => expression`. note: the first paragraph of
-    its docstring."""
+    takes, most None for any. takes_arrow: whether an argument may be `x => expression`. charges_itself: whether it
+    charges all that it costs, or costs the same whatever it is given; all others are charged for one look through their
+    arguments before they are called. note: the first paragraph of its docstring."""
 
     name: str
     call: Callable[..., Any]
@@ -23,6 +24,7 @@ class Callee:
     least: int
     most: int | None
     takes_arrow: bool
+    charges_itself: bool
     note: str
 
 
@@ -31,23 +33,23 @@ FUNCTIONS: dict[str, Callee] = {}
 TESTS: dict[str, Callee] = {}
 
 
-def filter(*names: str, takes_arrow: bool = False) -> Callable[[Function], Function]:
+def filter(*names: str, takes_arrow: bool = False, charges_itself: bool = False) -> Callable[[Function], Function]:
     """Declare a filter: `def upper(run, value, ...)`."""
-    return _declare(FILTERS, names, 2, takes_arrow)
+    return _declare(FILTERS, names, 2, takes_arrow, charges_itself)
 
 
-def function(*names: str) -> Callable[[Function], Function]:
+def function(*names: str, charges_itself: bool = False) -> Callable[[Function], Function]:
     """Declare a function: `def range(run, ...)`."""
-    return _declare(FUNCTIONS, names, 1, False)
+    return _declare(FUNCTIONS, names, 1, False, charges_itself)
 
 
-def test(*names: str) -> Callable[[Function], Function]:
+def test(*names: str, charges_itself: bool = False) -> Callable[[Function], Function]:
     """Declare a test: `def divisible_by(run, value, ...)` under the name `divisible by`."""
-    return _declare(TESTS, names, 2, False)
+    return _declare(TESTS, names, 2, False, charges_itself)
 
 
 def _declare(
-    table: dict[str, Callee], names: tuple[str, ...], own: int, takes_arrow: bool
+    table: dict[str, Callee], names: tuple[str, ...], own: int, takes_arrow: bool, charges_itself: bool
 ) -> Callable[[Function], Function]:
     def declare(call: Function) -> Function:
         parameters = list(inspect.signature(call).parameters.values())[own:]
@@ -57,7 +59,7 @@ def _declare(
         listed = tuple(each.name.removesuffix("_") for each in plain)
         note = " ".join((inspect.getdoc(call) or "").partition("\n\n")[0].split())
         for name in names:
-            table[name] = Callee(name, call, listed, least, most, takes_arrow, note)
+            table[name] = Callee(name, call, listed, least, most, takes_arrow, charges_itself, note)
         return call
 
     return declare

@@ -68,7 +68,7 @@ class Run:
     def write(self, text: str) -> None:
         """Put text out."""
         if text:
-            self.budget.text(len(text))
+            self.budget.text(len(text), text)
             self.out.append(text)
 
     def captured(self, body: Act) -> str:

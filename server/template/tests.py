@@ -12,19 +12,19 @@ from server.template.shared.xml_tree import Node
 from server.template.values import is_numeric, items, number, printed, same, whole
 
 
-@test("defined")
+@test("defined", charges_itself=True)
 def defined(run: Run, value: Any) -> bool:
     """It is there and not null; a key of a map may be null."""
     return value is not None
 
 
-@test("null", "none")
+@test("null", "none", charges_itself=True)
 def null(run: Run, value: Any) -> bool:
     """It is null or missing."""
     return value is None
 
 
-@test("empty")
+@test("empty", charges_itself=True)
 def empty(run: Run, value: Any) -> bool:
     """It is "", false, null, or an empty list or map; not 0 and not "0"."""
     if isinstance(value, Node):
@@ -32,25 +32,25 @@ def empty(run: Run, value: Any) -> bool:
     return value is None or value is False or value in ("", [], {})
 
 
-@test("iterable")
+@test("iterable", charges_itself=True)
 def iterable(run: Run, value: Any) -> bool:
     """A loop goes over it: a list, a map, an XML node."""
     return isinstance(value, (list, dict, Node))
 
 
-@test("even")
+@test("even", charges_itself=True)
 def even(run: Run, value: Any) -> bool:
     """Half of it is a whole number. Raises TemplateFailed for what is no number."""
     return whole(number(value)) % 2 == 0
 
 
-@test("odd")
+@test("odd", charges_itself=True)
 def odd(run: Run, value: Any) -> bool:
     """Half of it is no whole number. Raises TemplateFailed for what is no number."""
     return whole(number(value)) % 2 == 1
 
 
-@test("divisible by")
+@test("divisible by", charges_itself=True)
 def divisible_by(run: Run, value: Any, by: Any) -> bool:
     """The division by this number leaves nothing. Raises TemplateFailed for zero and for what is no number."""
     divisor = whole(number(by))
@@ -65,7 +65,7 @@ def same_as(run: Run, value: Any, other: Any) -> bool:
     return same(value, other, run.budget.step)
 
 
-@test("numeric")
+@test("numeric", charges_itself=True)
 def numeric(run: Run, value: Any) -> bool:
     """A number, or a text that is one."""
     return is_numeric(value)

@@ -32,6 +32,8 @@ class Moment:
 class Markup(str):
     """Text that came from a value which is more than its text, such as an XML node."""
 
+    __slots__ = ()
+
 
 def truthy(value: Any) -> bool:
     """False: null, false, 0, "", "0", an empty list or map."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server.automation import commands, engine
+from server.automation import commands, engine, policy
 from server.automation.command import COMMANDS, Call, Command
 from server.automation.engine import MAX_ENTRIES, MAX_MESSAGE, MAX_TRACED, Result
 from server.automation.host import Alone, Automation
@@ -110,7 +110,7 @@ ATTEMPTS = {
     "many long texts": Attempt(
         "start:\n  repeat:\n    each@json: {{ (1..1000)|json_encode }}\n    as: i\n    do:\n      var.set:\n"
         "        inputs:\n          key: k{{i}}\n          value: {{s}}{{s}}{{s}}", "failure",
-        words="more text than it may", line=6, values={"s": "x" * 1_000_000}, policy="",
+        words="more memory than it may", line=6, values={"s": "x" * 1_000_000}, policy="",
     ),
     "a map that holds itself twice, again and again": Attempt("start:\n" + DOUBLE % 64, words=TOO_LARGE),
     "the same, returned": Attempt(f"start:\n{DOUBLE % 64}  return:\n    a@key: a", words=TOO_LARGE),
@@ -464,3 +464,38 @@ def test_the_log_of_a_run_that_fails_is_kept_and_cut(desk):
     found = perform(desk.context(), Automation("start:\n  error: {{s}}", "", "fails"), {"s": "x" * 100_000})
     assert found.state == "failure" and count(desk)[1] == before + 1
     assert len(desk.row("automation_log", desk.found("automation_log", "")[-1])["message"]) <= MAX_MESSAGE
+
+
+@pytest.mark.parametrize("name", sorted(commands.load()))
+def test_every_command_is_charged_for_what_it_is_given_before_it_looks_at_it(monkeypatch, name):
+    monkeypatch.setattr(engine, "MAX_NODES", 100)  # and ten times as many steps
+    known = COMMANDS[name]
+    key = "inputs@key" if known.inputs else "inputs"
+    script = f"start:\n  {name}:\n    output: o\n    {key}: given\n"
+    found = engine.run(Automation(script, ALLOW_ALL), {"given": {"any": ["x"] * 5000}}, Alone())
+    if known.inputs:
+        assert found.state == "failure" and "more steps than it may" in found.message, found.message
+
+
+@pytest.mark.parametrize("command", [
+    "var.set:\n      inputs:\n        key: m:a\n        value: 1",
+    "var.push:\n      inputs:\n        key: m\n        value: 1",
+    "var.unset:\n      inputs:\n        key: m:0",
+])  # fmt: skip
+def test_commands_are_charged_for_what_they_copy(monkeypatch, command):
+    monkeypatch.setattr(engine, "MAX_NODES", 100)
+    script = f"start:\n  {command}\n"
+    found = engine.run(Automation(script, ALLOW_ALL), {"m": ["x"] * 5000}, Alone())
+    assert found.state == "failure" and "more steps than it may" in found.message, found.message
+
+
+def test_kata_that_is_parsed_is_charged_by_its_lines(monkeypatch):
+    monkeypatch.setattr(engine, "MAX_NODES", 100)
+    script = "start:\n  kata.parse:\n    output: o\n    inputs:\n      kata@key: text\n"
+    found = engine.run(Automation(script, ALLOW_ALL), {"text": "a: b\n" * 500}, Alone())
+    assert found.state == "failure" and "more steps than it may" in found.message, found.message
+
+
+def test_a_run_has_ten_seconds_unless_its_policy_allows_more():
+    policies = ("", "settings:\n  time_limit_ms: 60000", "settings:\n  time_limit_ms: 500000")
+    assert [policy.read(text).seconds for text in policies] == [10.0, 60.0, 120.0]

@@ -20,7 +20,7 @@ STEPS = 50_000  # enough for every honest case here, and soon spent
 
 def small() -> Budget:
     """A budget that hostile templates spend quickly."""
-    return Budget(steps=STEPS, chars=40_000_000)
+    return Budget(steps=STEPS, memory=40_000_000)
 
 
 DUNDER = ("__class__", "__dict__", "__init__", "__globals__", "__mro__", "__subclasses__", "__builtins__", "__import__")

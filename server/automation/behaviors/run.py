@@ -25,7 +25,7 @@ from server.template.values import pairs, printed, whole
 
 MAX_STEPS = 100_000  # nodes, actions, conditions and rounds of loops of one run, with the behaviors that it runs
 MAX_NESTED = 64  # nodes inside each other as they run, subroutines and behaviors among them
-MAX_SECONDS = 25.0
+MAX_SECONDS = 10.0
 FOR_EVER = "*"  # an element of a loop that is never used up
 LOG = log.get("behavior")
 

@@ -153,7 +153,7 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
 def write(call: Call) -> Any:
     """{uri, mime_type, expires_at, size, id}, and the name when it has one. Source: ours."""
     ctx, given = service_of(call, ("content",)), call.inputs
-    content = _content(ctx, given["content"])
+    content = _content(call, ctx, given["content"])
     if given["uri"]:
         for name in ("mime_type", "name", "expires"):
             if given[name]:
@@ -169,7 +169,7 @@ def write(call: Call) -> Any:
     return told | ({"name": found["name"]} if found["name"] else {})
 
 
-def _content(ctx: Context, given: Any) -> bytes:
+def _content(call: Call, ctx: Context, given: Any) -> bytes:
     if isinstance(given, str):
         return bytes_of(given)
     names = [str(key) for key, _ in pairs(given)]
@@ -177,7 +177,7 @@ def _content(ctx: Context, given: Any) -> bytes:
         raise Invalid(f"file.write: content: takes one of {', '.join(SOURCES)}", field="content")
     value = given[names[0]]
     if names[0] == "zip":
-        return _zipped(ctx, value)
+        return _zipped(call, ctx, value)
     return _bytes(value) if names[0] == "bytes" else bytes_of(printed(value))
 
 
@@ -191,7 +191,7 @@ _DATA = FileContent("Bytes.", MAX_CONTENT_CHARS, stored=False)
 _DATA.name = "content"
 
 
-def _zipped(ctx: Context, given: Any) -> bytes:
+def _zipped(call: Call, ctx: Context, given: Any) -> bytes:
     """An archive of files. Raises Invalid, TooLarge above the setting `max_attachment_bytes`."""
     if not isinstance(given, dict) or set(given) - {"files", "password"} or not isinstance(given.get("files"), dict):
         raise Invalid("file.write: content: zip takes `files:` with a path for each", field="content")
@@ -208,6 +208,7 @@ def _zipped(ctx: Context, given: Any) -> bytes:
             size += len(content)
             if size > most:
                 raise TooLarge(f"file.write: content: the files have more than {most:,} bytes", limit=most)
+            call.run.budget.made(PIECE_STEPS * (1 + len(content) // PIECE_BYTES))
             entry = zipfile.ZipInfo(path, stamp)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)

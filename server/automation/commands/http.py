@@ -27,6 +27,8 @@ from server.template.values import pairs, printed
 
 MAX_HEADERS_CHARS = 8192  # characters
 MAX_BODY_CHARS = 16_777_216  # characters of a body as it is given, bytes of one as it is sent
+MAX_YAML_CHARS = 1_000_000  # of a body of YAML, counted as JSON: writing YAML takes microseconds a character
+STEPS_A_YAML_CHAR = 4
 MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger answer is kept as an automation resource
 REFERENCE = "application/vnd.svc.uri"  # the type of a body that names where the bytes are
 FORM = "application/x-www-form-urlencoded"
@@ -119,7 +121,11 @@ def _encoded(call: Call, given: Any, kind: str) -> str:
         return json_text.encoded(rendering, given, json_text.UNESCAPED_SLASHES)
     if kind in YAML:
         # As JSON first: it takes values of scripts and nothing else, and charges them.
-        call.run.budget.text(len(json_text.encoded(rendering, given)))
+        size = len(json_text.encoded(rendering, given))
+        if size > MAX_YAML_CHARS:
+            raise TooLarge(f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON",
+                           field="body")  # fmt: skip
+        call.run.budget.made(size * STEPS_A_YAML_CHAR, 1)
         return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
     return form_text(rendering, given)
 

@@ -6,6 +6,7 @@ from server import template
 from server.automation.command import Call, CommandFailed, Input, command
 from server.errors import KataSyntax, TemplateFailed
 from server.kata import Generic, Given, check, encode, parse
+from server.template.functions.notations import STEPS_A_LINE
 
 MAX_KATA_CHARS = 1_024_000
 
@@ -25,7 +26,9 @@ def kata_parse(call: Call) -> Any:
         return template.compile(text).render(values, run.budget, run.around)
 
     try:
-        document = parse(source if isinstance(source, str) else encode(source))
+        text = source if isinstance(source, str) else encode(source)
+        run.budget.made(text.count("\n") * STEPS_A_LINE)
+        document = parse(text)
         found = Generic(Given(values=values, render=render, read_date=run.read_date)).value(document.tree)
     except (KataSyntax, TemplateFailed) as error:
         raise CommandFailed(f"{error.message} ({call.node.path})") from error

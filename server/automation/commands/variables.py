@@ -22,6 +22,7 @@ def set_(call: Call) -> Any:
     if isinstance(value, bool):
         raise CommandFailed("var.set: the input 'value' takes no boolean")
     path = call.inputs["key"].split(call.inputs["delimiter"] or ":")
+    _charge(call, path)
     return value if _put(call.run.values, path, value) else False
 
 
@@ -32,6 +33,7 @@ def set_(call: Call) -> Any:
 def push(call: Call) -> Any:
     path, value = call.inputs["key"].split(call.inputs["delimiter"] or ":"), call.inputs["value"]
     found = _at(call.run.values, path)
+    _charge(call, [*path, ""])
     if found is None:
         target: list[tuple[Any, Any]] = []
     elif isinstance(found, (list, dict)):
@@ -43,7 +45,6 @@ def push(call: Call) -> Any:
     else:
         following = max((key for key, _ in target if isinstance(key, int)), default=-1) + 1
         changed = keyed([*target, (following, value)])
-    call.run.budget.step(len(target))
     _put(call.run.values, path, changed)
     return changed
 
@@ -56,8 +57,13 @@ def push(call: Call) -> Any:
 def unset(call: Call) -> Any:
     key, delimiter = call.inputs["key"], call.inputs["delimiter"] or ":"
     if isinstance(key, str):
-        return _remove(call.run.values, key.split(delimiter))
-    return {str(each): _remove(call.run.values, str(each).split(delimiter)) for _, each in pairs(key)}
+        return _unset(call, key.split(delimiter))
+    return {str(each): _unset(call, str(each).split(delimiter)) for _, each in pairs(key)}
+
+
+def _unset(call: Call, path: list[str]) -> bool:
+    _charge(call, path)
+    return _remove(call.run.values, path)
 
 
 @command(
@@ -76,6 +82,13 @@ def expand(call: Call) -> Any:
     for path in paths:
         target.expand(path.strip())
     return None
+
+
+def _charge(call: Call, path: list[str]) -> None:
+    """Before what holds the end of a path is copied, and what holds that. Raises BudgetSpent."""
+    for length in range(1, len(path)):
+        found = _at(call.run.values, path[:length])
+        call.run.budget.made(len(found) if isinstance(found, (list, dict)) else 1)
 
 
 def _at(values: Any, path: list[str]) -> Any:

@@ -40,7 +40,7 @@ class Substitution:
     def __init__(self, values: Values, zone: str, now: int) -> None:
         self.values = values
         self._around = Surroundings(zone, now)
-        self._budget = Budget(chars=MAX_RENDERED_CHARS)
+        self._budget = Budget(memory=MAX_RENDERED_CHARS)
 
     def tree(self, value: Any, where: str) -> Any:
         """A value with every template in it rendered, in keys as well. Raises Invalid that names the place."""

@@ -6,10 +6,11 @@ from typing import Any
 from server.template.registry import filter
 from server.template.run import Run
 from server.template.shared.host import ask
-from server.template.shared.texts import read_slowly, read_text
+from server.template.shared.texts import read, read_text
 
 MAX_URL_CHARS = 64 * 1024
 MAX_PORT = 65_535
+CHARS_A_STEP = 4  # of a list of mail addresses
 _URL = re.compile(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?![0-9]{1,5}(?:[/?#]|\Z)))?(?P<slashes>//(?P<authority>[^/?#]*))?"
     r"(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?(?:#(?P<fragment>.*))?",
@@ -60,4 +61,8 @@ def _authority(text: str) -> dict[str, Any] | None:
 def parse_emails(run: Run, value: Any) -> Any:
     """The mail addresses in a text: [{full_email, email, mailbox, host, personal}]. Nothing of what is no text.
     Source: Templates, parse_emails."""
-    return [] if not isinstance(value, str) else ask(run, "parse_emails", read_slowly(run, value))
+    if not isinstance(value, str):
+        return []
+    text = read(run, value)
+    run.budget.made(len(text) // CHARS_A_STEP)
+    return ask(run, "parse_emails", text)

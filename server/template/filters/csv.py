@@ -50,7 +50,7 @@ def parse_csv(run: Run, value: Any, separator: Any = ",", enclosure: Any = '"', 
     while place < len(text):
         found = cell.match(text, place)
         assert found is not None  # every place begins a cell, an empty one at least
-        run.budget.step(1 + len(found[0]) // CHARS_A_STEP)
+        run.budget.made(1 + len(found[0]) // CHARS_A_STEP)
         place = found.end()
         inside = found["inside"]
         rows[-1].append(found["plain"] if inside is None else inside.replace(quote * 2, quote) + found["behind"])

@@ -9,6 +9,7 @@ from server.template.shared.texts import bytes_of, read, text_of_bytes
 from server.template.values import printed, whole
 
 WHITESPACE = " \t\n\r\0\x0b"
+CHECKS_A_STEP = 512  # of one character against another
 SIDES = ("both", "left", "right")
 
 
@@ -19,11 +20,19 @@ def trim(run: Run, value: Any, chars: Any = None, side: Any = "both") -> str:
     text, taken, at = read(run, value), WHITESPACE if chars is None else printed(chars), printed(side)
     if at not in SIDES:
         raise TemplateFailed(f"'trim' has the sides both, left and right, not '{at[:50]}'{nearest(at, SIDES)}")
+    taken = _each_once(run, text, taken)
     if not taken:
         return text
     if at != "right":
         text = text.lstrip(taken)
     return text.rstrip(taken) if at != "left" else text
+
+
+def _each_once(run: Run, text: str, chars: str) -> str:
+    """Each of some characters once, charged for: those at the ends of a text are looked for among them one by one."""
+    found = "".join(set(chars))
+    run.budget.step(min(len(found), len(chars)) * len(text) // CHECKS_A_STEP)
+    return found
 
 
 @filter("truncate")
@@ -41,8 +50,9 @@ def append(run: Run, value: Any, suffix: Any, delimiter: Any = "", trim: Any = N
     """The text, the delimiter unless the text is empty, and the suffix. trim: characters that are taken off the end of
     the text first, those of the delimiter when it is left out. Source: Templates, append."""
     between, added = printed(delimiter), printed(suffix)
-    text = read(run, value).rstrip(between if trim is None else printed(trim))
-    run.budget.text(len(text) + len(between) + len(added))
+    text = read(run, value)
+    text = text.rstrip(_each_once(run, text, between if trim is None else printed(trim)))
+    run.budget.text(len(text) + len(between) + len(added), text)
     return f"{text}{between}{added}" if text else added
 
 
@@ -55,7 +65,7 @@ def repeat(run: Run, value: Any, number: Any) -> str:
         raise TemplateFailed(f"a text cannot be repeated {times} times")
     if not isinstance(value, str):
         return ""
-    run.budget.text(len(value) * times)
+    run.budget.text(len(value) * times, value)
     return value * times if value else ""
 
 

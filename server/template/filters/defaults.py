@@ -6,7 +6,7 @@ from server.template.registry import filter
 from server.template.run import Run
 
 
-@filter("default")
+@filter("default", charges_itself=True)
 def default(run: Run, value: Any, otherwise: Any = "") -> Any:
     """The value, or another one for null, false, "", an empty list or map. 0 and "0" stay.
     Source: Templates, default."""
@@ -14,7 +14,7 @@ def default(run: Run, value: Any, otherwise: Any = "") -> Any:
     return otherwise if is_empty else value
 
 
-@filter("raw")
+@filter("raw", charges_itself=True)
 def raw(run: Run, value: Any) -> Any:
     """The value as it is; nothing is escaped by itself here. Source: Templates, raw."""
     return value

@@ -5,7 +5,7 @@ import binascii
 import codecs
 import hashlib
 import hmac
-import re
+import string
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
@@ -24,7 +24,9 @@ CHARSETS = frozenset(
     "iso8859-14 iso8859-15 iso8859-16 iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 "
     "koi8-r koi8-u mac-roman shift_jis utf-16 utf-16-be utf-16-le utf-32 utf-32-be utf-32-le utf-7 utf-8".split()
 )
-_NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
+NAME_CHARS = 40  # of a character set
+_BASE64 = f"{string.ascii_letters}{string.digits}+/".encode()
+_NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 
 
 @filter("base64_encode")
@@ -46,7 +48,7 @@ def base64_decode(run: Run, value: Any) -> str:
     text = read_text(run, value)
     if text is None:
         return ""
-    kept = _NOT_BASE64.sub(b"", text.partition("=")[0].encode("ascii", "ignore"))
+    kept = text.partition("=")[0].encode("ascii", "ignore").translate(None, _NOT_BASE64)
     if len(kept) % 4 == 1:  # six bits are no byte
         kept = kept[:-1]
     return text_of_bytes(binascii.a2b_base64(kept + b"=" * (-len(kept) % 4)))
@@ -98,7 +100,7 @@ def convert_encoding(run: Run, value: Any, to: Any, from_: Any) -> str:
 
 def _charset(name: str) -> str:
     try:
-        known = codecs.lookup(name).name
+        known = codecs.lookup(name[:NAME_CHARS]).name
     except (LookupError, ValueError):
         known = ""
     if known not in CHARSETS:
@@ -116,8 +118,7 @@ def url_encode(run: Run, value: Any) -> str:
     if isinstance(value, (list, dict)):
         return form_text(run, value)
     if isinstance(value, Bytes):
-        run.budget.text(3 * len(value.data))
-        return quote(value.data, safe="")
+        return mapped(run, value.data.decode("latin-1"), lambda part: quote(part, safe="", encoding="latin-1"))
     return percent_encoded(run, value)
 
 
@@ -135,4 +136,5 @@ def url_decode(run: Run, value: Any, as_: Any = "") -> str:
         return encoded(run, form_tree(run, text))
     if form:
         raise TemplateFailed(f"'url_decode' gives a text or json, not '{form[:50]}'")
+    run.budget.made(text.count("%"))
     return text_of_bytes(unquote_to_bytes(text.encode("utf-8", "replace")))

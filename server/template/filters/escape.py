@@ -9,14 +9,13 @@ from server.markup.tokens import resolve
 from server.template.filters.encodings import percent_encoded
 from server.template.registry import filter
 from server.template.run import Run
-from server.template.shared.texts import EachCharacter, mapped, read
+from server.template.shared.texts import EachCharacter, mapped, read, substituted
 from server.template.values import printed
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#039;"})
 _JS_NAMES = {"\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ATTRIBUTE_NAMES = {'"': "&quot;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
-MATCHES_A_STEP = 8
 
 
 def _is_plain(char: str, others: str = "") -> bool:
@@ -67,6 +66,4 @@ def escape(run: Run, value: Any, strategy: Any = "html") -> Any:
 @filter("unescape")
 def unescape(run: Run, value: Any) -> str:
     """The text with character references such as &lt; and &#65; replaced, once. Source: Templates, unescape."""
-    text = read(run, value)
-    run.budget.step(text.count("&") // MATCHES_A_STEP)
-    return _REFERENCE.sub(lambda match: resolve(match[0]), text)
+    return substituted(run, read(run, value), _REFERENCE, lambda match: resolve(match[0]))

@@ -8,12 +8,12 @@ from server.markup import markdown_to_html as rendered
 from server.markup import text_of_html
 from server.template.registry import filter
 from server.template.run import Run
-from server.template.shared.texts import read, read_slowly, read_text
+from server.template.shared.texts import SLOW_CHARS_A_STEP, read, read_text, substituted
 from server.template.values import printed, truthy, whole
 
-MARKS_A_STEP = 8
-MAX_MARKDOWN_CHARS = 128 * 1024  # read at once; tables of nothing but bars take 30 microseconds a character
-STEPS_A_MARKDOWN_CHAR = 2
+MAX_MARKDOWN_CHARS = 64 * 1024  # read at once; tables of nothing but bars take 30 microseconds a character
+STEPS_A_MARKDOWN_CHAR = 15
+STEPS_A_TAG = 5
 _BETWEEN = re.compile(r">\s+<")
 _EMPTY_LINES = re.compile(r"\n{2,}")
 _TAG = re.compile(r"<(?=[A-Za-z/!?<])")
@@ -24,9 +24,7 @@ _NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 @filter("spaceless")
 def spaceless(run: Run, value: Any) -> str:
     """The text without white space between tags and at its ends. Source: Templates, spaceless."""
-    text = read(run, value)
-    run.budget.step(text.count(">") // MARKS_A_STEP)
-    return _BETWEEN.sub("><", text).strip()
+    return substituted(run, read(run, value), _BETWEEN, lambda _: "><").strip()
 
 
 @filter("html_to_text")
@@ -40,7 +38,7 @@ def html_to_text(run: Run, value: Any, truncate: Any = 50_000) -> str:
         html = html[:most]
         if html.rfind("<") > html.rfind(">"):  # half a tag would be read as text
             html = html[: html.rfind("<")]
-    run.budget.step(html.count("<"))
+    run.budget.step(html.count("<") * STEPS_A_TAG + len(html) // SLOW_CHARS_A_STEP)
     found = text_of_html(html)
     run.budget.text(len(found))
     return _EMPTY_LINES.sub("\n", found) + "\n" if found else ""
@@ -50,7 +48,7 @@ def html_to_text(run: Run, value: Any, truncate: Any = 50_000) -> str:
 def markdown_to_html(run: Run, value: Any, is_untrusted: Any = True) -> str:
     """The safe HTML of a Markdown text. HTML in it shows as text when it is untrusted, else harmless elements count.
     Raises TemplateFailed for a text that is too long. Source: Templates, markdown_to_html."""
-    text, untrusted = read_slowly(run, value), truthy(is_untrusted)
+    text, untrusted = read(run, value), truthy(is_untrusted)
     if len(text) > MAX_MARKDOWN_CHARS:
         raise TemplateFailed(f"'markdown_to_html' takes at most {MAX_MARKDOWN_CHARS:,} characters, not {len(text):,}")
     run.budget.step(len(text) * STEPS_A_MARKDOWN_CHAR)

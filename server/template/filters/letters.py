@@ -6,7 +6,7 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Run
-from server.template.shared.texts import EachCharacter, mapped, read_slowly, read_text
+from server.template.shared.texts import EachCharacter, mapped, read_slowly, substituted
 from server.template.values import printed
 
 # What may stand inside a word without ending it: apostrophes, points, accents of their own.
@@ -40,31 +40,25 @@ def capitalize(run: Run, value: Any) -> str:
 
 @filter("title")
 def title(run: Run, value: Any) -> str:
-    """Every word with a capital first. Source: Templates, title.
-
-    >>> _titled("they're bob-o")
-    "They're Bob-O"
-    """
-    text = read_slowly(run, value)
-    run.budget.step(len(text) // 8)
-    return _titled(text)
+    """Every word with a capital first: They're Bob-O. Source: Templates, title."""
+    return substituted(run, read_slowly(run, value), _WORD, _titled)
 
 
-def _titled(text: str) -> str:
-    return _WORD.sub(lambda word: word[0][0].title() + word[0][1:].lower(), text)
+def _titled(word: re.Match[str]) -> str:
+    return word[0][0].title() + word[0][1:].lower()
 
 
 @filter("alphanum")
 def alphanum(run: Run, value: Any, also: Any = "", replace: Any = "") -> str:
     """The ASCII letters and digits of a text and the characters in `also`; others become `replace`. Nothing of what is
     no text. Source: Templates, alphanum."""
-    text = read_text(run, value)
-    if text is None:
+    if not isinstance(value, str):
         return ""
     other = printed(replace)
-    run.budget.text(len(text) * len(other))
+    run.budget.text(len(value) * len(other), other)
     kept = frozenset(printed(also))
-    return text.translate(EachCharacter(lambda char: char if _is_plain(char) or char in kept else other))
+    table = EachCharacter(lambda char: char if _is_plain(char) or char in kept else other)
+    return mapped(run, value, lambda part: part.translate(table))
 
 
 def _is_plain(char: str) -> bool:
@@ -75,10 +69,9 @@ def _is_plain(char: str) -> bool:
 def permalink(run: Run, value: Any, spaces_as: Any = "-") -> str:
     """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`. Source: Templates,
     permalink."""
-    text, between = read_slowly(run, value).translate(_ASCII), printed(spaces_as)
-    words = _OTHERS.sub(" ", _without_marks(text)).strip()
-    run.budget.text(len(words) + words.count(" ") * len(between))
-    run.budget.step(words.count(" ") // 8)
+    text, between = mapped(run, value, lambda part: _without_marks(part.translate(_ASCII))), printed(spaces_as)
+    words = substituted(run, text, _OTHERS, lambda _: " ").strip()
+    run.budget.text(len(words) + words.count(" ") * len(between), between)
     return words.replace(" ", between)
 
 

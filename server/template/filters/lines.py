@@ -5,10 +5,10 @@ from typing import Any
 
 from server.template.registry import filter
 from server.template.run import Run
-from server.template.shared.texts import Growing, line_ends, lines, listed, read, read_slowly
+from server.template.shared.texts import Growing, lines, listed, read, read_slowly, substituted
 from server.template.values import items, keyed, printed, truthy, whole
 
-MATCHES_A_STEP = 8
+CHECKS_A_STEP = 8
 _END = re.compile(r"\r\n|\n|\r")
 _WORD = re.compile(r"\S+")
 
@@ -31,11 +31,7 @@ def indent(run: Run, value: Any, marker: Any = "", from_line: Any = 0) -> str:
 @filter("nl2br")
 def nl2br(run: Run, value: Any) -> str:
     """The text with `<br />` before each line end. Source: Templates, nl2br."""
-    text = read(run, value)
-    ends = line_ends(text)
-    run.budget.text(len(text) + 6 * ends)
-    run.budget.step(ends // MATCHES_A_STEP)
-    return _END.sub(r"<br />\g<0>", text)
+    return substituted(run, read(run, value), _END, lambda end: f"<br />{end[0]}")
 
 
 @filter("strip_lines")
@@ -46,7 +42,7 @@ def strip_lines(run: Run, value: Any, prefixes: Any) -> str:
     given = items(prefixes) if isinstance(prefixes, (list, dict)) else [prefixes]
     starts = tuple(start for start in listed(run, (printed(each) for each in given)) if start)
     found = lines(run, text)
-    run.budget.step(len(found) * len(starts) // MATCHES_A_STEP)
+    run.budget.step(len(found) * len(starts) // CHECKS_A_STEP)
     return "\r\n".join(line for line in found if not line.startswith(starts))
 
 
@@ -80,10 +76,13 @@ def quote(run: Run, value: Any, wrap_to: Any = 76) -> str:
 def _wrapped(run: Run, line: str, width: int) -> list[str]:
     if width <= 0 or len(line) <= width:
         return [line]
-    broken: list[str] = []
+    broken: list[list[str]] = []
+    room = 0
     for word in listed(run, (match[0] for match in _WORD.finditer(line))):
-        if broken and len(broken[-1]) + 1 + len(word) <= width:
-            broken[-1] += f" {word}"
+        if broken and len(word) < room:
+            broken[-1].append(word)
+            room -= 1 + len(word)
         else:
-            broken.append(word)
-    return broken or [""]
+            broken.append([word])
+            room = width - len(word)
+    return [" ".join(words) for words in broken] or [""]

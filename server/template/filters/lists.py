@@ -17,23 +17,21 @@ Pair = tuple[Any, Any]
 @filter("keys")
 def keys(run: Run, value: Any) -> list[Any]:
     """The keys of a map, the positions of a list, nothing of anything else. Source: Templates, keys."""
-    found = pairs(value)
-    run.budget.step(len(found))
-    return [key for key, _ in found]
+    return [key for key, _ in pairs(value)]
 
 
 @filter("values")
 def values(run: Run, value: Any) -> list[Any]:
     """The values of a list or a map. Raises TemplateFailed for anything else. Source: Templates, values."""
-    return [each for _, each in entries(run, value, "values")]
+    return [each for _, each in entries(value, "values")]
 
 
 @filter("column")
 def column(run: Run, value: Any, key: Any, index: Any = None) -> Any:
     """What stands under a key in each row that has it. Raises TemplateFailed for what is no list.
     Source: Templates, column."""
-    entries(run, value, "column")
-    return lists.column(run, value, key, index)
+    entries(value, "column")
+    return lists.column(value, key, index)
 
 
 @filter("merge")
@@ -42,7 +40,9 @@ def merge(run: Run, value: Any, others: Any) -> Any:
     first. Raises TemplateFailed for anything else. Source: Templates, merge."""
     found: dict[str, Any] = {}
     number = 0
-    for key, each in entries(run, value, "merge") + entries(run, others, "merge"):
+    listed, more = entries(value, "merge"), entries(others, "merge")
+    run.budget.elements(len(listed) + len(more))
+    for key, each in listed + more:
         if isinstance(key, int):
             key, number = str(number), number + 1
         found[key] = each
@@ -53,7 +53,7 @@ def merge(run: Run, value: Any, others: Any) -> Any:
 def batch(run: Run, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
     """Parts of so many entries, which keep their keys. fill: what the last part is filled up with.
     Raises TemplateFailed for what is no list and for a size below 1. Source: Templates, batch."""
-    listed, most = entries(run, value, "batch"), whole(size)
+    listed, most = entries(value, "batch"), whole(size)
     if most < 1:
         raise TemplateFailed(f"a part has at least 1 entry, not {most}")
     parts = [listed[start : start + most] for start in range(0, len(listed), most)]
@@ -74,7 +74,7 @@ def batch(run: Run, value: Any, size: Any, fill: Any = None, preserve_keys: Any 
 def sort(run: Run, value: Any, arrow: Any = None) -> Any:
     """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list.
     Source: Templates, sort."""
-    listed = entries(run, value, "sort")
+    listed = entries(value, "sort")
     order = functools.partial(_by_value, run) if arrow is None else functools.partial(_by, arrow_of(arrow, "sort"))
     return keyed(sorted(listed, key=functools.cmp_to_key(order)))
 
@@ -109,7 +109,7 @@ def filter_(run: Run, value: Any, arrow: Any) -> Any:
     """The entries for which the arrow function of value and key is true, under their keys.
     Raises TemplateFailed for what is no list. Source: Templates, filter."""
     fits = arrow_of(arrow, "filter")
-    return keyed([(key, each) for key, each in entries(run, value, "filter") if truthy(fits(each, key))])
+    return keyed([(key, each) for key, each in entries(value, "filter") if truthy(fits(each, key))])
 
 
 @filter("reduce", takes_arrow=True)
@@ -117,6 +117,6 @@ def reduce(run: Run, value: Any, arrow: Any, initial: Any = None) -> Any:
     """One value, made by the arrow function of what there is so far, the next value and its key.
     Raises TemplateFailed for what is no list. Source: Templates, reduce."""
     step, found = arrow_of(arrow, "reduce"), initial
-    for key, each in entries(run, value, "reduce"):
+    for key, each in entries(value, "reduce"):
         found = step(found, each, key)
     return found

@@ -111,7 +111,6 @@ def stat(run: Run, value: Any, measure: Any, decimals: Any = 2) -> Any:
     """A measure of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for an
     unknown one, and for those that an empty list has not. Source: Templates, stat."""
     listed = items(value)
-    run.budget.step(len(listed))
     numbers = [number_or(each) for each in listed]
     name = printed(measure)
     if name in ("count", "sum"):

@@ -23,7 +23,7 @@ _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
 def replace(run: Run, value: Any, pairs: Any) -> str:
     """The text with each key of a map replaced by its value, all at once, the longest key first.
     Raises TemplateFailed for anything but a map. Source: Templates, replace."""
-    changes = {str(key): printed(each) for key, each in entries(run, pairs, "replace") if key != ""}
+    changes = {str(key): printed(each) for key, each in entries(pairs, "replace") if key != ""}
     text = read(run, value)
     if not changes:
         return text

@@ -9,7 +9,7 @@ from server.template.shared.xml_tree import Node
 from server.template.values import items, keyed, pairs, printed, truthy, whole
 
 
-@filter("length")
+@filter("length", charges_itself=True)
 def length(run: Run, value: Any) -> int:
     """How many values a list or a map has, or characters anything else when printed. Source: Templates, length."""
     if isinstance(value, Node):
@@ -17,7 +17,7 @@ def length(run: Run, value: Any) -> int:
     return len(value) if isinstance(value, (list, dict)) else len(printed(value))
 
 
-@filter("first")
+@filter("first", charges_itself=True)
 def first(run: Run, value: Any) -> Any:
     """The first value of a list or a map, the first character of anything else; null or "" for none.
     Source: Templates, first."""
@@ -26,7 +26,7 @@ def first(run: Run, value: Any) -> Any:
     return next(iter(items(value)), None) if isinstance(value, list) else printed(value)[:1]
 
 
-@filter("last")
+@filter("last", charges_itself=True)
 def last(run: Run, value: Any) -> Any:
     """As first, from the end. Source: Templates, last."""
     if isinstance(value, dict):
@@ -34,15 +34,16 @@ def last(run: Run, value: Any) -> Any:
     return (value[-1] if value else None) if isinstance(value, list) else printed(value)[-1:]
 
 
-@filter("slice")
+@filter("slice", charges_itself=True)
 def slice_(run: Run, value: Any, start: Any, length: Any = None, preserve_keys: Any = False) -> Any:
     """So many values or characters from a position on; both count from the end when negative. Numbered keys begin at 0
     again unless they are preserved. Source: Templates, slice."""
     size = len(value) if isinstance(value, (list, dict)) else len(printed(value))
     begin, end = _bounds(size, whole(start), None if length is None else whole(length))
     if not isinstance(value, (list, dict)):
-        return read(run, value)[begin:end]
-    run.budget.step(size if isinstance(value, dict) else max(end - begin, 0))
+        run.budget.text(max(end - begin, 0), value if isinstance(value, str) else "")
+        return printed(value)[begin:end]
+    run.budget.made(size if isinstance(value, dict) or truthy(preserve_keys) else max(end - begin, 0))
     if isinstance(value, list) and not truthy(preserve_keys):
         return value[begin:end]
     return keyed(_renumbered(pairs(value)[begin:end], truthy(preserve_keys)))
@@ -60,7 +61,6 @@ def reverse(run: Run, value: Any, preserve_keys: Any = False) -> Any:
     """The other way round. Numbered keys begin at 0 again unless they are preserved. Source: Templates, reverse."""
     if not isinstance(value, (list, dict)):
         return read(run, value)[::-1]
-    run.budget.step(len(value))
     return keyed(_renumbered(pairs(value)[::-1], truthy(preserve_keys)))
 
 

@@ -56,7 +56,6 @@ def join(run: Run, value: Any, glue: Any = "", and_: Any = None) -> str:
         return read(run, value)
     found, between = items(value), printed(glue)
     out = Growing(run)
-    run.budget.step(len(found))
     for place, each in enumerate(found):
         if place:
             out.add(printed(and_) if and_ is not None and place == len(found) - 1 else between)

@@ -15,7 +15,7 @@ MAX_NUMBER = 2**31 - 1  # when no other bound is named
 _CHANCE = secrets.SystemRandom()
 
 
-@function("random")
+@function("random", charges_itself=True)
 def random(run: Run, values: Any = None) -> Any:
     """An element of a list, a character of a text, or a whole number from 0 to this one. Raises TemplateFailed for an
     empty list."""
@@ -24,7 +24,7 @@ def random(run: Run, values: Any = None) -> Any:
     if isinstance(values, (list, dict)):
         if not values:
             raise TemplateFailed("random takes a list with something in it")
-        run.budget.step(len(values) if isinstance(values, dict) else 1)
+        run.budget.made(len(values) if isinstance(values, dict) else 1)
         return _CHANCE.choice(items(values))
     bound = MAX_NUMBER if values is None else whole(values)
     return _CHANCE.randint(min(bound, 0), max(bound, 0))
@@ -45,6 +45,6 @@ def random_string(run: Run, length: Any = 8) -> str:
 def shuffle(run: Run, values: Any) -> list[Any]:
     """The values in any order; [] for no list."""
     found = list(items(values))
-    run.budget.step(len(found))
+    run.budget.step(len(found))  # a random number for each
     _CHANCE.shuffle(found)
     return found

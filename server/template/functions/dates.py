@@ -6,6 +6,7 @@ from typing import Any
 
 from server import times
 from server.errors import Invalid, TemplateFailed, nearest
+from server.template.budget import MAX_ELEMENTS
 from server.template.registry import function
 from server.template.run import Run
 from server.template.shared import moments
@@ -42,8 +43,10 @@ def date_lerp(run: Run, range_: Any, unit: Any, step: Any = 1, limit: Any = MAX_
     for at in _instants(datetime.fromtimestamp(span.start, home), name, max(1, whole(step, 1))):
         if at > span.end or len(found) >= most:
             break
+        run.budget.made(1)
         found.append(at)
-        run.budget.elements(1)
+        if len(found) > MAX_ELEMENTS:
+            run.budget.elements(len(found))
     return found
 
 

@@ -17,7 +17,7 @@ from server.template.values import compare, items, key_text, keyed, kind, number
 def array_column(run: Run, rows: Any, key: Any, index_key: Any = None) -> Any:
     """The values of one column of rows, under those of another one. Rows without the column are left out; [] for no
     list. Source: Templates, functions."""
-    return column(run, rows, key, index_key) if _is_listed(rows) else []
+    return column(rows, key, index_key) if _is_listed(rows) else []
 
 
 @function("array_combine")
@@ -27,7 +27,6 @@ def array_combine(run: Run, keys: Any, values: Any) -> Any:
         return []
     if len(keys) != len(values):
         raise TemplateFailed(f"array_combine takes as many values as keys; there are {len(keys)} and {len(values)}")
-    run.budget.step(len(keys))
     return keyed((key_text(key), value) for key, value in zip(items(keys), items(values), strict=True))
 
 
@@ -35,7 +34,6 @@ def array_combine(run: Run, keys: Any, values: Any) -> Any:
 def array_count_values(run: Run, values: Any) -> Any:
     """How often each value is there, by its text; lists and maps in it are left out."""
     found: dict[str, int] = {}
-    run.budget.step(len(items(values)))
     for value in items(values):
         if not _is_listed(value):
             text = key_text(value)
@@ -47,7 +45,7 @@ def array_count_values(run: Run, values: Any) -> Any:
 def array_diff(run: Run, values: Any, others: Any) -> Any:
     """What is in the first list and not, by its text, in the second; keys stay. null is an empty list; [] where one
     is no list."""
-    found = _compared(run, values, others)
+    found = _compared(values, others)
     return [] if found is None else keyed((key, each) for key, each, is_there in found if not is_there)
 
 
@@ -55,16 +53,15 @@ def array_diff(run: Run, values: Any, others: Any) -> Any:
 def array_intersect(run: Run, values: Any, others: Any) -> Any:
     """What is in both lists, by its text; keys are those of the first. null is an empty list; null where one is no
     list."""
-    found = _compared(run, values, others)
+    found = _compared(values, others)
     return None if found is None else keyed((key, each) for key, each, is_there in found if is_there)
 
 
-def _compared(run: Run, values: Any, others: Any) -> list[tuple[Any, Any, bool]] | None:
+def _compared(values: Any, others: Any) -> list[tuple[Any, Any, bool]] | None:
     """[(key, value, whether its text is among the others)]; None where one is neither a list nor null."""
     values, others = [[] if each is None else each for each in (values, others)]
     if not (_is_listed(values) and _is_listed(others)):
         return None
-    run.budget.step(len(values) + len(others))
     known = {printed(each) for each in items(others)}
     return [(key, each, printed(each) in known) for key, each in pairs(values)]
 
@@ -76,9 +73,8 @@ def array_extract_keys(run: Run, rows: Any, keys: Any) -> Any:
     names = [key_text(each) for each in wanted]
     found = []
     for place, row in pairs(rows):
-        run.budget.step(1 + len(names))
+        run.budget.made(1 + len(names) + (len(row) if _is_listed(row) else 1))
         held = {str(key): value for key, value in pairs(row if _is_listed(row) else [row])}
-        run.budget.step(len(held))
         found.append((place, keyed((name, held.get(name)) for name in names)))
     return keyed(found)
 
@@ -114,7 +110,6 @@ def array_sum(run: Run, values: Any) -> Any:
     """The sum of a list, where what is no number counts as 0; false for no list."""
     if not _is_listed(values):
         return False
-    run.budget.step(len(values))
     total: Any = 0
     for each in items(values):
         total = add(run, total, number_or(each), 0)
@@ -124,7 +119,6 @@ def array_sum(run: Run, values: Any) -> Any:
 @function("array_unique")
 def array_unique(run: Run, values: Any) -> Any:
     """The list without the values whose text was there before; keys stay."""
-    run.budget.step(len(items(values)))
     seen: set[str] = set()
     found = []
     for key, each in pairs(values):
@@ -138,16 +132,16 @@ def array_unique(run: Run, values: Any) -> Any:
 @function("array_values")
 def array_values(run: Run, values: Any) -> list[Any]:
     """The values of a list or map as a list."""
-    run.budget.step(len(items(values)))
     return list(items(values))
 
 
-@function("cycle")
+@function("cycle", charges_itself=True)
 def cycle(run: Run, values: Any, position: Any) -> Any:
     """The element at a position, counted round and round. Raises TemplateFailed for no list and an empty one."""
-    if not items(values):
+    if not isinstance(values, (list, dict)) or not values:
         raise TemplateFailed(f"cycle takes a list with something in it, this is {_shown(values)}")
-    return items(values)[whole(position) % len(items(values))]
+    run.budget.made(len(values) if isinstance(values, dict) else 0)
+    return items(values)[whole(position) % len(values)]
 
 
 @function("max")
@@ -167,7 +161,6 @@ def _first(run: Run, name: str, given: tuple[Any, ...], wanted: int) -> Any:
     if not listed:
         shown = _shown(given[0]) if given else "nothing"
         raise TemplateFailed(f"{name} takes several values, or a list with something in it; this is {shown}")
-    run.budget.step(len(listed))
     best = listed[0]
     for each in listed[1:]:
         if compare(each, best, run.budget.step) == wanted:

@@ -11,6 +11,8 @@ from server.template.shared.json_text import decoded
 from server.template.shared.texts import read, read_slowly, read_text
 from server.template.values import is_numeric, printed, whole
 
+STEPS_A_LINE = 8  # of KATA
+
 
 @function("json_decode")
 def json_decode(run: Run, text: Any) -> Any:
@@ -26,7 +28,9 @@ def kata_parse(run: Run, text: Any) -> Any:
     """The tree of a KATA text, keys with their annotations; false for what is none, [] for no text."""
     if not isinstance(text, str):
         return []
-    return ask(run, "kata_parse", read_slowly(run, text))
+    text = read_slowly(run, text)
+    run.budget.made(text.count("\n") * STEPS_A_LINE)
+    return ask(run, "kata_parse", text)
 
 
 @function("regexp_match_all")
@@ -38,7 +42,7 @@ def regexp_match_all(run: Run, pattern: Any, text: Any, group: Any = 0) -> list[
     wanted = range(found.groups + 1) if not place else [place] if place <= found.groups else []
     groups: list[list[str]] = [[] for _ in wanted]
     for match in patterns.matches(run.budget, found, read(run, text)):
-        run.budget.step(len(groups))
+        run.budget.made(len(groups))
         for kept, number in zip(groups, wanted, strict=True):
             kept.append(match.group(number) or "")
     return groups if not place else groups[0] if groups else []

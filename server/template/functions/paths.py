@@ -12,20 +12,20 @@ MAX_PARTS = 128  # of one path
 APPEND = "[]"
 
 
-@function("attribute")
+@function("attribute", charges_itself=True)
 def attribute(run: Run, holder: Any, key: Any) -> Any:
     """What stands under a key, as `holder[key]`."""
     return child(holder, key)
 
 
-@function("dict_set")
+@function("dict_set", charges_itself=True)
 def dict_set(run: Run, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
     """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map.
     Raises TemplateFailed for other values. Source: Templates, functions."""
     return _changed(run, _held("dict_set", holder), _parts(run, path, delimiter), value)
 
 
-@function("jsonpath_set")
+@function("jsonpath_set", charges_itself=True)
 def jsonpath_set(run: Run, holder: Any, path: Any, value: Any) -> Any:
     """As dict_set; a part such as `name[]` is the next free number below `name`."""
     parts = []
@@ -35,7 +35,7 @@ def jsonpath_set(run: Run, holder: Any, path: Any, value: Any) -> Any:
     return _changed(run, _held("jsonpath_set", holder), parts, value)
 
 
-@function("dict_unset")
+@function("dict_unset", charges_itself=True)
 def dict_unset(run: Run, holder: Any, paths: Any) -> Any:
     """The map without what stands at a path, or at any of a list of paths. null is an empty map."""
     found = _held("dict_unset", holder)
@@ -82,7 +82,7 @@ def _without(run: Run, holder: Any, parts: list[str]) -> Any:
 
 
 def _copied(run: Run, holder: Any) -> dict[str, Any]:
-    run.budget.step(len(holder))
+    run.budget.made(len(holder))
     return {str(key): each for key, each in pairs(holder)}
 
 

@@ -11,7 +11,7 @@ from server.template.values import keyed, printed
 def placeholders_list(run: Run, extract: Any = None, prefix: Any = None) -> Any:
     """All placeholders. extract: only those that begin so, without that beginning. prefix: put before each name."""
     start, lead = printed(extract), printed(prefix)
-    run.budget.step(len(run.values))
+    run.budget.made(len(run.values))
     run.budget.text(len(lead) * len(run.values))
     return keyed([
         (lead + key.removeprefix(start), run.values[key]) for key in list(run.values) if key.startswith(start)

@@ -1,5 +1,6 @@
 """Functions that the service answers, where a template is rendered inside of one; what they do is told there."""
 
+import time
 from typing import Any
 
 from server.template.registry import function
@@ -8,16 +9,14 @@ from server.template.shared import moments
 from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
 
+STEPS_A_TAG = 8  # of HTML that is cleaned
 STEPS_A_CALL = 1000  # for another automation, or a wait, so that the clock is looked at each time
 
 
 @function("svc_automation")
 def svc_automation(run: Run, uri: Any, inputs: Any = None) -> Any:
     """What an automation for scripts answers: {exit_state, return} or {exit_state, error}; false for an unknown one."""
-    run.budget.step(STEPS_A_CALL)
-    found = ask(run, "svc_automation", uri, inputs)
-    run.budget.step(STEPS_A_CALL)
-    return found
+    return _waited_for(run, "svc_automation", uri, inputs)
 
 
 @function("svc_avatar_url")
@@ -42,7 +41,9 @@ def svc_calendar_time_elapsed(run: Run, calendar_id: Any, from_: Any, to: Any) -
 @function("svc_extract_uris")
 def svc_extract_uris(run: Run, html: Any) -> Any:
     """The links and images of an HTML text, cleaned: {tokens, context, template}."""
-    return ask(run, "svc_extract_uris", read_slowly(run, html))
+    text = read_slowly(run, html)
+    run.budget.made(text.count("<") * STEPS_A_TAG)
+    return ask(run, "svc_extract_uris", text)
 
 
 @function("svc_file_url")
@@ -78,12 +79,20 @@ def svc_url(run: Run, path: Any, full: Any = True, proxy: Any = True) -> Any:
 @function("dns_get_record")
 def dns_get_record(run: Run, host: Any, type: Any = "any") -> Any:
     """The entries of a name in DNS. Off unless the service allows it."""
-    run.budget.step(STEPS_A_CALL)
-    return ask(run, "dns_get_record", host, type)
+    return _waited_for(run, "dns_get_record", host, type)
 
 
 @function("dns_host_by_ip")
 def dns_host_by_ip(run: Run, ip: Any) -> Any:
     """The name of an address in DNS. Off unless the service allows it."""
+    return _waited_for(run, "dns_host_by_ip", ip)
+
+
+def _waited_for(run: Run, name: str, *arguments: Any) -> Any:
+    """What the service answers after a while that counts for the caller of the template, not for the template."""
     run.budget.step(STEPS_A_CALL)
-    return ask(run, "dns_host_by_ip", ip)
+    began = time.monotonic()
+    try:
+        return ask(run, name, *arguments)
+    finally:
+        run.budget.waited(time.monotonic() - began)

@@ -7,8 +7,10 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.registry import function
 from server.template.run import Run
-from server.template.shared.texts import read_slowly
+from server.template.shared.texts import read_slowly, substituted
 
+LINE_BYTES = 512  # of a property that is read
+STEPS_A_LINE = 4
 MAX_DEPTH = 32  # components inside each other
 _FOLD = re.compile(r"\r?\n[ \t]")
 _VALUE = r'((?:"[^"]*"|[^";:])*+)'
@@ -44,8 +46,9 @@ def vobject_parse(run: Run, text: Any) -> Any:
 
 def _lines(run: Run, text: str) -> Iterator[tuple[str, dict[str, str], str]]:
     """Name, parameters and value of each property."""
-    for line in _FOLD.sub("", text).split("\n"):
-        run.budget.step()
+    run.budget.made(text.count("\n"), LINE_BYTES)
+    for line in substituted(run, text, _FOLD, lambda _: "").split("\n"):
+        run.budget.step(STEPS_A_LINE)
         match = _PROPERTY.match(line.rstrip("\r"))
         if match is None:
             continue

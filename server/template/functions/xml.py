@@ -44,7 +44,7 @@ def xml_attrs(run: Run, node: Any) -> Any:
     """The attributes of a node as a map; false for anything else."""
     if not isinstance(node, Node):
         return False
-    run.budget.step(len(node.element.attributes))
+    run.budget.made(len(node.element.attributes))
     return dict(node.element.attributes)
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from server.template.run import Run
 from server.template.shared.texts import Growing
 
+STEPS_A_LETTER = 2
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -17,7 +18,7 @@ def written(run: Run, at: datetime, format: str) -> str:
     """The instant as the format says; other characters stand for themselves, and so does a letter behind a backslash.
     Source: Templates, date formats."""
     out = Growing(run)
-    run.budget.step(len(format) // 8)
+    run.budget.step(len(format) * STEPS_A_LETTER)
     is_quoted = False
     for letter in format:
         if is_quoted or letter not in LETTERS:

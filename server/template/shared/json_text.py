@@ -11,6 +11,7 @@ from server.template.shared.texts import Growing, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
 SHORT_CHARS = 1024  # a text that is quoted in one piece
+VALUE_BYTES = 128  # of one that is read, with what it is read into on the way
 MAX_DEPTH = 128  # lists and maps inside each other
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
 
@@ -105,7 +106,8 @@ class _Unreadable(Exception):
 def decoded(run: Run, value: Any) -> Any:
     """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply; BudgetSpent."""
     text = read(run, value)
-    run.budget.step(text.count(",") + text.count("[") + text.count("{"))  # nothing makes more values than these
+    values = text.count(",") + text.count("[") + text.count("{")  # nothing makes more than these
+    run.budget.made(values, VALUE_BYTES)
     try:
         found = json.loads(text, parse_int=read_number, parse_constant=_refuse)
         return _plain(found, 0, "\\ud" in text.lower())

@@ -1,17 +1,16 @@
-"""Lists and maps that filters and functions take: asked for, charged, and the columns of their rows."""
+"""Lists and maps that filters and functions take: asked for, and the columns of their rows."""
 
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template.run import Arrow, Run
+from server.template.run import Arrow
 from server.template.values import child, items, keyed, kind, pairs
 
 
-def entries(run: Run, value: Any, name: str) -> list[tuple[Any, Any]]:
+def entries(value: Any, name: str) -> list[tuple[Any, Any]]:
     """[(key, value)] of a list or a map. Raises TemplateFailed, naming the filter `name`, for anything else."""
     if not isinstance(value, (list, dict)):
         raise TemplateFailed(f"'{name}' takes a list or a map, not {_a(value)}")
-    run.budget.step(len(value))
     return pairs(value)
 
 
@@ -22,11 +21,10 @@ def arrow_of(value: Any, name: str) -> Arrow:
     return value
 
 
-def column(run: Run, rows: Any, key: Any, index_key: Any = None) -> Any:
+def column(rows: Any, key: Any, index_key: Any = None) -> Any:
     """What stands under `key` in each row that has it: a list, or a map by what stands under `index_key`.
 
     Rows without an index follow the highest number. Source: Templates, array_column."""
-    run.budget.step(len(rows))
     taken: list[tuple[Any, Any]] = []
     number = 0
     for row in items(rows):

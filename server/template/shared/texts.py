@@ -46,7 +46,7 @@ def bytes_of(value: str) -> bytes:
 def read(run: Run, value: Any) -> str:
     """The printed form of a value, charged for being read. Raises BudgetSpent, TemplateFailed for a date."""
     text = printed(value)
-    run.budget.text(len(text))
+    run.budget.text(len(text), text)
     return text
 
 
@@ -76,7 +76,7 @@ class Growing:
         self._chars += len(text)
         if self._chars > MAX_OUTPUT_CHARS:
             self._budget.text(self._chars)
-        self._budget.text(len(text))
+        self._budget.text(len(text), text)
         self._parts.append(text)
         if len(self._parts) > PARTS_AT_ONCE:  # many small texts take far more room than one long one
             self._done.append("".join(self._parts))
@@ -98,6 +98,19 @@ def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
     for chunk in chunks(read(run, value)):
         run.budget.step(len(chunk) // SLOW_CHARS_A_STEP)
         out.add(change(chunk))
+    return out.text()
+
+
+def substituted(run: Run, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
+    """The text with each match changed. As `re` does it, but for its list of all pieces, which may take far more room
+    than the text."""
+    out, place = Growing(run), 0
+    for match in pattern.finditer(text):
+        run.budget.step()
+        out.add(text[place : match.start()])
+        out.add(change(match))
+        place = match.end()
+    out.add(text[place:])
     return out.text()
 
 
@@ -128,7 +141,7 @@ def listed(run: Run, found: Iterable[str]) -> list[str]:
     """The texts as a list, each charged as it comes. Raises BudgetSpent when there are too many."""
     kept: list[str] = []
     for each in found:
-        run.budget.step()
+        run.budget.made(1)
         kept.append(each)
         if len(kept) > MAX_ELEMENTS:
             run.budget.elements(len(kept))

@@ -4,14 +4,14 @@ from typing import Any
 
 from server.template.run import Run
 from server.template.shared.texts import read
-from server.template.values import items
+from server.template.values import CHARS_A_STEP, items
 from server.wildcards import fits
 
 
 def patterns_of(run: Run, given: Any) -> list[str]:
     """The texts of a pattern, or of a list of them."""
     listed = items(given) if isinstance(given, (list, dict)) else [given]
-    run.budget.step(len(listed))
+    run.budget.made(len(listed))
     return [read(run, each).lower() for each in listed]
 
 
@@ -19,8 +19,7 @@ def fits_any(run: Run, text: str, patterns: list[str]) -> bool:
     """Whether a text fits one of the patterns of patterns_of."""
     text = text.lower()
     for pattern in patterns:
-        run.budget.step()
-        run.budget.text(len(text))
+        run.budget.step(1 + (len(text) + len(pattern)) // CHARS_A_STEP)
         if fits(text, pattern):
             return True
     return False

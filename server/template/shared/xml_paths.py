@@ -13,6 +13,7 @@ from server.template.run import Run
 from server.template.shared.xml_tree import Element
 
 MAX_PATH_CHARS = 1000
+FOUND_BYTES = 160  # of an element that is noted as seen
 _PIECES = re.compile(r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""")
 _STEP = re.compile(r"\.\.?|\*|text\(\)|node\(\)|@(?:\*|[\w.-]+(?::[\w.-]+)?)|[\w.-]+(?::(?:[\w.-]+|\*))?")
 _OPERAND = r"(\.|text\(\)|local-name\(\)|name\(\)|@[\w.:-]+|[\w.-]+(?::[\w.-]+)?)"
@@ -78,7 +79,7 @@ def _below(run: Run, elements: list[Element]) -> list[Element]:
         stack = [each]
         while stack:
             one = stack.pop()
-            run.budget.step()
+            run.budget.made(1, FOUND_BYTES)
             if id(one) not in seen:
                 seen.add(id(one))
                 listed.append(one)
@@ -93,13 +94,13 @@ def _children(run: Run, element: Element, name: str) -> Iterator[Found]:
         if element.parent is not None and element.parent.name:
             yield element.parent
     elif name == "text()":
-        run.budget.step(len(element.parts))
+        run.budget.made(len(element.parts))
         yield from (part for part in element.parts if isinstance(part, str))
     elif name.startswith("@"):
-        run.budget.step(len(element.attributes))
+        run.budget.made(len(element.attributes))
         yield from (value for key, value in element.attributes.items() if name in ("@*", f"@{key}"))
     else:
-        run.budget.step(len(element.parts))
+        run.budget.made(len(element.parts))
         yield from (each for each in element.children() if _is_called(each, name))
 
 

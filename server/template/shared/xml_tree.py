@@ -12,6 +12,8 @@ from server.template.run import Run
 from server.template.shared.texts import Growing, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
 
+ELEMENT_BYTES = 768  # of an element with its node and its place among the others
+ATTRIBUTE_BYTES = 128
 MAX_DEPTH = 128  # elements inside each other
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 CLOSED_BY_NEXT = {
@@ -69,6 +71,7 @@ class Element:
 class Node(Markup):
     """What a script holds of an element: its text, its children by name, and those of the same name by position."""
 
+    __slots__ = ("element", "group")
     element: Element
     group: list[Element] | None
 
@@ -117,11 +120,12 @@ class _XmlReader:
         self.document = Element("", None)
         self._at = self.document
         self._depth = 0
-        self._step = run.budget.step
+        self._budget = run.budget
         self._declared: dict[str, str] = {}
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._step(1 + len(attributes))
+        self._budget.made(1, ELEMENT_BYTES)
+        self._budget.made(len(attributes), ATTRIBUTE_BYTES)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TemplateFailed(f"XML has at most {MAX_DEPTH} elements inside each other")
@@ -136,7 +140,7 @@ class _XmlReader:
             self._at = self._at.parent
 
     def characters(self, text: str) -> None:
-        self._step(1)
+        self._budget.made(1)
         self._at.parts.append(text)
 
     def declare(self, prefix: str | None, uri: str | None) -> None:
@@ -160,7 +164,8 @@ def parse_html(run: Run, value: Any) -> Node:
     root = Element("html", Element("", None))
     stack = [root]
     for token in tokens(read_slowly(run, value)):
-        run.budget.step()
+        run.budget.made(1, ELEMENT_BYTES)
+        run.budget.made(len(token.attributes), ATTRIBUTE_BYTES)
         if token.kind is Kind.TEXT:
             if len(stack) == 1 and not token.value.strip():
                 continue

@@ -1,0 +1,125 @@
+"""Whatever can be written in a template is stopped by its budget when it is given much, be the clock endless: each
+filter, function, test, operator and tag is done again and again with large values, until steps or memory are spent."""
+
+import math
+from typing import Any
+
+import pytest
+
+from server.errors import BudgetSpent, ScriptError
+from server.template import Budget
+from server.template.expressions import LEVELS
+from server.template.parser import TAGS
+from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
+from tests.template.run_cases import render
+
+STEPS, MEMORY = 5000, 400_000
+TIMES = 200  # that a thing is done; by itself it costs a few steps
+LARGE: dict[str, Any] = {
+    "text": "a, b " * 20_000, "list": [f"v{number:03}" for number in range(1000)],
+    "map": {f"k{number}": number for number in range(1000)}, "rows": [[number, "x"] for number in range(1000)],
+}  # fmt: skip
+SMALL: dict[str, Any] = {"text": "a, b", "list": ["v000"], "map": {"k": 1}, "rows": [[1, "x"]]}
+# What costs the same for much as for little: it looks at one entry, at the size, or at the kind of a value alone.
+CHEAP = {
+    "filters": {"default", "first", "last", "length", "raw", "slice"},
+    "functions": {"attribute", "cycle", "random"},
+    "tests": {"defined", "empty", "even", "iterable", "none", "null", "numeric", "odd"},
+    "operators": {"??", "and", "or", "b-and", "b-or", "b-xor"},
+}  # fmt: skip
+OF_TEXTS = {"~", "starts with", "ends with", "matches"}  # a list or a map is the text Array to them, or none
+BODIES = {
+    "if": "{% if v == w %}{% endif %}", "for": "{% for x in v %}{% endfor %}", "set": "{% set x %}{{ v }}{% endset %}",
+    "with": "{% with v %}{% endwith %}", "apply": "{% apply upper %}{{ v }}{% endapply %}",
+    "do": "{% do v == w %}", "sandbox": "{% sandbox %}{{ v }}{% endsandbox %}",
+}  # fmt: skip
+
+
+def end_of(source: str, kind: str) -> str:
+    """How it ends to do this many times: `budget`, `refused`, `cheap` where it costs as much with a small value, else
+    `free`."""
+    state, cost = spent(source, LARGE[kind])
+    if state != "done":
+        return state
+    return "cheap" if spent(source, SMALL[kind]) == ("done", cost) else "free"
+
+
+def spent(source: str, value: Any) -> tuple[str, int]:
+    """How it ends, and what it takes when it is done."""
+    budget = Budget(STEPS, MEMORY, math.inf)
+    try:
+        render(source * TIMES, {"v": value, "w": value * 1 if isinstance(value, (str, list)) else dict(value)},
+               budget=budget)  # fmt: skip
+    except BudgetSpent:
+        return "budget", 0
+    except ScriptError:
+        return "refused", 0
+    return "done", STEPS - budget.steps + MEMORY - budget.memory
+
+
+def sources(callee: Callee, form: str, *first: str) -> list[str]:
+    """Calls with as few arguments as may be, and with one more; the last is an arrow function where it takes one."""
+    most = callee.least + 1 if callee.most is None else min(callee.least + 1, callee.most)
+    found = []
+    for count in range(callee.least, most + 1):
+        given = [*first, *["v"] * count][: len(first) + count] if not callee.takes_arrow else ["x => x"] * count
+        found.append(f"{{% do {form.format(', '.join(given))} %}}")
+    return found
+
+
+def ends(calls: list[str]) -> set[str]:
+    return {end_of(call, kind) for call in calls for kind in LARGE}
+
+
+@pytest.mark.parametrize("name", sorted(FILTERS))
+def test_every_filter_is_stopped(name: str) -> None:
+    found = ends(sources(FILTERS[name], f"v|{name}({{}})"))
+    assert "free" not in found and ("cheap" in found) <= (name in CHEAP["filters"])
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_is_stopped(name: str) -> None:
+    found = ends(sources(FUNCTIONS[name], f"{name}({{}})"))
+    needs_nothing = not FUNCTIONS[name].least  # called without a value, it costs the same each time
+    assert "free" not in found and ("cheap" in found) <= (name in CHEAP["functions"] or needs_nothing)
+
+
+@pytest.mark.parametrize("name", sorted(TESTS))
+def test_every_test_is_stopped(name: str) -> None:
+    found = ends([f"{{% do v is {name}{'(w)' if TESTS[name].least else ''} %}}"])
+    assert "free" not in found and ("cheap" in found) <= (name in CHEAP["tests"])
+
+
+@pytest.mark.parametrize("name", sorted(set(LEVELS) - {"is", "is not"}))
+def test_every_operator_is_stopped(name: str) -> None:
+    arrow = {"has some": "(x => false)", "has every": "(x => true)"}
+    kinds = ["text"] if name in OF_TEXTS else [*LARGE]
+    found = {end_of(f"{{% do v {name} {arrow.get(name, 'w')} %}}", kind) for kind in kinds}
+    assert "free" not in found and ("cheap" in found) <= (name in CHEAP["operators"])
+
+
+@pytest.mark.parametrize("name", sorted(TAGS))
+def test_every_tag_is_stopped(name: str) -> None:
+    kinds = {"with": ["map"], "for": ["list", "map", "rows"]}.get(name, ["text"])
+    assert {end_of(BODIES[name], kind) for kind in kinds} == {"budget"}
+
+
+def test_a_rendering_has_its_part_of_a_larger_budget() -> None:
+    whole = Budget(steps=100_000_000, memory=10**9, ends_at=math.inf)
+    with pytest.raises(BudgetSpent, match="more steps"):
+        render("{% for a in 1..2000 %}{% for b in 1..2000 %}{% endfor %}{% endfor %}", budget=whole)
+    assert 98_000_000 < whole.steps < 100_000_000
+    with pytest.raises(BudgetSpent, match="more memory"):
+        render('{% for a in 1..100 %}{% set x = "a"|repeat(2000000) %}{% endfor %}', budget=whole)
+    assert 860_000_000 < whole.memory < 10**9
+
+
+def test_a_rendering_that_waits_for_others_has_its_own_time_left_but_no_more_than_its_caller() -> None:
+    whole = Budget(ends_at=math.inf)
+    with whole.part() as part:
+        before = part.ends_at
+        part.waited(30)
+        assert part.ends_at == before + 30
+        whole.end()
+        with pytest.raises(BudgetSpent, match="takes longer"):
+            part.waited(30)
