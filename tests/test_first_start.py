@@ -268,6 +268,19 @@ def test_a_link_lasts_half_an_hour(desk: Desk) -> None:
     assert desk.found("worker", "") == []
 
 
+def test_the_link_and_the_first_administrator_are_told_in_the_activity_log(desk: Desk) -> None:
+    code = (first_start.setup_path(desk.context()) or "").rpartition("/")[2]
+    desk.create("group", name="Support", is_default=1)
+    before = desk.log()[-1]["id"]
+    nora = {"first_name": "Nora", "email": "nora@desk.example", "timezone": "UTC"}
+    first_start.finish_setup(desk.context(), code, nora, PEER)
+    assert desk.log("setup.link") != [] and code not in str(desk.log())
+    assert desk.acts(before) == [
+        "Helpdesk created the worker Nora", "Helpdesk made Nora an administrator",
+        "Helpdesk changed who is in the group Support: Nora (manager)",
+    ]  # fmt: skip
+
+
 def test_settings_make_the_administrator_where_nobody_opens_a_link(data: Path, tmp_path: Path) -> None:
     (tmp_path / "password").write_text(f"{PASSWORD}\nand a note\n")
     env = {"HELPDESK_ADMIN_EMAIL": "nora@desk.example", "HELPDESK_ADMIN_PASSWORD_FILE": str(tmp_path / "password")}

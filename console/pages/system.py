@@ -132,7 +132,7 @@ def show_settings(visit: Visit) -> Shown:
 @page("GET", AUDIT, "admin")
 def show_audit(visit: Visit) -> Shown:
     """The activity log, newest first."""
-    found, wrong = lists.found(visit, "activity_log", "sort:-created")
+    found, wrong = lists.found(visit, "activity_log", "sort:-created,-id")
     for each in found["results"]:
         each["who"] = _actor(each["params"])
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]

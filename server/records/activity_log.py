@@ -1,12 +1,13 @@
 """The activity log: who did what to which record, and when. Which entries there can be is in shared/points.py."""
 
+from server.errors import Forbidden
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Subtotals, Writing
 from server.records.shared import entries
-from server.records.shared.points import POINTS
+from server.records.shared.points import ADMINISTRATIVE, POINTS
 from server.search.filters.date import DateFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.links import TypeFilter
@@ -85,5 +86,6 @@ class ActivityLog(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "activity_point" in change.new:
-            id = change.new["activity_point"] = change.new["activity_point"].lower()
-            change.new["is_administrative"] = int(id in POINTS and POINTS[id].is_administrative)
+            change.new["activity_point"] = change.new["activity_point"].lower()
+        if change.was("is_administrative") or change.value("activity_point") in ADMINISTRATIVE:
+            raise Forbidden("entries of administrative acts are written by the service alone, and stay as they are")

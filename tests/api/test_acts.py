@@ -151,6 +151,22 @@ def test_who_reads_of_administrative_acts(api: Api) -> None:
     assert milo.search("activity_log", f"{q} activity:group.created", **{"subtotals[]": "activity"}).ok()["total"] == 0
 
 
+def test_nobody_writes_or_rewrites_what_is_told_of_acts(api: Api) -> None:
+    """Not even administrators; what they delete of it is told."""
+    before = newest(api)
+    fields = {**MINIMAL["activity_log"](api), "activity_point": "Worker.Disabled", "actor__context": "worker"}
+    assert api.create("activity_log", **{**fields, "actor_id": api.ids["olga"]}).status == 403
+    api.create("role", name="Keepers").ok()
+    [entry] = acts(api, before)
+    assert api.update("activity_log", entry["id"], params={"message": "Nothing"}).status == 403
+    assert api.update("activity_log", entry["id"], activity_point="custom.other").status == 403
+    own = made(api, "activity_log")
+    assert api.update("activity_log", own, activity_point="worker.disabled").status == 403
+    api.remove("activity_log", entry["id"]).ok()
+    last = acts(api, before)[-1]
+    assert last["activity_point"] == "activity_log.deleted" and "created the role Keepers" in str(last["params"])
+
+
 def test_nobody_is_notified_of_administrative_acts(api: Api) -> None:
     hook = api.create("webhook_listener", name="Kite", links=[f"worker:{api.ids['olga']}"]).ok()["id"]
     last = api.search("notification", "sort:-id", limit=1).ok()["results"]

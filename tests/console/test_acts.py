@@ -42,8 +42,6 @@ EXCEPTIONS = {
     ),
     "it stops a run of one's own": ("/automations/stop",),
     "tickets tell of their mail": ("/start/ticket",),
-    "there is nobody yet to do it; tests/test_first_start.py looks at its entries": ("/setup/{code}",),
-    "whoever has the link has no session; test_a_password_set_by_a_link_is_told": ("/reset/{code}",),
     "the request that it sends is told by what it does": ("/api/{name}/write",),
 }  # fmt: skip
 
@@ -169,11 +167,13 @@ ACTS = [
     act("/admin/backups", "backup.made"),
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
-ELSEWHERE = (  # in tests that need more than a form: those below, test_backups.py and access/test_login_address.py
-    "/confirm-address/{code}",
+# In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
+# test_first_start.py.
+ELSEWHERE = (
+    "/confirm-address/{code}", "/reset/{code}", "/setup/{code}",
     "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
     "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
-)  # fmt: skip
+)
 
 
 class Office:

@@ -163,6 +163,14 @@ def test_the_audit_log_is_searched_as_the_api_does(signed_in: Visitor, nora: Api
     assert signed_in.get(f"{AUDIT}?q=colour%3Ared").status_code == 422
 
 
+def test_the_newest_entry_stands_first_also_of_those_of_one_second(signed_in: Visitor, nora: Api) -> None:
+    role = nora.create("role", name="Keepers").ok()["id"]
+    for name in ("Porters", "Drivers"):
+        nora.update("role", role, name=name).ok()
+    shown = text_of(signed_in.get(f"{AUDIT}?q=administrative:yes%20activity:role.changed").text)
+    assert 0 < shown.index("the role Drivers: name") < shown.index("the role Porters: name")
+
+
 def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
     loaded(other, BACKUPS, "helpdesk-")  # that of the schedule
     before = other.get(BACKUPS).text.count('data-label="File"')
