@@ -151,8 +151,8 @@ class Rules:
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def require_same_person(self, change: Change) -> None:
-        """Raises Forbidden where a change hands a record to somebody whom the actor could not create it for, although
-        others may change the record."""
+        """Raises Forbidden for a change that hands over a record which the actor may change, but may only create as
+        their own."""
         access = change.type.access
         for rule, columns in WHOSE.items():
             if rule not in access.create or rule in access.update or self.actor.is_admin:
@@ -160,8 +160,7 @@ class Rules:
             changed = next((column for column in columns if change.changes(column)), None)
             if changed is not None:
                 name = change.type.label_names[0].lower()
-                raise Forbidden(f"{changed}: whose this {name} is stays as it is; only administrators change it",
-                                field=changed)
+                raise Forbidden(f"{changed}: only administrators may hand over a {name}", field=changed)
 
     def require_create(self, record_type: RecordType) -> None:
         """Raises Forbidden unless the actor may create records of this type at all; the rules that depend on values

@@ -210,16 +210,16 @@ def lifetime(service: Service, is_remembered: bool) -> Lifetime:
 
 
 def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
-    """The worker who signs in with this address, 0 for none. One that waits to be confirmed is nobody's yet."""
+    """The worker who signs in with this address, 0 for none: it is their main one, not a further one. One that waits to
+    be confirmed is nobody's yet."""
     given = email.strip().lower()
     known_id = login_changes.holder(tx, given)
     if known_id:
         return known_id
-    addresses = ctx.service.registry.type("address").table
-    row = tx.first(addresses, email=given)
-    worker_id = int(row[addresses.position["worker_id"]]) if row is not None else 0
-    change = login_changes.waiting(tx, worker_id) if worker_id else None
-    return 0 if change is not None and change.new_email == given else worker_id
+    address = tx.first(ctx.service.registry.type("address").table, email=given)
+    worker = tx.first(ctx.service.registry.type("worker").table, email_id=address[0]) if address is not None else None
+    change = login_changes.waiting(tx, worker[0]) if worker is not None else None
+    return int(worker[0]) if worker is not None and (change is None or change.new_email != given) else 0
 
 
 @periodic("sessions that are over")

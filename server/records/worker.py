@@ -142,7 +142,10 @@ class Worker(RecordType):
             "it once they have confirmed it, and with the one before until then.",
             "address", required=True, unique=True, alternatives=("email", "address_id"), shown=False,
         ),
-        "email_ids": IdList("Ids of the worker's further addresses, as a list; replaces them.", "address"),
+        "email_ids": IdList(
+            "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
+            "signs in with them.", "address",
+        ),
         "first_name": Text("Given name.", 128, required=True),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
         "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),

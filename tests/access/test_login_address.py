@@ -138,12 +138,18 @@ def test_once_it_is_confirmed_the_new_one_counts(desk: Desk, milo: int, way: Way
     way(desk, milo)
     link = desk.store.write(lambda tx: password_change.password_links.create(tx, milo, NOW))
     login_address.confirm(by(desk, milo), code(desk))
-    assert signs_in(desk, NEW) and linked_to(desk, milo) == {NEW}
+    assert signs_in(desk, NEW) and not signs_in(desk, OLD) and linked_to(desk, milo) == {NEW}
     assert desk.record("worker", milo, expand="address_")["address_email"] == NEW
     with pytest.raises(NotFound):
         password_change.worker_of_link(desk.service, link, NOW)
     assert [point for point, _ in told(desk)] == ["asked", "changed"]
     assert told(desk)[-1][1] == f"Milo changed the sign-in address of Milo from {OLD} to {NEW}"
+
+
+def test_nobody_signs_in_with_a_further_address(desk: Desk, milo: int) -> None:
+    """It was never confirmed, whoever added it."""
+    desk.update("worker", milo, by=NORA, email_ids=[desk.create("address", email=NEW)["id"]])
+    assert signs_in(desk, OLD) and not signs_in(desk, NEW) and linked_to(desk, milo) == {OLD}
 
 
 def test_who_asked_is_told_in_the_log(desk: Desk, milo: int) -> None:
