@@ -18,7 +18,7 @@ NEW = "quite another password"
 @pytest.fixture
 def ines(nora: Api, desk: Desk) -> Iterator[str]:
     """The mail address of a worker of one test alone."""
-    email = "ines@desk.example"
+    email = "ines.account@desk.example"
     made = nora.create(
         "worker", first_name="Ines", email=email, language="en_US", timezone="Europe/Zurich", password=PASSWORD
     ).ok()  # fmt: skip
