@@ -92,7 +92,9 @@ def test_secrets_are_in_no_answer(api: Api) -> None:
         if not REGISTRY.type(uri).operations["search"]:
             continue
         text = api.search(uri, limit=500, expand=expand).ok().content
-        for secret in (word, "password_hash", "client_secret", "secret_hash", "argon2", '"hash"', "svc_at_"):
+        names = ("password_hash", "client_secret", "secret_hash")
+        # The activity log names the fields that were changed; tests/api/test_acts.py looks for their values there.
+        for secret in (word, "argon2", '"hash"', "svc_at_", *(() if uri == "activity_log" else names)):
             assert secret.encode() not in text, (uri, secret)
 
 

@@ -85,12 +85,14 @@ def test_every_page_says_that_it_is_not_framed_kept_or_guessed(looked: dict[str,
 
 
 def test_looking_writes_nothing(world: World, looked: dict[str, requests.Response]) -> None:
-    """Neither the first time, nor once more, nor by HEAD."""
+    """Neither the first time, nor once more, nor by HEAD. That files are taken out is told in the activity log."""
+    taken = 2 * sum("/export" in path and "Content-Disposition" in page.headers for path, page in looked.items())
     for path, page in looked.items():
         assert world.visitor.get(path).status_code == page.status_code, path
         head = world.visitor.session.head(world.server.url + path, timeout=60, allow_redirects=False)
         assert (head.status_code, head.content) == (page.status_code, b""), path
-    assert changed(world, world.before) == set()
+    assert changed(world, world.before) == {"activity_log"} and taken > 0
+    assert world.nora.search("activity_log", "activity:data.exported").ok()["total"] == taken
 
 
 @pytest.mark.parametrize("name", ["milo", "mona"])
