@@ -12,7 +12,7 @@ from console.shown import INVALID, Shown
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import automation_log, records
-from server.desk.exports import log_export
+from server.desk.data_taken import log_export
 from server.errors import BadQuery, NotFound
 from server.records.automation_log import LEVELS as LEVEL_NAMES
 

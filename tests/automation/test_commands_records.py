@@ -53,6 +53,21 @@ def test_the_service_itself_is_the_actor(desk: Desk) -> None:
     assert desk.log("record.deleted")[-1]["actor__context"] == "svc.contexts.app"
 
 
+def test_administrative_acts_of_scripts_are_told_and_those_of_a_dry_run_are_not(desk: Desk) -> None:
+    before = desk.log()[-1]["id"]
+    role = done(desk, "record.create", record_type="role", fields={"name": "Keepers"})["id"]
+    done(desk, "record.update", record_type="role", record_id=role, fields={"privs_mode": "all"})
+    done(desk, "record.upsert", record_type="role", record_query=f"id:{role}", fields={"name": "Porters"})
+    done(desk, "record.delete", record_type="role", record_id=role)
+    assert desk.acts(before) == [
+        "Helpdesk created the role Keepers", "Helpdesk changed the role Keepers: privs_mode",
+        "Helpdesk changed the role Porters: name", f"Helpdesk deleted the role Porters (number {role})",
+    ]  # fmt: skip
+    script = "start:\n  record.create:\n    inputs:\n      record_type: role\n      fields:\n        name: Nobody\n"
+    engine.run(Automation(script, ALLOW), {}, ServiceHost(desk.context(), dry=True))
+    assert "Nobody" not in str(desk.log())
+
+
 @pytest.mark.parametrize("expand", ["owner_", ["owner_", "links"]])
 def test_expand_loads_at_once(desk: Desk, ids: dict[str, int], expand: Any) -> None:
     fields = {"title": "Pump", "owner_id": ids["nora"]}

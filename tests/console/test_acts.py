@@ -254,8 +254,7 @@ def test_what_is_done_at_the_console_is_in_the_activity_log(office: Office) -> N
     wrong = []
     for each in ACTS:
         before = office.newest()
-        status, found = office.send(each), []
-        told = office.told(before)
+        status, told = office.send(each), office.told(before)
         names = {(entry["actor__context"], entry["actor_id"]) for entry in told}
         found = [entry["activity_point"] for entry in told]
         if not set(each.points) <= set(found) or names != {("svc.contexts.worker", office.lively.ids["nora"])}:

@@ -8,12 +8,14 @@ from typing import Any
 
 import peewee
 
+from server import log
 from server.context import Context
+from server.desk.data_taken import log_export
 from server.desk.export import contents
 from server.desk.export.lines import EMBEDDED, Lines, time_text
 from server.desk.export.secret import PLAIN_TABLES, SECRETS
 from server.desk.export.target import Target, opened, written
-from server.desk.exports import log_export
+from server.errors import HelpdeskError
 from server.records.base import RecordType
 from server.settings import VERSION
 from server.store.blobs import BLOB, BLOB_PIECE
@@ -29,6 +31,7 @@ ABOUT = (
     "names are in records/custom_field.jsonl. `file`, `mail` and `image` are paths in this export. Files in tables/ "
     "hold rows beside the records. Times are in UTC; null is never."
 )
+_log = log.get("export")
 
 Progress = Callable[[int, int], None]
 
@@ -52,11 +55,18 @@ def export(
     trusted.
     Raises Conflict for a place where something is, NotFound for one in no folder, Full. Source: ours."""
     with opened(place) as target:
-        # Before, so that no file is without its entry: what cannot be told is not taken out.
-        log_export(ctx, f"everything, {'with' if with_secrets else 'without'} secrets")
+        _tell(ctx, with_secrets)
         return ctx.service.store.read(
             lambda tx: _Export(ctx, tx, target, tables, progress, with_secrets).write(), seconds=MAX_SECONDS
         )
+
+
+def _tell(ctx: Context, with_secrets: bool) -> None:
+    """Who may read the file of the database takes out what they like, also from a disk that is full."""
+    try:
+        log_export(ctx, f"everything, {'with' if with_secrets else 'without'} secrets")
+    except HelpdeskError:
+        _log.exception("export.not_noted")
 
 
 class _Export:

@@ -11,8 +11,8 @@ import peewee
 from server.context import Context
 from server.desk import references
 from server.desk.contexts import CORE, PLUGINS
+from server.desk.data_taken import log_export
 from server.desk.dictionary import Dictionaries
-from server.desk.exports import log_export
 from server.desk.packages.requirements import SVC_VERSION
 from server.desk.packages.substitution import escaped
 from server.errors import AdminOnly, Invalid, Required, TooLarge
