@@ -5,6 +5,7 @@ from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.records.base import Record
+from server.records.shared.resolve import workers_named
 from server.records.shared.tables import ROLE_WORKER
 from server.store.transaction import Transaction
 
@@ -24,8 +25,10 @@ def of(ctx: Context) -> Record:
 
 
 def change(ctx: Context, fields: dict[str, str]) -> None:
-    """Change some of FIELDS of the worker who asks; others are left out. Raises Invalid, and Conflict for a change that
-    would give them a role: the queries of roles may look at names, but nobody chooses their own privileges."""
+    """Change some of FIELDS of the worker who asks; others are left out.
+
+    Raises Invalid, and Conflict for the name of another worker, and for a change that would give them a role: the
+    queries of roles may look at names, but nobody chooses who they are, or their own privileges."""
     own = ctx.as_actor(lent(ctx.actor), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
     known = {name: text for name, text in fields.items() if name in FIELDS}
@@ -33,9 +36,14 @@ def change(ctx: Context, fields: dict[str, str]) -> None:
         return
 
     def write(tx: Transaction) -> None:
-        before = _roles(tx, worker_id)
-        RecordWriter(own, tx).update_sent(record_type, worker_id, known)
-        if _roles(tx, worker_id) - before:
+        writing = RecordWriter(own, tx)
+        name, roles = writing.label("worker", worker_id), _roles(tx, worker_id)
+        writing.update_sent(record_type, worker_id, known)
+        new_name = writing.label("worker", worker_id)
+        if new_name != name and set(workers_named(writing, new_name)) - {worker_id}:
+            told = f"first_name: '{new_name}' is another worker's name; ask an administrator"
+            raise Conflict(told, field="first_name")
+        if _roles(tx, worker_id) - roles:
             raise Conflict("with these you would come to have a role that you do not have; ask an administrator")
 
     ctx.service.store.write(write)

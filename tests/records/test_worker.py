@@ -3,6 +3,7 @@
 import pytest
 
 from server import passwords
+from server.desk import profile
 from server.errors import Conflict, Forbidden, Invalid, Required
 
 WORKER = {"first_name": "Ana", "language": "en_US", "timezone": "Europe/Prague"}
@@ -148,3 +149,15 @@ def test_a_worker_has_a_name_and_shows_groups_and_roles(desk, ids):
     shown = desk.record("worker", ids["milo"], expand="groups,roles")
     assert [each["name"] for each in shown["groups"].values()] == ["Support"]
     assert list(shown["roles"]) == [str(role)]
+
+
+@pytest.mark.parametrize(
+    "name", [{"first_name": "NORA", "last_name": "berg"}, {"first_name": "Nora Berg", "last_name": ""}]
+)
+def test_nobody_takes_the_name_of_another_worker(desk, ids, name):
+    milo, known = desk.context(ids["milo"]), {"first_name": "Milo", "last_name": ""}
+    with pytest.raises(Conflict, match="another worker's name"):
+        profile.change(milo, name)
+    desk.update("worker", ids["olga"], **known)  # as administrators may, and then one's own stays one's own
+    profile.change(milo, known | {"timezone": "Asia/Tokyo"})
+    assert desk.record("worker", ids["milo"])["timezone"] == "Asia/Tokyo"

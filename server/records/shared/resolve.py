@@ -40,9 +40,18 @@ def address_of(writing: Writing, email: str, field: str) -> int:
 
 def worker_named(writing: Writing, name: str, field: str) -> int:
     """The one worker with this full name or mail address, in any case; 0 for blank. Raises Invalid when not one."""
-    wanted = " ".join(name.split())
-    if not wanted:
+    if not name.strip():
         return 0
+    found = workers_named(writing, name)
+    if len(found) != 1:
+        reason = "names no worker" if not found else f"names several workers; send {field}_id"
+        raise Invalid(f"{field}: '{name[:80]}' {reason}", field=field)
+    return found[0]
+
+
+def workers_named(writing: Writing, name: str) -> list[int]:
+    """The workers with this full name or mail address, in any case; two at most."""
+    wanted = " ".join(name.split())
     worker, address = peewee.Table("worker", alias="named"), peewee.Table("address", alias="its_address")
 
     def build() -> Any:
@@ -55,11 +64,7 @@ def worker_named(writing: Writing, name: str, field: str) -> int:
             .limit(2)
         )
 
-    rows = writing.tx.rows(("worker by name",), build, (fold(wanted), wanted.lower()))
-    if len(rows) != 1:
-        reason = "names no worker" if not rows else f"names several workers; send {field}_id"
-        raise Invalid(f"{field}: '{name[:80]}' {reason}", field=field)
-    return int(rows[0][0])
+    return [int(id) for (id,) in writing.tx.rows(("worker by name",), build, (fold(wanted), wanted.lower()))]
 
 
 def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
