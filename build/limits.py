@@ -7,9 +7,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.server.MAX_TARGET_CHARS", "characters", "address of a request, with its query"),
         ("web.server.MAX_HEAD_CHARS", "characters", "header fields of a request, together"),
         (
-            "web.server.MAX_BODIES_BYTES", "bytes",
+            "web.bodies.MAX_BODIES_BYTES", "bytes",
             "bodies of all requests under way, together; further large ones are told to come back",
         ),
+        ("web.bodies.SHARES", "", "parts of that; one address, and all webhooks together, hold one at most"),
         ("web.forms.MAX_FIELDS", "", "fields of a request"),
         ("web.forms.MAX_NAME_CHARS", "characters", "name of a field"),
         ("web.forms.MAX_BRACKETS", "", "brackets in the name of a field, as in `a[b][c]`"),

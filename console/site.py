@@ -13,11 +13,11 @@ from server import clock, log
 from server.access import sessions
 from server.context import Service
 from server.desk import preferences
-from server.errors import AdminOnly, Forbidden, HelpdeskError, NotFound, NotOffered, Unavailable
+from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.records.shared.noted import noted
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
-from server.web.server import Pool, Request, Site
+from server.web.server import Pool, Request, Site, announced
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
@@ -44,6 +44,20 @@ class Console(Site):
     def limit(self, method: str, path: str) -> int:
         pages, _ = routes.find(path)
         return pages[method].form_bytes if method in pages else MAX_FORM_BYTES
+
+    def admit(self, request: Request) -> Answer | None:
+        """Only who is signed in, and may open the page, sends a large form. Raises NotAuthenticated, AdminOnly."""
+        found = routes.find(request.path)[0].get(request.method)
+        if found is None or found.form_bytes <= MAX_FORM_BYTES or 0 <= announced(request.headers) <= MAX_FORM_BYTES:
+            return None
+        visit = Visit(self.service, request, clock.now())
+        id, now = visit.session_id(), visit.now
+        session = self.service.store.read(lambda tx: sessions.check(tx, id, now))
+        if session is None or session.waits_for_code:
+            raise NotAuthenticated(f"Sign in first: a form without a session has at most {MAX_FORM_BYTES:,} bytes.")
+        if found.access.endswith("admin") and not session.actor.is_admin:
+            raise AdminOnly("Only administrators may open this page.")
+        return None
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         file = files.answer(request.path)

@@ -98,7 +98,9 @@ SETTINGS: tuple[Setting, ...] = (
             "request.", "seconds", least=1),
     Setting("stop_seconds", 10, "Time running requests have to finish when the server stops.", "seconds", most=600),
     # Sizes
-    Setting("max_body_bytes", 8 * MiB, "Largest request body, mail and uploads apart.", "bytes", least=KiB),
+    Setting("max_body_bytes", 8 * MiB, "Largest request body; mail, uploads and webhooks have their own.", "bytes",
+            least=KiB),
+    Setting("max_webhook_bytes", 8 * MiB, "Largest request body to a webhook.", "bytes", least=KiB),
     Setting("max_mail_bytes", 64 * MiB, "Largest raw mail, through the parser or an import.", "bytes", least=KiB),
     Setting("max_attachment_bytes", 25 * MiB, "Largest uploaded file, and all files of one outgoing mail.", "bytes",
             least=KiB),

@@ -43,6 +43,12 @@ class RestSite(Site):
         each = endpoints.get(method)
         return self.limits[each.size] if each else self.limits["body"]
 
+    def admit(self, request: Request) -> Answer | None:
+        """Whoever has no token, or one whose scopes do not let this through, need not send a body. Asked again when it
+        is there: tokens end."""
+        self._endpoint(request, self._grant(request, clock.now()))
+        return None
+
     def inline(self, request: Request) -> bool:
         endpoints, _ = self.router.find(_below(request.path) or "")
         method = "GET" if request.method == "HEAD" else request.method
@@ -68,17 +74,28 @@ class RestSite(Site):
     def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, Call]:
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
-        grant = self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
+        grant = self._grant(request, now)
         self._count(grant, request)
         noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
+        each, arguments = self._endpoint(request, grant)
+        ctx = self._context(grant, request, now, steps)
+        if each is _OPTIONS:
+            return each, Call(ctx, arguments["allow"], {}, Params({}), request.headers)
+        method = "GET" if request.method == "HEAD" else request.method
+        return each, Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+
+    def _grant(self, request: Request, now: int) -> Grant:
+        return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
+
+    def _endpoint(self, request: Request, grant: Grant) -> tuple[Endpoint, dict[str, str]]:
+        """The endpoint and the arguments of its path; for OPTIONS what is allowed there. Raises as _call."""
         below = _below(request.path)
         endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
         if not endpoints:
             raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
         allow = _allow(endpoints)
         if request.method == "OPTIONS":
-            ctx = self._context(grant, request, now, steps)
-            return _OPTIONS, Call(ctx, allow, arguments, Params({}), request.headers)
+            return _OPTIONS, {"allow": allow}
         method = "GET" if request.method == "HEAD" else request.method
         assert below is not None
         each = endpoints.get(method)
@@ -86,8 +103,7 @@ class RestSite(Site):
         if each is None:  # before the scopes, which know five methods only
             raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
         _require_scope(grant, method, below)
-        ctx = self._context(grant, request, now, steps)
-        return each, Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+        return each, arguments
 
     def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
         zone = times.zone(grant.actor.timezone or "UTC")
@@ -182,4 +198,3 @@ def _require_scope(grant: Grant, method: str, below: str) -> None:
     names = " ".join(scope.id for scope in grant.scopes) or "(none)"
     missing = f"; the scope '{would}' does" if would else ""
     raise ScopeDenied(f"the token's scopes ({names}) do not cover {method} {below}{missing}", scope=would)
-

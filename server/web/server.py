@@ -29,7 +29,8 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
-from server import clock, log
+from server import clock, log, memory
+from server.access import lockout
 from server.context import Service
 from server.errors import (
     HelpdeskError,
@@ -45,6 +46,7 @@ from server.store.database import OutOfSteps
 from server.store.transaction import Transaction
 from server.store.writer import Pending
 from server.web import envelope, errors
+from server.web.bodies import Bodies
 from server.web.call import Answer
 from server.web.meter import Meter
 
@@ -52,9 +54,9 @@ LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
 MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
-MAX_BODIES_BYTES = 512 * 1024 * 1024  # of all requests under way, in memory; further large ones are told to come back
-SMALL_BODY_BYTES = 256 * 1024  # that any request may send whatever the others hold
 DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
+UNKNOWN_LENGTH = -1
+MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
 BUSY_RETRY_SECONDS = 1
 READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
 NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
@@ -110,16 +112,23 @@ class Site(ABC):
     need no thread of its own; None for others.
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
     inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
+    admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
+    whose body need not be. share: a name for what all of its bodies together are counted under, "" for nothing.
     is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
     where nothing else does. pool: threads of its own, for answers that wait for others."""
 
     is_json = True
     is_apart = False
+    share = ""
     pool: Pool | None = None
 
     @abstractmethod
     def limit(self, method: str, path: str) -> int:
         """The largest body in bytes."""
+
+    def admit(self, request: Request) -> Answer | None:
+        """The answer to a request whose body need not be read. Raises the errors of errors.py."""
+        return None
 
     def inline(self, request: Request) -> bool:
         return False
@@ -143,7 +152,8 @@ class Front(HTTPServerConnectionDelegate):
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.in_flight = 0
-        self.body_bytes = 0  # that requests under way hold
+        self.bodies = Bodies(self._give_back_soon)
+        self._gives_back: asyncio.TimerHandle | None = None
         self.steps = settings.inline_steps
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
@@ -164,6 +174,7 @@ class Front(HTTPServerConnectionDelegate):
         return found
 
     def _show_gauges(self) -> None:
+        self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
         self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
         for pool in (self.pool, *(site.pool for _, site in self.sites if site.pool is not None)):
             about = f"Requests on the {pool.name} threads, or waiting for one."
@@ -179,6 +190,16 @@ class Front(HTTPServerConnectionDelegate):
             if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site
         return "", None
+
+    def _give_back_soon(self) -> None:
+        """Return the memory of large bodies to the system, unless that is about to be done."""
+        if self._gives_back is None:
+            self._gives_back = asyncio.get_running_loop().call_later(MEMORY_SECONDS, self._give_back)
+
+    def _give_back(self) -> None:
+        self._gives_back = None
+        if not self.is_stopping:
+            self.pool.threads.submit(memory.give_back)
 
     async def drain(self, seconds: float) -> None:
         """Wait until running requests are answered, at most this long."""
@@ -224,8 +245,10 @@ class Exchange(HTTPMessageDelegate):
         self.pieces: list[bytes] = []
         self.received = 0
         self.held = 0  # bytes of the body in memory
+        self.sharers: tuple[str, ...] = ()  # whose share of the memory they come out of
         self.limit = 0
         self.refusal: HelpdeskError | None = None
+        self.is_answered = False  # before the body is read; what comes of it is thrown away
         self.is_closed = False
         self.is_waiting = True  # for the head of a request
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
@@ -238,50 +261,96 @@ class Exchange(HTTPMessageDelegate):
         path = self.request.path
         self.request.route, self.site = self.front.site_of(path, headers.get("Host", ""))
         self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
-        length = headers.get("Content-Length")
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
         self.connection.set_max_body_size(sys.maxsize)  # type: ignore[attr-defined]
-        if len(start_line.path) > MAX_TARGET_CHARS:
-            self.refusal = TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
-        elif sum(len(name) + len(value) for name, value in headers.get_all()) > MAX_HEAD_CHARS:
-            self.refusal = TooLarge(f"the headers are longer than {MAX_HEAD_CHARS} characters")
-        elif length and length.isdigit() and int(length) > self.limit:
-            self.refusal = self._too_large()
-            if int(length) > self.limit * DISCARD_FACTOR:
-                self._send(self._failure(self.refusal), close=True)
+        length = announced(headers)
+        try:
+            self._require_measure(len(start_line.path), headers, length)
+            if length:
+                early = self._require_site().admit(self.request)
+                if early is not None:
+                    self._answer_early(early)
+                share = self.site.share if self.site is not None else ""
+                self.sharers = (lockout.address(self.request.client), *([share] if share else []))
+        except HelpdeskError as error:
+            self.refusal = error
+            if length:
+                self._answer_early(self._failure(error))
+        except Exception as error:
+            self._answer_early(self._bug(error))
+
+    def _require_measure(self, target_chars: int, headers: HTTPHeaders, length: int) -> None:
+        """Raises TooLarge for an address, headers or a body beyond their limits."""
+        if target_chars > MAX_TARGET_CHARS:
+            raise TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
+        if sum(len(name) + len(value) for name, value in headers.get_all()) > MAX_HEAD_CHARS:
+            raise TooLarge(f"the headers are longer than {MAX_HEAD_CHARS} characters")
+        if length > self.limit:
+            raise self._too_large()
+
+    def _require_site(self) -> Site:
+        """Raises Malformed for a host that is not ours, NotFound for an address that nothing is at."""
+        self._check_host()
+        if self.site is None:
+            raise NotFound(f"there is nothing at {self.request.path[:200]}")
+        return self.site
+
+    def _answer_early(self, answer: Answer) -> None:
+        """Before the body is there. Clients that send it all the same before they look get their answer, too: up to a
+        bound it is read and thrown away, then the connection is closed."""
+        headers = self.request.headers
+        asks_first = "Expect" in headers
+        if asks_first:
+            del headers["Expect"]  # the framework would ask for the body
+        self.is_answered = True
+        self._send(answer, close=asks_first or announced(headers) > self.limit * DISCARD_FACTOR)
 
     def data_received(self, chunk: bytes) -> None:
         self.received += len(chunk)
-        if self.received > self.limit:
-            self.refusal = self.refusal or self._too_large()
-            self._let_go()
+        if self.is_answered:
             if self.received > self.limit * DISCARD_FACTOR:
-                self._send(self._failure(self.refusal), close=True)
-        elif self.refusal is None:
-            self.pieces.append(chunk)
-            self.held += len(chunk)
-            self.front.body_bytes += len(chunk)
-            if self.held > SMALL_BODY_BYTES and self.front.body_bytes > max(MAX_BODIES_BYTES, self.held):
-                self.refusal = Unavailable("too many large requests at once; try again", retry_after=BUSY_RETRY_SECONDS)
-                self._let_go()
+                self._end()
+        elif self.received > self.limit:
+            self._let_go()
+            self.refusal = self._too_large()
+            self._answer_early(self._failure(self.refusal))
+        else:
+            self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        self.pieces.append(chunk)
+        self.held += len(chunk)
+        try:
+            self.front.bodies.take(self.sharers, len(chunk), self.held)
+        except Unavailable as error:
+            self._let_go()
+            self.refusal = error
+            self._answer_early(self._failure(error))
 
     def _let_go(self) -> None:
         """Of the body: it is answered, or not wanted."""
         self.pieces.clear()
-        self.front.body_bytes -= self.held
-        self.held = 0
+        self.request.body = b""
+        if self.held:
+            self.front.bodies.let_go(self.sharers, self.held)
+            self.held = 0
+
+    def _end(self) -> None:
+        """The answer is complete. Closes the connection when there is more of the body to come."""
+        if not self.is_closed:
+            self.connection.finish()
 
     def finish(self) -> None:
+        if self.is_answered:
+            self._end()
+            return
         self.request.body = b"".join(self.pieces)
         self.pieces.clear()
         front, request = self.front, self.request
         try:
             if self.refusal is not None:
                 raise self.refusal
-            self._check_host()
-            site = self.site
-            if site is None:
-                raise NotFound(f"there is nothing at {request.path[:200]}")
+            site = self._require_site()
             if front.steps and site.inline(request):
                 try:
                     self._send(self._counted(site, front.steps))
@@ -372,9 +441,7 @@ class Exchange(HTTPMessageDelegate):
     def _check_host(self) -> None:
         host = self.request.headers.get("Host", "")
         if not _host_is_known(host, self.front.hosts):
-            raise Malformed(
-                f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be"
-            )
+            raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")
 
     def _failure(self, error: HelpdeskError) -> Answer:
         status, _ = errors.status_and_code(error)
@@ -408,7 +475,8 @@ class Exchange(HTTPMessageDelegate):
             try:
                 line = ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status))
                 self.connection.write_headers(line, headers, b"" if request.method == "HEAD" else body)
-                self.connection.finish()
+                if not self.is_answered:  # else the connection would be closed, and the answer lost with it
+                    self.connection.finish()
             except StreamClosedError:
                 pass
         self._log(answer.status, len(body))
@@ -476,6 +544,18 @@ class Exchange(HTTPMessageDelegate):
 
 def _stopping() -> Unavailable:
     return Unavailable("the service is stopping; try again", retry_after=BUSY_RETRY_SECONDS)
+
+
+def announced(headers: HTTPHeaders) -> int:
+    """How many bytes of a body are announced; UNKNOWN_LENGTH for one in chunks.
+
+    >>> announced(HTTPHeaders({"Content-Length": "12"})), announced(HTTPHeaders({"Transfer-Encoding": "chunked"}))
+    (12, -1)
+    """
+    if "Transfer-Encoding" in headers:
+        return UNKNOWN_LENGTH
+    length = headers.get("Content-Length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def content_type(request: Request) -> str:

@@ -38,6 +38,7 @@ class WebhookSite(Site):
 
     is_json = False
     is_apart = True
+    share = "webhooks"  # whoever knows an address may send, and that many do
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -45,22 +46,34 @@ class WebhookSite(Site):
         self.pool = Pool(settings.webhook_threads, settings.request_queue, "webhook")
 
     def limit(self, method: str, path: str) -> int:
-        return self.service.settings.max_body_bytes
+        return self.service.settings.max_webhook_bytes
+
+    def admit(self, request: Request) -> Answer | None:
+        """What nobody listens to need not be sent."""
+        token, _, _ = request.path[len(PREFIX) :].partition("/")
+        place = self._place(request, token)
+        refusal = self._refusal(request, token, place)
+        if refusal is None and not self._is_known(token):
+            refusal = Response(404)
+        return _answer(refusal, place) if refusal is not None else None
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         token, _, path = request.path[len(PREFIX) :].partition("/")
         place = self._place(request, token)
-        response = self._response(request, token, path, place)
-        return Answer(
-            status=response.status, headers=as_sent(response.headers, place), body=response.body,
-            content_type=response.content_type, cookies=response.cookies,
-        )  # fmt: skip
+        return _answer(self._refusal(request, token, place) or self._response(request, token, path, place), place)
 
-    def _response(self, request: Request, token: str, path: str, place: Place) -> Response:
+    def _refusal(self, request: Request, token: str, place: Place) -> Response | None:
         if request.method not in METHODS:
             return Response(501)
         if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
             return Response(404)
+        return None
+
+    def _is_known(self, token: str) -> bool:
+        ctx = own_context(self.service)
+        return self.service.store.read(lambda tx: tokens.listener_of(ctx, tx, token)) is not None
+
+    def _response(self, request: Request, token: str, path: str, place: Place) -> Response:
         headers = list(request.headers.get_all())
         received = received_of(request.method, path, request.query, headers, request.body, request.client, place=place)
         return responding.respond(own_context(self.service, request_id=request.id), token, received)
@@ -70,6 +83,13 @@ class WebhookSite(Site):
         is_apart = bool(settings.webhook_host) and host_name(request.headers.get("Host", "")) == settings.webhook_host
         base = settings.webhook_base_url if is_apart else self.service.base_url
         return Place.of(f"{base}{PREFIX}{token}", is_apart)
+
+
+def _answer(response: Response, place: Place) -> Answer:
+    return Answer(
+        status=response.status, headers=as_sent(response.headers, place), body=response.body,
+        content_type=response.content_type, cookies=response.cookies,
+    )  # fmt: skip
 
 
 def _is_of_console(request: Request) -> bool:

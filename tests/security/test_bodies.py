@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tornado.httputil import HTTPHeaders, RequestStartLine, ResponseStartLine
 
-from server.web import server
+from server.errors import Unavailable
+from server.web import bodies
+from server.web.bodies import SMALL_BODY_BYTES, Bodies
 from server.web.call import Answer
 from server.web.meter import Meter
-from server.web.server import SMALL_BODY_BYTES, Exchange, Request, Site
+from server.web.server import Exchange, Request, Site
 
 MOST = 4 * SMALL_BODY_BYTES
 CHUNK = b"x" * (SMALL_BODY_BYTES // 2)
@@ -47,15 +49,16 @@ class Connection:
 @pytest.fixture
 def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The front door with room for MOST bytes; in the end it holds none."""
-    monkeypatch.setattr(server, "MAX_BODIES_BYTES", MOST)
+    monkeypatch.setattr(bodies, "MAX_BODIES_BYTES", MOST)
+    monkeypatch.setattr(bodies, "SHARES", 1)
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
-        body_bytes=0, proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, logs_requests=False,
+        bodies=Bodies(), proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, logs_requests=False,
         errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store),
         site_of=lambda path, host: ("/", Taking()),
     )  # fmt: skip
     yield made
-    assert made.body_bytes == 0
+    assert made.bodies.held == 0
 
 
 def begun(front: Any, chunks: int) -> tuple[Exchange, Connection]:
@@ -76,15 +79,41 @@ def ended(exchange: Exchange, connection: Connection) -> int:
 
 def test_the_one_too_many_is_told_to_come_back(front: Any) -> None:
     first, second = begun(front, 5), begun(front, 5)
-    assert front.body_bytes == 5 * len(CHUNK)  # the second was let go where it passed the bound
+    assert front.bodies.held == 5 * len(CHUNK)  # the second was let go where it passed the bound
     assert (ended(*second), ended(*first)) == (503, 200)
 
 
-def test_small_ones_are_served_all_the_same(front: Any) -> None:
+def test_small_ones_are_served_beside_large_ones_up_to_twice_the_bound(front: Any) -> None:
     large = begun(front, 8)
-    small = [begun(front, 2) for _ in range(20)]
-    assert [ended(*each) for each in small] == [200] * 20
+    small = [begun(front, 2) for _ in range(5)]
+    assert [ended(*each) for each in small] == [200] * 4 + [503]
     assert ended(*large) == 200
+
+
+@pytest.mark.parametrize(("sharer", "status"), [("webhooks", 503), ("198.51.100.7", 503), ("other", 200)])
+def test_one_address_and_all_webhooks_have_a_share(sharer: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MAX_BODIES_BYTES", MOST)
+    counted = Bodies()
+    for shared in (("198.51.100.7", "webhooks"), ("198.51.100.7",), ("webhooks",)):
+        counted.take(shared, len(CHUNK), len(CHUNK))
+    refused = 200
+    try:
+        counted.take((sharer,), len(CHUNK), SMALL_BODY_BYTES + 1)
+    except Unavailable:
+        refused = 503
+    assert refused == status
+
+
+def test_memory_is_given_back_once_when_little_is_held_again() -> None:
+    told: list[int] = []
+    counted = Bodies(lambda: told.append(counted.held))
+    for size in (bodies.LARGE_BYTES, 1, 1):
+        counted.take(("a",), size, size)
+    counted.let_go(("a",), 1)
+    assert told == []
+    counted.let_go(("a",), bodies.LARGE_BYTES)
+    counted.let_go(("a",), 1)
+    assert (told, counted.held) == ([1], 0)
 
 
 def test_one_alone_may_be_as_large_as_its_site_lets_it_be(front: Any) -> None:
@@ -96,7 +125,7 @@ def test_who_leaves_half_way_holds_nothing(front: Any) -> None:
     for chunks in (1, 5, 8, 17):
         exchange, _ = begun(front, chunks)
         exchange.on_connection_close()
-        assert front.body_bytes == 0
+        assert front.bodies.held == 0
     exchange, connection = begun(front, 3)
     exchange.finish()
     exchange.on_connection_close()

@@ -165,7 +165,7 @@ def test_a_thousand_idle_connections_and_dripping_ones_leave_others_served_and_a
 ) -> None:
     """Those that drip send a byte of a head or a body between any two requests of others, as long as they are let."""
     idle = [connect(small.url) for _ in range(1000)]
-    body = head(CREATE, small.token, "Content-Length: 100000")
+    body = head(CREATE, small.token, "Content-Length: 50000")
     dripping = [(connect(small.url), body if number % 2 else b"GET / HTTP/1.1\r\nX: ") for number in range(40)]
     for connection, beginning in dripping:
         connection.sendall(beginning)
