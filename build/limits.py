@@ -114,6 +114,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("records.tickets.participants.MAX_PARTICIPANTS", "", "participants of a ticket in one change"),
         ("records.tickets.expands.MAX_MESSAGES", "", "messages that `expand=_messages` shows, the newest"),
         ("records.shared.forms.MOST", "", "ids of each record in lists of linked records; the rest is left out"),
+        ("file_names.MAX_CHARS", "characters", "name of a file; a longer one is cut, and keeps its ending"),
+        ("file_names.MAX_BYTES", "bytes", "the same in UTF-8"),
         ("records.attachment.MAX_SHOWN", "", "records that a file is shown to hang on; the rest is left out"),
         ("records.shared.mentions.MAX_MENTIONS", "", "workers told that a text mentions them, the first"),
         ("records.workspaces.contents.MAX_TABS", "", "tabs of a workspace page"),

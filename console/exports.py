@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from console.shown import Shown, attachment
+from server.cells import guarded
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
-# A cell that begins so is a formula to a spreadsheet, which would run what somebody else wrote.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -40,5 +39,4 @@ def file(format: str, name: str, names: Sequence[str], rows: Sequence[Mapping[st
 
 
 def _cell(value: Any) -> str:
-    text = str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+    return guarded(value) if isinstance(value, str) else str(value)

@@ -15,7 +15,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "errors",
-        "passwords clock settings log context events markup memory resources times wildcards digits",
+        "passwords clock settings log context events markup memory resources times wildcards digits cells file_names",
         "store mail kata template outbound",
         "search",
         "fields",

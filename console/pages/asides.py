@@ -73,8 +73,10 @@ def check_script(visit: Visit) -> Shown:
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
 def check_policy(visit: Visit) -> Shown:
-    """What is wrong with a policy."""
-    return _mistakes([(each.line, each.message) for each in checker.check_policy(visit.form.text("text", ""))])
+    """What is wrong with a policy, and what has no effect in it."""
+    text = visit.form.text("text", "")
+    found = [*checker.check_policy(text), *checker.warn_of_policy(text)]
+    return _mistakes([(each.line, each.message) for each in found])
 
 
 @page("POST", "/-/check/binding", "admin", form_bytes=TEXT_BYTES)

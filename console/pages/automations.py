@@ -427,11 +427,13 @@ def _editor(visit: Visit, editing: _Editing) -> Shown:
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
     mistakes = [(each.line, each.message) for each in checker.check(script)] if script.strip() else []
+    policy = form.get("policy_kata")
+    told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
     saved = lists.record(visit, URI, id) if id else None
     return render(
         visit, "automation.html", INVALID if form.is_wrong else 200, form=form, id=id, note=editing.note,
         labels=LABELS | {INPUT + each.name: each.name for each in editing.asked}, mistakes=mistakes,
-        policy_mistakes=[(each.line, each.message) for each in checker.check_policy(form.get("policy_kata"))],
+        policy_mistakes=[(each.line, each.message) for each in told],
         triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
         run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
         kept=examples.listed(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),

@@ -16,6 +16,10 @@ from server.kata.parser import annotations, plain
 
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
+NO_CALLERS = (
+    "a warning: `callers` has no effect yet, since nothing asks it; an automation is started by what its trigger and "
+    "the bindings say"
+)
 NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with. Source: ours
 MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
 
@@ -57,6 +61,15 @@ def check_policy(text: str) -> list[Mistake]:
     except KataSyntax as error:
         return [_unreadable(error)]
     return _in_order(_policy(document))
+
+
+def warn_of_policy(text: str) -> list[Mistake]:
+    """What has no effect in a policy that can be saved all the same."""
+    try:
+        document = parse(text)
+    except KataSyntax:
+        return []  # a mistake, which check_policy tells
+    return [_at("callers", NO_CALLERS, document.lines)] if "callers" in map(plain, document.tree) else []
 
 
 def check_texts(document: Document) -> list[Mistake]:

@@ -27,11 +27,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Policy:
-    """commands: the rules of each, in their order; `all` are those of every command. callers: the unnamed rule of
-    each, None for no such section. seconds: the time limit."""
+    """commands: the rules of each, in their order; `all` are those of every command. seconds: the time limit. What it
+    says of `callers` is for people who start automations from a page, which nobody does yet: it is checked and has no
+    effect."""
 
     commands: dict[str, tuple[Rule, ...]]
-    callers: dict[str, bool] | None
     seconds: float
 
     def verdict(
@@ -55,10 +55,6 @@ class Policy:
             raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command, rule=rule)
         return rule
 
-    def lets_call(self, caller: str) -> bool:
-        """Whether a caller may start the automation."""
-        return self.callers is None or self.callers.get(caller, False)
-
 
 def read(text: str) -> Policy:
     """The policy of a text. Raises KataSyntax."""
@@ -75,10 +71,9 @@ def _read(text: str) -> Policy:
     commands = _map(tree, "commands")
     settings = _map(tree, "settings")
     limit = next((as_int(value) for key, value in settings.items() if plain(key) == "time_limit_ms"), 0)
-    callers = tree.get("callers")
+    _map(tree, "callers")
     return Policy(
         {plain(name): _rules(rules) for name, rules in commands.items()},
-        None if callers is None else {plain(name): _allows(rules) for name, rules in _map(tree, "callers").items()},
         min(limit / 1000, MAX_SECONDS) if limit > 0 else DEFAULT_SECONDS,
     )
 
@@ -99,10 +94,3 @@ def _rules(tree: Any) -> tuple[Rule, ...]:
         if name.partition("/")[0] in ("allow", "deny") and isinstance(value, str):
             found.append(Rule(name, name.startswith("allow"), value))
     return tuple(found)
-
-
-def _allows(tree: Any) -> bool:
-    for rule in _rules(tree):
-        if rule.name in ("allow", "deny") and as_bool(rule.text):
-            return rule.allows
-    return False

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from server.errors import Required, TooLarge
+from server.file_names import safe_name
 from server.mail import addresses, bounce, charsets, headers
 from server.mail.addresses import Address
 from server.mail.bounce import Bounce
 
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
-NAME_CHARACTERS, NAME_BYTES = 200, 255
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
 BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
@@ -31,8 +31,6 @@ _DECLARED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
-_UNSAFE_IN_NAME = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff<>:"|?*]')
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 _STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
@@ -447,24 +445,7 @@ def _name_of(part: _Part) -> str:
 
 
 def _safe_name(name: str) -> str:
-    if not name:
-        return ""
-    text = headers.one_line(name[: headers.FIELD_BYTES]).replace("\\", "/").rpartition("/")[2]
-    text = _UNSAFE_IN_NAME.sub("", text).strip().rstrip(". ")
-    if not text:
-        return ""
-    return _shortened(f"_{text}" if _DEVICE.match(text) else text)
-
-
-def _shortened(name: str) -> str:
-    """At most 200 characters and 255 bytes, the extension kept."""
-    base, dot, extension = name.rpartition(".")
-    if not base or len(extension) > 20:
-        base, dot, extension = name, "", ""
-    base = base[: NAME_CHARACTERS - len(dot + extension)]
-    room = NAME_BYTES - len((dot + extension).encode("utf-8", "replace"))
-    base = base.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
-    return base + dot + extension
+    return safe_name(headers.one_line(name[: headers.FIELD_BYTES]))
 
 
 def _made_name(mime_type: str, content_id: str | None) -> str:

@@ -25,7 +25,7 @@ from server.records.base import (
     Writing,
 )
 from server.records.shared.collections import ids_text, listed, readable_pairs
-from server.records.shared.file_content import FileContent, copied, decoded, keep
+from server.records.shared.file_content import FileContent, copied, decoded, keep, take_name
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
@@ -177,6 +177,7 @@ class Attachment(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         """The bytes are put where they are kept; size, hash and uploader follow."""
         new = change.new
+        take_name(change)
         for adds, context, _ in change.extras.get("attach", ()):
             target = self.registry.find(context)
             if adds and (target is None or "attachments" not in target.features):

@@ -7,6 +7,7 @@ from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.records.shared.file_content import take_name
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
@@ -63,6 +64,7 @@ class AutomationResource(RecordType):
     has_url = False
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        take_name(change)
         if not change.value("token"):
             change.new["token"] = change.was("token") or str(uuid.UUID(bytes=secrets.token_bytes(16)))
 

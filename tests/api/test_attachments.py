@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
+from server.web.rest.attachments import disposition
 from tests.api.minimal import made, number
 from tests.service import Api, Reply
 
@@ -164,14 +165,24 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "disposition"), NAMES)
-def test_odd_names(name: str, disposition: str, api: Api) -> None:
+@pytest.mark.parametrize(("name", "written"), NAMES)
+def test_odd_names_of_older_files_are_written_so_that_nobody_misreads_them(name: str, written: str) -> None:
+    assert disposition(name) == written
+
+
+@pytest.mark.parametrize(("name", "kept"), [
+    ("plain.txt", "plain.txt"), ('quote".txt', "quote.txt"), ("semi;colon\\%41.txt", "%41.txt"),
+    ("\u00e4\U0001fa81.txt", "\u00e4\U0001fa81.txt"), ("line\r\nSet-Cookie: a=b", "line Set-Cookie a=b"),
+    ("../../etc/passwd", "passwd"), ("a\u202egnp.exe", "agnp.exe"), ("aux.txt", "_aux.txt"),
+])  # fmt: skip
+def test_a_name_is_kept_without_path_and_without_what_deceives(name: str, kept: str, api: Api) -> None:
     made = upload(api, name, f"x {number()}".encode()).ok()
-    answer = download(api, made["id"])
-    assert answer.headers["Content-Disposition"] == disposition
-    assert "Set-Cookie" not in answer.headers
-    assert made["name"] == name
-    assert made["url_download"].endswith(f"/files/{made['id']}/{quote(name, safe='')}")
+    assert made["name"] == kept and made["url_download"].endswith(f"/files/{made['id']}/{quote(kept, safe='')}")
+    assert download(api, made["id"]).headers["Content-Disposition"] == disposition(kept)
+
+
+def test_a_name_of_nothing_but_a_path_is_refused(api: Api) -> None:
+    assert upload(api, "../..", b"x").status == 422
 
 
 def test_unknown_files_are_404(api: Api) -> None:

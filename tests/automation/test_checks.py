@@ -89,6 +89,7 @@ BAD_POLICIES = [
     ("commands:\n  storage.get:\n    allow:\n      a: b", 3, "a rule is yes, no"),
     ("commands:\n  storage.get:\n    allow/x: yes\n    allow/x: no", 4, "stands here twice"),
     ("commands:\n  storage.get:\n    allow: {{ nosuch() }}", 3, "there is no function"),
+    ("callers: yes", 1, "takes a map"),
     ("callers:\n  a: yes", 2, "takes rules below it"),
     ("settings:\n  time_limit: 5", 2, "did you mean 'time_limit_ms'?"),
 ]
@@ -141,6 +142,13 @@ def test_the_mistakes_of_scripts_are_found_with_their_lines(script, line, words)
 @pytest.mark.parametrize("name", POLICIES)
 def test_policies_without_mistakes_pass(name):
     assert checker.check_policy(POLICIES[name]) == []
+
+
+def test_callers_are_no_mistake_and_there_is_a_warning_of_them():
+    (warned,) = checker.warn_of_policy("settings:\n  time_limit_ms: 1\n" + POLICIES["callers"])
+    assert (warned.line, warned.path) == (3, "callers") and "has no effect yet" in warned.message
+    others = [text for name, text in POLICIES.items() if name != "callers"]
+    assert [checker.warn_of_policy(text) for text in (*others, "", "a")] == [[]] * (len(others) + 2)
 
 
 @pytest.mark.parametrize(("policy", "line", "words"), BAD_POLICIES)

@@ -327,11 +327,19 @@ def test_examples_are_named_few_and_compared_when_it_is_saved(signed_in: Visitor
     assert "Save the automation first" in text_of(new.text)
 
 
+def test_callers_of_a_policy_are_warned_of_and_saved(signed_in: Visitor, nora: Api) -> None:
+    policy = f"{POLICY}callers:\n  somebody:\n    allow: yes\n"
+    id = made(nora, "callers.one", FIND, policy_kata=policy)
+    assert "has no effect yet" in text_of(signed_in.get(f"/automations/{id}").text)
+    told = signed_in.send("/-/check/policy", {"text": policy}, page=f"/automations/{id}").json()["mistakes"]
+    assert [reason.partition(":")[0] for _, reason in told] == ["a warning"]
+
+
 def test_a_run_tells_the_rule_that_let_it_or_did_not(signed_in: Visitor, nora: Api) -> None:
     id = made(nora, "rules.one", FIND, policy_kata=POLICY)
     path = f"/automations/{id}"
     allowed = text_of(signed_in.send(path, form(nora, id, do="simulate")).text)
-    assert "allowed by allow/orgs" in allowed and "time limit of 25 s" in allowed
+    assert "allowed by allow/orgs" in allowed and "time limit of 10 s" in allowed
     refused = POLICY.replace("allow/orgs", "deny/orgs") + "settings:\n  time_limit_ms: 3000\n"
     for policy, words in ((refused, "refused by deny/orgs"), ("", "refused: no rule allows it")):
         shown = text_of(signed_in.send(path, form(nora, id, do="simulate", policy_kata=policy)).text)

@@ -8,7 +8,8 @@ from urllib.parse import unquote_to_bytes
 from server.errors import Invalid, TooLarge
 from server.fields.base import Intake, as_text
 from server.fields.text import Text
-from server.records.parts import Record, Writing
+from server.file_names import safe_name
+from server.records.parts import Change, Record, Writing
 from server.store import blobs
 
 RESOURCE_URI = b"svc:automation_resource:"  # before the token of one whose content is to be copied
@@ -39,6 +40,17 @@ def decoded(fields: dict[str, Any], field: FileContent) -> dict[str, Any]:
     """In `before`: sent fields with the content as bytes, since decoding a large file would hold up the one writer."""
     content = fields.get(field.name)
     return fields | {field.name: field.decode(content)} if isinstance(content, str) else fields
+
+
+def take_name(change: Change) -> None:
+    """In `prepare`: the name of a file becomes one that is safe to keep and to show. Raises Invalid where nothing of it
+    is left."""
+    given = change.new.get("name")
+    if not given:
+        return
+    change.new["name"] = safe_name(given)
+    if not change.new["name"]:
+        raise Invalid(f"name: '{given[:80]}' is no name of a file", field="name")
 
 
 def keep(writing: Writing, content: bytes) -> int:

@@ -4,6 +4,7 @@ import functools
 import re
 from typing import Any
 
+from server.cells import guarded
 from server.errors import TemplateFailed
 from server.template.registry import filter
 from server.template.run import Run
@@ -16,8 +17,8 @@ _QUOTED = frozenset(' ,"\\\n\r\t')
 
 @filter("csv")
 def csv_(run: Run, value: Any) -> str:
-    """The rows of a list as lines of values with commas between them. Rows that are no lists are left out.
-    Source: Templates, csv."""
+    """The rows of a list as lines of values with commas between them. Rows that are no lists are left out. A value that
+    a spreadsheet would take for a formula has a quote before it, unless it is a number. Source: Templates, csv."""
     out = Growing(run)
     for row in items(value):
         run.budget.step()
@@ -26,7 +27,7 @@ def csv_(run: Run, value: Any) -> str:
         for place, cell in enumerate(items(row)):
             run.budget.step()
             out.add("," if place else "")
-            out.add(_cell(printed(cell)))
+            out.add(_cell(guarded(printed(cell))))
         out.add("\n")
     return out.text()
 

@@ -1,0 +1,36 @@
+"""Names of files as they are kept and shown: what somebody calls a file must not be a path, nor look like another name.
+Source: Content, Bodies; the rules are ours."""
+
+import re
+
+MAX_CHARS, MAX_BYTES = 200, 255  # of a name; the second is what file systems take
+READ_CHARS = 65_536  # of what somebody calls a file
+EXTENSION_CHARS = 20  # a longer end is no extension that must be kept
+# Control and zero-width characters, marks of direction, lone surrogates, and what Windows takes in no name.
+_UNSAFE = re.compile(
+    r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff<>:"|?*]'
+)
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+
+
+def safe_name(name: str) -> str:
+    """The last part of a path, without characters that deceive or do harm, in 200 characters; "" when nothing is left.
+
+    >>> safe_name("../../etc/passwd"), safe_name("C:\\\\tmp\\\\a.txt"), safe_name("invoice\\u202efdp.exe")
+    ('passwd', 'a.txt', 'invoicefdp.exe')
+    >>> safe_name("con.txt"), safe_name("..")
+    ('_con.txt', '')
+    """
+    text = " ".join(name[:READ_CHARS].replace("\\", "/").rpartition("/")[2].split())
+    text = _UNSAFE.sub("", text).strip().rstrip(". ")
+    return _shortened(f"_{text}" if _DEVICE.match(text) else text)
+
+
+def _shortened(name: str) -> str:
+    """At most MAX_CHARS and MAX_BYTES, the extension kept."""
+    base, dot, extension = name.rpartition(".")
+    if not base or len(extension) > EXTENSION_CHARS:
+        base, dot, extension = name, "", ""
+    base = base[: MAX_CHARS - len(dot + extension)]
+    room = MAX_BYTES - len((dot + extension).encode())
+    return base.encode()[:room].decode("utf-8", "ignore") + dot + extension
