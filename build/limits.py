@@ -18,7 +18,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.multipart.MAX_PART_HEAD_BYTES", "bytes", "head of such a part"),
         ("web.params.MAX_JSON_PARAMETER_BYTES", "bytes", "parameter whose text is JSON"),
         ("web.json_text.MAX_JSON_DEPTH", "", "objects and lists inside each other in JSON"),
-        ("web.params.MAX_ID", "", "id of a record"),
+        ("digits.MAX_ID", "", "id of a record"),
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` of a search"),
         ("desk.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("desk.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console import pages
-from server.web.params import MAX_ID
+from server.digits import MAX_ID
 
 if TYPE_CHECKING:
     from console.shown import Shown

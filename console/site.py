@@ -17,6 +17,7 @@ from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated,
 from server.records.shared.noted import noted
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
+from server.web.oauth import AUTHORIZE
 from server.web.server import Pool, Request, Site, announced
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
@@ -191,4 +192,5 @@ def _waits(visit: Visit) -> bool:
 
 def sites(service: Service) -> dict[str, Site]:
     """The console's sites by the beginning of their paths."""
-    return {"/": Console(service)}
+    console = Console(service)
+    return {"/": console, AUTHORIZE: console}

@@ -79,7 +79,8 @@ def check(url: str, method: str, path: str, response: requests.Response) -> None
     if method == "OPTIONS" or not path.startswith(PREFIX):
         return
     _require(response.status_code != 500, response, "something went wrong")
-    documented, template = _place(url, "GET" if method == "HEAD" else method, path)
+    token = response.request.headers.get("Authorization", "")
+    documented, template = _place(url, "GET" if method == "HEAD" else method, path, str(token))
     if template == "":  # what is not in the document must not work
         _require(response.status_code >= 400, response, "it succeeds, but the document has no such operation")
         documented, template, method = own(), "/rest/workers/me.json", "GET"
@@ -117,7 +118,7 @@ def _require(holds: bool, response: requests.Response, problem: str) -> None:
         raise Undocumented(f"{request.method} {request.url}: {response.status_code}: {problem}\n{response.text[:2000]}")
 
 
-def _place(url: str, method: str, path: str) -> tuple[Document, str]:
+def _place(url: str, method: str, path: str, token: str) -> tuple[Document, str]:
     """The document and the path in it that a request belongs to; the path is "" when there is none."""
     below = path[len(PREFIX) :].removesuffix("/").replace("%20", " ").removesuffix(ENDING)
     endpoints, arguments = router().find(below)
@@ -127,7 +128,7 @@ def _place(url: str, method: str, path: str) -> tuple[Document, str]:
     template = _template(_spelled(below, (each.path, *each.aliases)))
     if "uri" not in arguments:
         return own(), template
-    documented = own() if arguments["uri"] in own().uris else fetched(url)
+    documented = own() if arguments["uri"] in own().uris else fetched(url, token)
     template = template.replace("{uri}", quote(documented.uris.get(arguments["uri"], "")))
     return documented, template if method.lower() in documented.paths.get(template, {}) else ""
 
@@ -151,11 +152,13 @@ def _spelled(below: str, paths: tuple[str, ...]) -> str:
 _fetched: dict[str, tuple[str, Document]] = {}
 
 
-def fetched(url: str) -> Document:
-    """The document of a running server as it is now."""
+def fetched(url: str, token: str) -> Document:
+    """The document of a running server as it is now. token: the Authorization header of who may know the custom types;
+    with one that is refused, the last document."""
     tag, known = _fetched.get(url, ("", own()))
-    answer = requests.get(f"{url}/openapi.json", headers={"If-None-Match": tag}, timeout=60)
-    if answer.status_code != 304:
+    headers = {"If-None-Match": tag, "Authorization": token}
+    answer = requests.get(f"{url}/openapi.json", headers=headers, timeout=60)
+    if answer.status_code == 200:
         known = Document(answer.json())
         _fetched[url] = (answer.headers["ETag"], known)
     return known

@@ -107,13 +107,13 @@ INTERNAL = {
         access.codes.MAX_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.visit.MAX_TOLD_CHARS console.visit.MAX_UNDO_CHARS
-        console.visit.MAX_NEXT_CHARS desk.packages.prompts.MAX_ID_DIGITS desk.queries.numbers.MAX_MAGNITUDE
+        console.visit.MAX_NEXT_CHARS desk.queries.numbers.MAX_MAGNITUDE
         desk.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
         digits.MAX_ID_DIGITS
-        desk.tickets.parameters.MAX_ID fields.link.MAX_ID fields.number.MAX_NUMBER fields.number.MAX_UINT
+        fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
-        template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND web.call.MAX_ID
+        template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES

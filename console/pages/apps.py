@@ -13,11 +13,11 @@ from console.routes import page
 from console.shown import INVALID, Shown, see
 from console.ui import moment
 from console.visit import Visit
-from server.access import app_secrets, callbacks
+from server.access import app_secrets
 from server.desk import records, token_lists
 from server.desk.token_lists import Use
 from server.errors import HelpdeskError, Invalid
-from server.records.shared import scope_check, scopes
+from server.records.shared import callbacks, scope_check, scopes
 from server.records.shared.scopes import Scope
 from server.records.shared.secrets import digest
 from server.web import reach

@@ -11,11 +11,10 @@ from console.shown import Shown, see
 from console.ui import distance, moment
 from console.visit import Visit
 from server import times
-from server.access import callbacks
 from server.automation import bindings, checker
 from server.desk import form_drafts
 from server.errors import Invalid, NotFound
-from server.records.shared import scope_check
+from server.records.shared import callbacks, scope_check
 from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing

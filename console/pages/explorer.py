@@ -262,7 +262,8 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[
         try:
             answer = site.answer(request, None)
         except HelpdeskError as error:
-            answer = Answer(web_errors.body(error), web_errors.status_and_code(error)[0], web_errors.headers(error))
+            status, _ = web_errors.status_and_code(error)
+            answer = Answer(web_errors.body(error), status, web_errors.headers(error, visit.service.base_url))
         ms = round((time.perf_counter() - began) * 1000, 1)
     reason = HTTPStatus(answer.status).phrase
     return Reply(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))

@@ -90,7 +90,8 @@ def save(visit: Visit) -> Shown:
 def invite(visit: Visit) -> Shown:
     """Send a worker mail with a link to choose a password, or show the link."""
     try:
-        return _invited(visit, visit.id, visit.form.text("by", "link"), "")
+        ends_tokens = bool(visit.form.text("end_tokens", ""))
+        return _invited(visit, visit.id, visit.form.text("by", "link"), "", ends_tokens)
     except HelpdeskError as error:
         visit.tell(error.message)
         return see(_path(visit.id))
@@ -194,14 +195,14 @@ def _fields(form: Form) -> dict[str, Any]:
     return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
 
 
-def _invited(visit: Visit, id: int, way: str, told: str) -> Shown:
+def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> Shown:
     """The worker's page, or the one with the link, which is shown this once."""
     if way == "link":
-        link = people.invitation(visit.ctx, id)
+        link = people.invitation(visit.ctx, id, ends_tokens)
         days = people.INVITATION_SECONDS // 86400
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
-        people.invite(visit.ctx, id)
+        people.invite(visit.ctx, id, ends_tokens)
         way = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
         told = f"{told} An invitation {way}.".strip()
     visit.tell(told)

@@ -26,10 +26,11 @@ from urllib.parse import urlencode
 
 from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 
-from server.access import actor, app_secrets, callbacks, codes, consents, lockout, tokens
+from server.access import actor, app_secrets, codes, consents, lockout, tokens
 from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
 from server.errors import Forbidden, Invalid
+from server.records.shared import callbacks
 from server.records.shared.scopes import Scope
 from server.store.transaction import Transaction
 

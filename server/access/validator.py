@@ -28,11 +28,12 @@ from oauthlib.oauth2 import (
 from oauthlib.oauth2.rfc6749.endpoints import AuthorizationEndpoint, TokenEndpoint
 from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challenge_method_s256
 
-from server.access import actor, app_secrets, callbacks, codes, families, tokens
+from server.access import actor, app_secrets, codes, families, tokens
 from server.access.codes import Code
 from server.access.families import Lifetimes, Renewal
 from server.access.tokens import Known
 from server.context import Service
+from server.records.shared import callbacks
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction

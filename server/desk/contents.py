@@ -14,7 +14,7 @@ from server.context import Context, Service
 from server.desk import files
 from server.desk.files import OCTETS, StoredFile
 from server.desk.writing import RecordWriter
-from server.digits import MAX_ID_DIGITS
+from server.digits import id_in
 from server.errors import Forbidden, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.records.base import Record, RecordType
@@ -135,8 +135,8 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
     row = None
     if record_type.lookup:
         row = tx.first(record_type.table, **{record_type.lookup: name})
-    elif name.isascii() and name.isdigit() and len(name) <= MAX_ID_DIGITS:
-        row = tx.get(record_type.table, int(name))
+    elif (id := id_in(name)) is not None:
+        row = tx.get(record_type.table, id)
     record = None if row is None else record_type.record(row)
     if record is None or 0 < record.get("expires_at", 0) <= ctx.now:
         raise NotFound(f"there is no {record_type.uri} '{name[:100]}'", type=record_type.uri)

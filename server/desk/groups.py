@@ -5,6 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk.writing import RecordWriter
+from server.digits import id_in
 from server.errors import Forbidden, Invalid
 from server.records.group import MAX_MEMBERS
 from server.records.shared import owners, rosters
@@ -71,9 +72,10 @@ def _map(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def _id(text: str, what: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+    id = id_in(text)
+    if id is None:
         raise _bad(f"'{text[:50]}' is not the id of a {what}")
-    return int(text)
+    return id
 
 
 def _role(value: Any) -> str:

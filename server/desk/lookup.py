@@ -3,6 +3,7 @@
 A record that the caller may not read is not there: an error that differs would tell of it."""
 
 from server.access.rules import Rules
+from server.digits import id_in
 from server.errors import NotFound
 from server.records.base import RecordType
 from server.records.registry import Registry
@@ -58,8 +59,9 @@ class RecordLookup:
             return None
         if record_type is not self._registry.find(target) or not value:
             return None
-        if value.isascii() and value.isdigit() and len(value) < 19:
-            return int(value) if self.exists(record_type.uri, int(value)) else None
+        id = id_in(value)
+        if id is not None:
+            return id if self.exists(record_type.uri, id) else None
         if not record_type.lookup:
             return None
         row = self._tx.first(record_type.table, **{record_type.lookup: value})

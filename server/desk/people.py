@@ -9,7 +9,7 @@ from typing import Any
 from server.access import password_links, second_factor, sessions
 from server.access.actor import WORKER
 from server.context import Context
-from server.desk import password_change
+from server.desk import password_change, token_lists
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Conflict, NotFound
 from server.records.base import Record
@@ -58,13 +58,15 @@ def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
     return ctx.service.store.read(read)
 
 
-def invitation(ctx: Context, worker_id: int) -> str:
+def invitation(ctx: Context, worker_id: int, ends_tokens: bool = False) -> str:
     """The address behind which a worker chooses a password, to be handed to them. It works once, for
-    INVITATION_SECONDS, and in place of any before. Raises AdminOnly, NotFound, Conflict."""
+    INVITATION_SECONDS, and in place of any before. ends_tokens: whether their tokens end now, for a worker whose
+    password others may have. Raises AdminOnly, NotFound, Conflict."""
 
     def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
         _invited(writing, worker_id)
+        _end_tokens(ctx, worker_id, ends_tokens)
         _log(writing, "worker.password.link", worker_id)
         return _link(ctx, tx, worker_id)
 
@@ -72,14 +74,15 @@ def invitation(ctx: Context, worker_id: int) -> str:
     return ctx.service.store.write(write)
 
 
-def invite(ctx: Context, worker_id: int) -> None:
-    """Send a worker mail with such an address. Raises AdminOnly, NotFound, Conflict."""
+def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
+    """Send a worker mail with such an address. ends_tokens: as in invitation. Raises AdminOnly, NotFound, Conflict."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         worker = _invited(writing, worker_id)
         values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
         password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
+        _end_tokens(ctx, worker_id, ends_tokens)
         _log(writing, "worker.invited", worker_id)
 
     _require_admin(ctx)
@@ -146,6 +149,12 @@ def _invited(writing: RecordWriter, worker_id: int) -> Record:
     if worker["is_disabled"] or worker["is_password_disabled"]:
         raise Conflict("this worker may not sign in by password; allow it first")
     return worker
+
+
+def _end_tokens(ctx: Context, worker_id: int, is_wanted: bool) -> None:
+    """Inside the transaction of what it goes with."""
+    if is_wanted:
+        token_lists.revoke_all(ctx, worker_id=worker_id)
 
 
 def _link(ctx: Context, tx: Transaction, worker_id: int) -> str:

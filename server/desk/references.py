@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.desk.dictionary import Dictionaries
-from server.digits import MAX_ID_DIGITS
+from server.digits import id_in
 from server.errors import Invalid, Required
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
@@ -26,10 +26,10 @@ def read(registry: Registry, text: str, field: str) -> Reference:
     if not text.strip():
         raise Required(f"{field} is required: write <type>:<id>", field=field)
     name, _, number = text.strip().rpartition(":")
-    found = registry.find(name.lower())
-    if found is None or not (number.isascii() and number.isdigit()) or len(number) > MAX_ID_DIGITS:
+    found, id = registry.find(name.lower()), id_in(number)
+    if found is None or id is None:
         raise Invalid(f"{field}: '{text[:80]}' is not <type>:<id> of a known record type", field=field)
-    return Reference(found, int(number))
+    return Reference(found, id)
 
 
 def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> list[Record]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from server.digits import id_in
 from server.fields.base import Field, Intake, as_text
 
-MAX_ID = 2**63 - 1
 APP = "svc.contexts.app"
 
 
@@ -37,9 +37,9 @@ class Id(Field):
             if found is None:
                 raise self.bad(f"'{text[:80]}' names no {target}")
             return found
-        if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+        id = id_in(text)
+        if id is None:
             raise self.bad(f"'{text[:50]}' is not an id")
-        id = int(text)
         if id == 0:
             if self.zero_ok:
                 return 0

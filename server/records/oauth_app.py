@@ -1,10 +1,11 @@
 """OAuth apps: programs that workers let in, with a client id, a secret and scopes. Not tokens; those are in access/."""
 
+from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.text import Text, Url
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.records.shared import scopes
+from server.records.shared import callbacks, scopes
 from server.records.shared.secrets import digest, random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -29,7 +30,7 @@ class OAuthApp(RecordType):
     fields = {
         "callback_url": Text(
             "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
-            "uses the token generator.", 65535, required=True, exact=True,
+            "uses the token generator, except plain http to another machine.", 65535, required=True, exact=True,
         ),
         "client_id": Text(
             "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it as it is.",
@@ -71,6 +72,8 @@ class OAuthApp(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         new = change.new
+        if "callback_url" in new:
+            _refuse_open(new["callback_url"])
         if change.is_create and not new.get("scopes"):
             new["scopes"] = scopes.DEFAULT
         elif "scopes" in new:
@@ -101,3 +104,10 @@ class OAuthApp(RecordType):
         if present != new["client_secret_hash"]:
             new["previous_secret_hash"] = present
             new.setdefault("overlap_until", 0)
+
+
+def _refuse_open(text: str) -> None:
+    """Raises Invalid for a callback at which others on the way could read the answer of a login."""
+    for place, line in enumerate(text.splitlines(), 1):
+        if callbacks.is_open_to_others(line.strip()):
+            raise Invalid(f"callback_url: line {place} {callbacks.problem(line.strip())}", field="callback_url")

@@ -2,6 +2,7 @@
 
 A uri wins over another type's alias; singular and plural, aliases and full contexts all name a type."""
 
+import copy
 import importlib
 import pkgutil
 import threading
@@ -43,6 +44,13 @@ class Registry:
         self._index()
         self.revision += 1
         self.kept = {}
+
+    def without_custom(self) -> "Registry":
+        """The built-in types alone, as they are now: what anybody may know of."""
+        found = copy.copy(self)
+        found.custom = ()
+        found._index()
+        return found
 
     def _index(self) -> None:
         by_uri = {each.uri: each for each in self.custom} | {each.uri: each for each in self._built_in}

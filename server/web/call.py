@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.context import Context
+from server.digits import id_in
 from server.errors import NotFound
 from server.web.params import Params
 
-MAX_ID = 2**63 - 1
 SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one all the same, it runs nothing
 
 
@@ -49,6 +49,7 @@ class Answer:
 
 def id_of(text: str) -> int:
     """An id of a path: ASCII digits up to 2^63-1; anything else names nothing, so NotFound."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+    id = id_in(text)
+    if id is None:
         raise NotFound(f"'{text[:50]}' is not a record id")
-    return int(text)
+    return id

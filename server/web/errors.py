@@ -1,6 +1,7 @@
 """The one table from error class to HTTP status, `__error` code and headers. Source: Errors; the codes are ours."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from server import errors
 from server.errors import HelpdeskError
@@ -27,6 +28,7 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.TimedOut: (504, "ERROR"),
     errors.ScriptError: (422, "ERROR"),
 }
+RESOURCE, RESOURCE_METADATA = "/rest", "/.well-known/oauth-protected-resource"
 BUG_MESSAGE = "something went wrong on our side; nothing was changed. Give this request id to who runs the service: "
 
 
@@ -38,14 +40,27 @@ def status_and_code(error: HelpdeskError) -> tuple[int, str]:
     return 500, "ERROR_SERVER"
 
 
-def headers(error: HelpdeskError) -> dict[str, str]:
-    """Headers that tell a client what to do: WWW-Authenticate, Allow, Retry-After."""
+def metadata_address(base_url: str) -> str:
+    """Where clients that have no token learn who gives them: RFC 9728 puts it between the host and the resource.
+
+    >>> metadata_address("https://desk.example/help")
+    'https://desk.example/.well-known/oauth-protected-resource/help/rest'
+    """
+    parts = urlsplit(base_url)
+    return f"{parts.scheme}://{parts.netloc}{RESOURCE_METADATA}{parts.path}{RESOURCE}"
+
+
+def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
+    """Headers that tell a client what to do: WWW-Authenticate, Allow, Retry-After. base_url: of the service, for
+    clients that look for who gives tokens."""
     details = error.details
     if isinstance(error, errors.NotAuthenticated):
         reason = details.get("reason")
         challenge = 'Bearer realm="svc"'
         if reason:
             challenge += f', error="{reason}", error_description="{_quoted(error.message)}"'
+        if base_url:
+            challenge += f'{"," if reason else ""} resource_metadata="{_quoted(metadata_address(base_url))}"'
         return {"WWW-Authenticate": challenge}
     if isinstance(error, errors.ScopeDenied):
         scope = details.get("scope")

@@ -25,8 +25,7 @@ from server.web.server import Request, Site, content_type, unless_read
 AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
-RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
-RESOURCE = "/rest"
+BELOW = "/oauth/"  # everything here answers in the form of OAuth, errors and unknown paths too
 FORM, JSON = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
 CHALLENGE = 'Basic realm="svc"'
 MAX_FORM_BYTES = 64 * 1024  # of a request to one of these endpoints
@@ -83,7 +82,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("token", True, "An access or refresh token of the app."), *_CLIENT,
     ),
     _described("GET", SERVER_METADATA, "What clients must know of the OAuth2 endpoints (RFC 8414)."),
-    _described("GET", RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
+    _described("GET", errors.RESOURCE_METADATA, "Who gives tokens for this API (RFC 9728)."),
 ]  # fmt: skip
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -125,10 +124,17 @@ class OAuthSite(Site):
             raise NotFound(f"there is nothing at {request.path[:200]}")
         if request.method == "OPTIONS":
             return Answer(status=204, headers={"Allow": "OPTIONS, POST"})
-        try:
-            return self._call(request, call)
-        except HelpdeskError as error:
-            return _failed(error)
+        return self._call(request, call)
+
+    def failure(self, error: HelpdeskError) -> Answer:
+        status, _ = errors.status_and_code(error)
+        status = 400 if isinstance(error, Invalid) else status
+        if isinstance(error, TooMany | Unavailable):
+            code = "temporarily_unavailable"
+        else:
+            code = "server_error" if status >= 500 else "invalid_request"
+        payload = {"error": code, "error_description": _described_plainly(error.message)}
+        return _answer(status, payload, errors.headers(error, self.service.base_url))
 
     def _read(self, request: Request) -> Answer:
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}"}
@@ -145,7 +151,7 @@ class OAuthSite(Site):
         error = reply.payload.get("error") if reply.payload else None
         if error:
             LOG.info("refused", path=request.path, error=error, client_id=provider.client_id(sent)[:100])
-        return _answer(reply.status, reply.payload)
+        return _answer(reply.status, reply.payload or {})
 
 
 def sites(service: Service) -> dict[str, Site]:
@@ -153,7 +159,7 @@ def sites(service: Service) -> dict[str, Site]:
     if not is_safe(service.base_url):
         LOG.warning("insecure", base_url=service.base_url, advice="put https before it: tokens can be read on the way")
     site = OAuthSite(service)
-    return dict.fromkeys((*CALLS, *site.metadata), site)
+    return dict.fromkeys((BELOW, *CALLS, *site.metadata), site)
 
 
 def is_safe(base_url: str) -> bool:
@@ -166,6 +172,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
     """{path: what it tells about us}. Both documents are found at two places when base_url has a path, or the resource
     one: the RFCs put it behind the well-known part, clients look at either."""
     base = service.base_url
+    resource_path = urlsplit(errors.metadata_address(base)).path
     below = urlsplit(base).path
     methods = ["client_secret_basic", "client_secret_post"]
     server = {
@@ -184,15 +191,15 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "authorization_response_iss_parameter_supported": True,
     }
     resource = {
-        "resource": base + RESOURCE,
+        "resource": base + errors.RESOURCE,
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
     }
     return {
         SERVER_METADATA: server,
         SERVER_METADATA + below: server,
-        RESOURCE_METADATA: resource,
-        RESOURCE_METADATA + below + RESOURCE: resource,
+        errors.RESOURCE_METADATA: resource,
+        resource_path: resource,
     }
 
 
@@ -203,13 +210,9 @@ def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str]
     return Answer(status=status, headers=more, body=body, content_type=JSON if body else "")
 
 
-def _failed(error: HelpdeskError) -> Answer:
-    status, _ = errors.status_and_code(error)
-    status = 400 if isinstance(error, Invalid) else status
-    is_later = isinstance(error, TooMany | Unavailable)
-    payload = {"error": "temporarily_unavailable" if is_later else "invalid_request",
-               "error_description": error.message}  # fmt: skip
-    return _answer(status, payload, errors.headers(error))
+def _described_plainly(message: str) -> str:
+    """A message in the characters that an error_description may have. Source: RFC 6749, section 5.2."""
+    return "".join(char if " " <= char <= "~" and char not in '"\\' else "'" for char in message)
 
 
 def _authorization(request: Request) -> str | None:

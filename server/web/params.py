@@ -7,6 +7,7 @@ value means for a record is not decided here. Source: REST API, Parameters.
 import re
 from typing import Any, Literal, overload
 
+from server.digits import id_in
 from server.errors import Invalid, Malformed, Required, TooLarge
 from server.web.forms import Raw, Tree, Upload, Value, decode_form, decode_query, merge
 from server.web.json_text import MAX_JSON_DEPTH, decode_json, loads
@@ -14,10 +15,8 @@ from server.web.multipart import decode_multipart
 
 __all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
 
-MAX_ID = 2**63 - 1
 MAX_JSON_PARAMETER_BYTES = 2_097_152
 
-_ID = re.compile(r"[0-9]{1,19}")
 _LEADING_NUMBER = re.compile(r"\s*+([+-]?[0-9]{1,18})")
 _FALSE = frozenset(("", "0", "false", "no"))
 
@@ -170,9 +169,10 @@ def _decoded(raw: bytes, name: str) -> str:
 
 
 def _record_id(text: str, name: str) -> int:
-    if not _ID.fullmatch(text) or (number := int(text)) > MAX_ID:
+    id = id_in(text)
+    if id is None:
         raise Invalid(f"'{name}' must be the id of a record, digits only", field=name)
-    return number
+    return id
 
 
 def _required(name: str) -> Required:

@@ -9,6 +9,7 @@ import asyncio
 import email.utils
 import ipaddress
 import itertools
+import re
 import secrets
 import sys
 import time
@@ -68,6 +69,7 @@ SECURITY_HEADERS = {
 }
 
 
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _PROCESS = secrets.token_hex(3)  # with a count behind it: a random number for each request costs as much as a read
 _COUNT = itertools.count(0x1000)
 
@@ -77,12 +79,13 @@ class Request:
     what its path stands for: the path of an endpoint, or the beginning that its site has."""
 
     __slots__ = (
-        "method", "path", "query", "headers", "body", "client", "peer", "route", "id", "started", "is_counted",
-        "queries",
+        "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
+        "is_counted", "queries",
     )  # fmt: skip
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
         self.method = line.method
+        self.version = line.version
         self.path, _, self.query = line.path.partition("?")
         self.headers = headers
         self.body = b""
@@ -139,6 +142,10 @@ class Site(ABC):
     @abstractmethod
     def answer(self, request: Request, steps: int | None) -> Answer:
         """The answer. Raises the errors of errors.py, and OutOfSteps within a budget."""
+
+    def failure(self, error: HelpdeskError) -> Answer | None:
+        """The answer to an error, where this part of the service has a form of its own for it."""
+        return None
 
 
 class Front(HTTPServerConnectionDelegate):
@@ -439,13 +446,24 @@ class Exchange(HTTPMessageDelegate):
         return TooLarge(f"the body is larger than {self.limit} bytes, the most that this address takes")
 
     def _check_host(self) -> None:
-        host = self.request.headers.get("Host", "")
+        """Raises Malformed for a request that does not say once, and in due form, which host it is for."""
+        hosts = self.request.headers.get_list("Host")
+        host = hosts[0] if hosts else ""
+        if len(hosts) > 1:
+            raise Malformed("the request has several Host headers; send one")
+        if not host and self.request.version != "HTTP/1.0":
+            raise Malformed("the request has no Host header; send the name of this service")
+        if host and not _HOST.fullmatch(host):
+            raise Malformed(f"'{host[:100]}' is no host; send a name or an address, with a port where it has one")
         if not _host_is_known(host, self.front.hosts):
             raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")
 
     def _failure(self, error: HelpdeskError) -> Answer:
         status, _ = errors.status_and_code(error)
-        headers = errors.headers(error)
+        headers = errors.headers(error, self.front.service.base_url)
+        own = self.site.failure(error) if self.site is not None else None
+        if own is not None:
+            return own
         if self.site is not None and not self.site.is_json:
             if self.request.method == "GET" and "Retry-After" in headers:  # browsers know only this one
                 headers = {**headers, "Refresh": headers["Retry-After"]}
@@ -456,8 +474,9 @@ class Exchange(HTTPMessageDelegate):
 
     def _bug(self, error: BaseException) -> Answer:
         LOG.exception("request.failed", request_id=self.request.id, path=log.mask_path(self.request.path))
-        payload = {"__error": "ERROR_SERVER", "message": errors.BUG_MESSAGE + self.request.id}
-        return Answer(payload, 500)
+        told = errors.BUG_MESSAGE + self.request.id
+        own = self.site.failure(HelpdeskError(told)) if self.site is not None else None
+        return own or Answer({"__error": "ERROR_SERVER", "message": told}, 500)
 
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request

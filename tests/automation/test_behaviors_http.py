@@ -89,6 +89,11 @@ def run(api: Api, name: Any, method: str = "POST", **sent: Any) -> Any:
     return api.call(method, f"/rest/bots/behavior/{name}/run.json", data=sent)
 
 
+@pytest.mark.parametrize("form", ["%20{}", "{}%20", "+{}", "%09{}", "{}.0", "{}_", "%D9%A1"])
+def test_what_is_no_id_runs_no_behavior(form: str, api: Api):
+    assert run(api, form.format(api.ids["status"]), var_order="A-17", var_tone="friendly").status == 404
+
+
 def test_a_behavior_is_run_by_its_id_or_uri(api: Api):
     for name in (api.ids["status"], "order_status", f"0{api.ids['status']}"):
         found = run(api.as_("olga"), name, var_order="A-17", var_tone="friendly").ok().json

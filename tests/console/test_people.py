@@ -125,6 +125,20 @@ def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, vis
     assert visitor.sign_in("leaver@desk.example").status_code == 303
 
 
+@pytest.mark.parametrize(("by", "sent", "still_good"), [
+    ("mail", {"end_tokens": "1"}, False), ("link", {"end_tokens": "1"}, False), ("mail", {}, True), ("link", {}, True),
+])  # fmt: skip
+def test_a_reset_asks_whether_to_end_the_tokens_too(
+    by: str, sent: dict[str, str], still_good: bool, signed_in: Visitor, nora: Api
+) -> None:
+    id = made(nora, f"Reset{by}{len(sent)}")
+    page = signed_in.get(f"{BASE}/{id}").text
+    assert re.search(r'name="end_tokens" value="1" checked', page)
+    token = nora.post("/rest/oauth/tokens/create.json", worker_id=id, expires="1 day").ok()["access_token"]
+    signed_in.send(f"{BASE}/{id}/invite", {"by": by, **sent}, page=f"{BASE}/{id}")
+    assert (Api(nora.url, token).get("/rest/workers/me.json").status == 200) is still_good
+
+
 def test_the_last_administrator_stays_one(signed_in: Visitor, nora: Api) -> None:
     for each in nora.found("worker", "isAdmin:yes"):
         if each != nora.ids["nora"]:

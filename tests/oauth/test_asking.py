@@ -234,7 +234,7 @@ def test_a_service_may_be_set_to_ask_once_and_again_for_more(apps: Apps, desk: D
     assert not provider.needs_consent(desk.service, apps.asked(app, scope="read write"), milo)
 
 
-@pytest.mark.parametrize("callback", ["http://127.0.0.1/back", "com.example.app:/back", "http://stock.example/back"])
+@pytest.mark.parametrize("callback", ["http://127.0.0.1/back", "com.example.app:/back", "http://localhost/back"])
 def test_where_another_program_may_stand_behind_the_callback_the_worker_is_always_asked(
     callback: str, apps: Apps, desk: Desk, ids, remembering
 ) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.access import callbacks
+from server.records.shared import callbacks
 
 REGISTERED = "https://app.example:8443/oauth/back?tenant=a%20b"
 # Each is what somebody might send in place of REGISTERED, in the hope to be sent a code.

@@ -309,6 +309,53 @@ def test_methods_of_the_endpoints(path: str, api: Api) -> None:
     assert send(api, path + "s", b"").status_code == send(api, path + "/", b"").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"),
+    [
+        ("POST", TOKEN, b"x=" + b"a" * 100_000, {}, 413),
+        ("POST", TOKEN, b"x=" + b"a" * 1_000_000, {}, 413),
+        ("GET", TOKEN, b"", {}, 405),
+        ("GET", "/oauth/nothing", b"", {}, 404),
+        ("POST", "/oauth/nothing", b"a=b", {}, 404),
+        ("GET", "/oauth/\"\\", b"", {}, 404),
+        ("POST", TOKEN, b"a=b", {"Content-Type": "text/plain"}, 400),
+        ("POST", TOKEN, b"a=b", {"Host": "evil.example"}, 400),
+        ("GET", "/oauth/nothing", b"", {"X-Long": "x" * 65_600}, 413),
+    ],
+)
+def test_every_refusal_is_an_error_of_oauth(
+    method: str, path: str, body: bytes, headers: dict[str, str], status: int, api: Api
+) -> None:
+    reply = requests.request(method, api.url + path, data=body, headers=headers, timeout=60)
+    assert reply.status_code == status and reply.headers["Content-Type"] == "application/json; charset=utf-8"
+    told = reply.json()
+    assert told.keys() == {"error", "error_description"} and told["error"] == "invalid_request"
+    assert re.fullmatch(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+", told["error_description"])
+
+
+def test_the_page_that_asks_is_no_endpoint_of_apps(api: Api) -> None:
+    assert "text/html" in requests.get(f"{api.url}/oauth/authorize", timeout=60).headers["Content-Type"]
+
+
+def test_who_has_no_token_is_told_where_to_learn_who_gives_them(api: Api) -> None:
+    for token in ("", "Bearer wrong"):
+        headers = {"Authorization": token} if token else {}
+        reply = requests.get(f"{api.url}/rest/workers/me.json", headers=headers, timeout=60)
+        challenge = reply.headers["WWW-Authenticate"]
+        told = re.search(r'resource_metadata="([^"]+)"', challenge)
+        assert reply.status_code == 401 and challenge.startswith('Bearer realm="svc"') and told
+        found = requests.get(told[1], timeout=60).json()
+        assert (found["resource"], found["authorization_servers"]) == (f"{api.url}/rest", [api.url])
+
+
+@pytest.mark.parametrize("callback", ["http://other.example/cb", "https://a.example/cb\nHTTP://192.168.1.7/cb"])
+def test_a_callback_that_others_can_read_is_refused_when_the_app_is_saved(callback: str, nora: Api) -> None:
+    refused = nora.create("oauth_app", name="Open", callback_url=callback)
+    assert refused.status == 422 and refused["errors"][0]["field"] == "callback_url"
+    made = nora.create("oauth_app", name="Own", callback_url="http://localhost:3000/cb").ok()["id"]
+    assert nora.update("oauth_app", made, callback_url=callback).status == 422
+
+
 def test_secrets_are_not_read_from_the_address(api: Api, app: App, signed_in: Browser) -> None:
     code = code_for(signed_in, app)
     form = {"grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER}
@@ -347,7 +394,8 @@ def test_revocation_and_introspection(api: Api, app: App, signed_in: Browser) ->
     assert shown.json()["active"] is True and shown.json()["iss"] == api.url and shown.headers["Pragma"] == "no-cache"
     assert send(api, INTROSPECT, {"token": "x"}, auth=auth).json() == {"active": False}
     reply = send(api, REVOKE, {"token": found["refresh_token"]}, auth=auth)
-    assert (reply.status_code, reply.content) == (200, b"")
+    assert (reply.status_code, reply.json()) == (200, {})
+    assert send(api, REVOKE, {"token": "unknown"}, auth=auth).json() == {}
     assert send(api, INTROSPECT, {"token": found["access_token"]}, auth=auth).json() == {"active": False}
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from console import cookies, visit
 from server import kata, times
-from server.access import callbacks
 from server.mail import addresses, commands, mask
 from server.mail.parse import parse as parse_mail
 from server.markup import link_plain_text, text_of_html
-from server.records.shared import scopes
+from server.records.shared import callbacks, scopes
 from server.template.filters.browsers import browser_of
 from server.template.parser import parsed
 from server.web.forms import decode_form

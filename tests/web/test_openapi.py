@@ -204,14 +204,18 @@ def test_the_path_and_its_methods(api: Api, method, path, status, headers) -> No
 
 def test_record_types_that_administrators_make_come_and_go(api: Api) -> None:
     def document() -> tuple[str, dict]:
-        answer = requests.get(f"{api.url}/openapi.json", timeout=60)
-        return answer.headers["ETag"], answer.json()
+        answer = api.get("/openapi.json")
+        return answer.headers["ETag"], answer.json
 
     before, _ = document()
     made = api.create("custom_record", name="Parcel", name_plural="Parcels", uri="parcel").ok()
     there, told = document()
     assert there != before and "/rest/records/parcel/create.json" in told["paths"]
     assert "ParcelRecord" in told["components"]["schemas"]
+    anonymous = requests.get(f"{api.url}/openapi.json", timeout=60)
+    assert "parcel" not in anonymous.text.lower() and anonymous.headers["Vary"] == "Authorization"
+    wrong = requests.get(f"{api.url}/openapi.json", headers={"Authorization": "Bearer wrong"}, timeout=60)
+    assert wrong.status_code == 401
     parcel = api.create("parcel", name="Kiln").ok()
     api.remove("parcel", parcel["id"]).ok()
     api.remove("custom_record", made["id"]).ok()

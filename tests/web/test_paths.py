@@ -153,8 +153,24 @@ def test_a_foreign_host_is_refused(host: str, nora: Api) -> None:
         assert send(nora.url, head(f"GET {path} HTTP/1.1", nora.token, host=host)).status == 400
 
 
-def test_two_hosts_are_refused(nora: Api) -> None:
-    heard = send(nora.url, head("GET /rest/workers/me.json HTTP/1.1", nora.token, "Host: evil.example"))
+@pytest.mark.parametrize("second", ["evil.example", "localhost", ""])
+def test_two_hosts_are_refused(second: str, nora: Api) -> None:
+    heard = send(nora.url, head("GET /rest/workers/me.json HTTP/1.1", nora.token, f"Host: {second}"))
+    assert heard.status == 400 and "several Host headers" in heard.json["message"]
+
+
+@pytest.mark.parametrize("path", ["/", "/rest/workers/me.json", "/health", "/oauth/access_token", "/webhooks/x"])
+def test_a_request_that_names_no_host_is_refused(path: str, nora: Api) -> None:
+    for host in ((), ("Host:",), ("Host:  ",)):
+        assert send(nora.url, head(f"GET {path} HTTP/1.1", nora.token, *host, host="")).status == 400, host
+
+
+MALFORMED = ["a b", "a/b", "a@b", "a:b", "a:1:2", "[::1", "::1", "[::1]x", "a?b", "localhost:123456", "a,b", "\xff"]
+
+
+@pytest.mark.parametrize("host", MALFORMED)
+def test_a_host_that_is_none_is_refused(host: str, nora: Api) -> None:
+    heard = send(nora.url, head("GET /rest/workers/me.json HTTP/1.1", nora.token, host=host))
     assert heard.status == 400
 
 

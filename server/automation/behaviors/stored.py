@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
-from server.digits import is_whole
+from server.digits import id_in
 from server.records.shared.behavior_tree import Node, Variable, tree, variables
 from server.store.transaction import Transaction
 from server.template.values import items
@@ -45,9 +45,9 @@ class Bot:
 def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
     """The behavior of an id, or of a uri; None when there is none. Raises Invalid for a tree that cannot be run."""
     record_type = ctx.service.registry.type("behavior")
-    name = name.strip()
-    if is_whole(name):
-        row = tx.get(record_type.table, int(name))
+    id = id_in(name)
+    if id is not None:
+        row = tx.get(record_type.table, id)
     else:
         row = tx.first(record_type.table, uri=name) if name else None
     if row is None:

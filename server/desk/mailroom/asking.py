@@ -14,6 +14,7 @@ from server.desk.mailroom import threading
 from server.desk.mailroom.incoming import Incoming, again
 from server.desk.mailroom.threading import Thread
 from server.desk.writing import RecordWriter
+from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
 from server.mail import headers
 from server.records.base import Record
@@ -136,8 +137,7 @@ def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] 
 
 
 def _id(place: Mapping[str, Any], name: str) -> int:
-    text = str(place.get(name) or "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return id_in(str(place.get(name) or "")) or 0
 
 
 def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: int, message_id: int) -> None:

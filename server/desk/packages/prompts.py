@@ -4,12 +4,12 @@ from typing import Any
 
 from server.desk.packages.document import Document, Tree, is_yes
 from server.desk.packages.substitution import Values
+from server.digits import id_in
 from server.errors import Invalid, NotFound, Required, nearest
 from server.records.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
 MAX_CHOSEN = 1000  # records or options in one answer
-MAX_ID_DIGITS = 18  # no record has a longer id
 
 
 def fill(document: Document, answers: Tree, values: Values, registry: Registry) -> None:
@@ -77,9 +77,10 @@ def _listed(prompt: Tree, given: Any) -> list[Any]:
 
 def _id(prompt: Tree, given: Any) -> int:
     text = _text(prompt, given).strip()
-    if not (text.isascii() and text.isdigit()) or len(text) > MAX_ID_DIGITS:
+    id = id_in(text)
+    if id is None:
         raise _bad(prompt, f"'{text[:50]}' is not the id of a record")
-    return int(text)
+    return id
 
 
 def _text(prompt: Tree, given: Any) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 
 from server import times
 from server.context import Context
+from server.digits import id_in
 from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
 from server.mail.addresses import Address, parse_list
 from server.mail.compose import MAX_RECIPIENTS
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
-MAX_ID = 2**63 - 1
 MARKDOWN = "markdown"
 FORMATS = {
     "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
@@ -273,6 +273,7 @@ def _sender_worker(ctx: Context, form: Form) -> int:
 
 
 def _id(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 19 or int(text) > MAX_ID:
+    id = id_in(text)
+    if id is None:
         raise Invalid(f"{name}: '{text[:50]}' is not the id of a record; digits only", field=name)
-    return int(text)
+    return id

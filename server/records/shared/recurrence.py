@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
+from server.digits import is_whole
 from server.errors import Invalid
 
 ALIASES = {
@@ -34,7 +35,7 @@ class _Field:
 
     def number(self, text: str) -> int:
         """The number of a part. Raises ValueError."""
-        value = int(text) if text.isdigit() else self.words.index(text) + self.first
+        value = int(text) if is_whole(text, 4) else self.words.index(text) + self.first
         if not self.low <= value <= self.high:
             raise ValueError
         return value

@@ -1,4 +1,5 @@
-"""GET /openapi.json: the document, made once for each state of the registry, for anybody. Source: ours."""
+"""GET /openapi.json: the document, made once for each state of the registry. Anybody gets that of the built-in record
+types; those that administrators made are told to who has a token. Source: ours."""
 
 import hashlib
 import json
@@ -6,10 +7,13 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from server import clock
+from server.access import tokens
 from server.context import Service
 from server.errors import NotFound
 from server.web.call import Answer
 from server.web.openapi.document import document
+from server.web.rest_site import bearer
 from server.web.routes import ENDPOINTS
 from server.web.server import Request, Site, unless_read
 
@@ -17,7 +21,7 @@ PATH = "/openapi.json"
 DESCRIPTION: dict[str, Any] = {
     "method": "GET",
     "path": PATH,
-    "note": "This interface as an OpenAPI 3.1 document; no token needed.",
+    "note": "This interface as an OpenAPI 3.1 document. No token is needed; with one, it has custom record types.",
     "aliases": [],
     "parameters": [],
 }
@@ -38,13 +42,13 @@ class OpenApiSite(Site):
     def __init__(self, service: Service) -> None:
         self.service = service
         self._lock = threading.Lock()
-        self._made: _Made | None = None
+        self._made: dict[bool, _Made] = {}  # by whether the custom types are in it
 
     def limit(self, method: str, path: str) -> int:
         return 0
 
     def inline(self, request: Request) -> bool:
-        made = self._made
+        made = self._made.get("Authorization" in request.headers)
         return made is not None and made.state == self._state()
 
     def answer(self, request: Request, steps: int | None) -> Answer:
@@ -53,20 +57,26 @@ class OpenApiSite(Site):
         return unless_read(request) or self._shown(request)
 
     def _shown(self, request: Request) -> Answer:
-        made = self._current()
-        headers = {"ETag": made.tag, "Cache-Control": "no-cache"}  # kept by clients, and asked for again each time
+        has_token = "Authorization" in request.headers
+        if has_token:
+            self.service.store.read(lambda tx: tokens.check(tx, bearer(request), clock.now()))
+        made = self._current(has_token)
+        # Kept by clients, and asked for again each time.
+        headers = {"ETag": made.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
         if _has_it(request, made.tag):
             return Answer(status=304, headers=headers)
         return Answer(headers=headers, body=made.body, content_type="application/json; charset=utf-8")
 
-    def _current(self) -> _Made:
+    def _current(self, has_custom: bool) -> _Made:
         with self._lock:  # two that ask at once need one document
             state = self._state()
-            if self._made is None or self._made.state != state:
-                made = document(self.service.registry, ENDPOINTS, self.service.base_url)
-                body = json.dumps(made, separators=(",", ":")).encode()
-                self._made = _Made(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
-            return self._made
+            made = self._made.get(has_custom)
+            if made is None or made.state != state:
+                registry = self.service.registry if has_custom else self.service.registry.without_custom()
+                body = json.dumps(document(registry, ENDPOINTS, self.service.base_url), separators=(",", ":")).encode()
+                made = _Made(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+                self._made[has_custom] = made
+            return made
 
     def _state(self) -> tuple[int, str]:
         return self.service.registry.revision, self.service.base_url

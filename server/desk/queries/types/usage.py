@@ -10,6 +10,7 @@ from server.desk.queries.asked import Asked
 from server.desk.queries.declared import Answer, QueryType
 from server.desk.queries.measures import plain
 from server.desk.queries.usage import MAX_ITEMS, MAX_USES, Uses, months, table
+from server.digits import id_in
 from server.errors import BadDataQuery
 from server.records.metrics.samples import DAY, METRIC_SAMPLE
 from server.records.shared.behavior_events import event_name
@@ -133,8 +134,8 @@ def _by_day(asked: Asked, name: str) -> Uses:
     found = []
     for text, start, number in rows:
         id = str(json.loads(text).get("behavior_id", ""))
-        if id.isascii() and id.isdigit():
-            found.append((int(id), start + DAY // 2, number))
+        if (known := id_in(id)) is not None:
+            found.append((known, start + DAY // 2, number))
     return found
 
 

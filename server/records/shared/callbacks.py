@@ -14,6 +14,7 @@ NO_APP = frozenset(("about", "blob", "chrome", "data", "file", "filesystem", "ft
 _CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AUTHORITY = re.compile(r"https?://[^/?@]+(?:[/?]|\Z)")
+_OWN_MACHINE = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?(?:[/?]|\Z)", re.IGNORECASE)
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
 
 
@@ -31,6 +32,8 @@ def problem(address: str) -> str:
 
     >>> problem("https://a.example/back?x=1"), problem("com.example.app:/back"), problem("/back")
     ('', '', 'must begin with https: or the scheme of an app')
+    >>> problem("http://localhost:3000/back"), problem("http://a.example/back")
+    ('', 'must begin with https:, unless it leads to this machine itself: others on the way could read the answer')
     """
     scheme = _SCHEME.match(address)
     if scheme is None:
@@ -46,6 +49,8 @@ def problem(address: str) -> str:
         return f"must not begin with {name}:, which leads to no app"
     if name in ("http", "https") and not _AUTHORITY.match(address):
         return "must name a host, without a user name before it"
+    if is_open_to_others(address):
+        return "must begin with https:, unless it leads to this machine itself: others on the way could read the answer"
     return "" if _is_readable(address) else "is not an address"
 
 
@@ -62,9 +67,6 @@ def mistakes(text: str) -> list[tuple[int, str]]:
         reason = problem(line) if line else ""
         if line in seen:
             reason = f"stands on line {seen[line]} already"
-        elif not reason and line.lower().startswith("http:") and not _LOOPBACK.match(line):
-            reason = "must begin with https: unless it leads to 127.0.0.1 or [::1]: others on the way could read the "
-            reason += "answer"
         elif not reason and "*" in line:
             reason = "is compared character by character; * stands for nothing but itself"
         if line:
@@ -72,6 +74,11 @@ def mistakes(text: str) -> list[tuple[int, str]]:
         if reason:
             found.append((place, reason))
     return found
+
+
+def is_open_to_others(address: str) -> bool:
+    """Whether the answer of a login would go over a network without encryption."""
+    return address.lower().startswith("http:") and not _OWN_MACHINE.match(address)
 
 
 def match(known: tuple[str, ...], sent: str) -> bool:
