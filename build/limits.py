@@ -33,7 +33,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "wrong passwords, and as many wrong codes, of one account; then nobody signs in with it for a while",
         ),
         ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
-        ("access.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
+        ("records.shared.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
         ("access.families.MAX_FAMILY_SECONDS", "seconds", "time that an app renews its tokens without a new login"),
         ("access.provider.MAX_PARAMETER_CHARS", "characters", "parameter of a request to an OAuth endpoint"),
         ("web.oauth.MAX_FORM_BYTES", "bytes", "body of such a request"),
