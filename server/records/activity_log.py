@@ -9,7 +9,7 @@ from server.records.base import Access, Change, Key, Nested, Record, RecordType,
 from server.records.shared import entries
 from server.records.shared.points import ADMINISTRATIVE, POINTS
 from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
+from server.search.filters.flag import RareFlagFilter
 from server.search.filters.links import TypeFilter
 from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
@@ -60,6 +60,10 @@ class ActivityLog(RecordType):
         Index(("target__context", "target_id", "created"), "what happened to a record"),
         Index(("actor__context", "actor_id", "created"), "what somebody did"),
         Index(("created",), "the newest entries, and clearing out old ones"),
+        Index(
+            ("is_administrative", "created"), "the newest administrative acts, among many other entries",
+            where="is_administrative = 1",
+        ),
     )
     nested = (
         Nested("actor", "*", "Who did it."),
@@ -70,7 +74,7 @@ class ActivityLog(RecordType):
         AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
         TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
         TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
-        FlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
+        RareFlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
         DateFilter("created", "When it happened.", "created"),
         NumberFilter("id", "Record id.", "id"),
         TypeFilter("target", "What it happened to is of one of these record types.", "target"),

@@ -114,6 +114,20 @@ def test_an_activity_entry_reads_as_its_sentence(desk, ids):
     assert made["params"]["variables"] == {"message": "Done"}
 
 
+def test_administrative_acts_are_found_by_an_index_of_their_own(desk, ids):
+    def plan(tx):
+        asked = []
+        tx.connection.exec_trace = lambda cursor, sql, bindings: asked.append((sql, bindings)) or True
+        try:
+            desk.search(tx, "activity_log", "administrative:yes sort:-created,-id").rows(10)
+        finally:
+            tx.connection.exec_trace = None
+        sql, bindings = asked[-1]
+        return tx.connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings).fetchall()
+
+    assert "activity_log_by_is_administrative_created" in str(desk.read(plan))
+
+
 def test_the_log_shows_what_happened_to_records_that_the_caller_may_read(desk, ids):
     private = desk.create("group", by=ids["nora"], name="Board", is_private=1)["id"]
     ticket = desk.create("ticket", by=ids["nora"], subject="Canary", group_id=private)["id"]

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+import peewee
+
 from server.search.ast import Text
-from server.search.conditions import Condition, equals
+from server.search.conditions import Condition, column_name, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import boolean
 
@@ -18,3 +20,15 @@ class FlagFilter(Filter):
 
     def one(self, text: Text, scope: "Scope") -> Condition:
         return equals(self.column, 0 if is_null(text) else int(boolean(text.value)))
+
+
+class RareFlagFilter(FlagFilter):
+    """The same of a column that is 1 for few records, with an index of these alone: its value stands in the statement,
+    since SQLite uses no partial index for one that is bound."""
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        wanted, column = 0 if is_null(text) else int(boolean(text.value)), self.column
+        return Condition(
+            ("rare", wanted, column_name(column)), (),
+            lambda at: peewee.Expression(column, "=", peewee.SQL(str(wanted))), frozenset((column.name,)),
+        )  # fmt: skip
