@@ -44,7 +44,7 @@ ITS_OWNER = "its owner"  # and only hands it to what they may act for
 ITS_PARENT = "who may change what it belongs to"  # before and after
 MANAGERS = "managers of its group"
 WRITERS = "who may write the record"  # it says nothing of us
-TICKET = "as answers on a ticket"  # tried in the tests of messages and tickets
+TICKET = "who works on its ticket"  # as members of its group; what a message says of its author: tests of messages
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tests.api.identity_fields import (
     ITS_WORKER,
     MANAGERS,
     ROWS,
+    TICKET,
     WRITERS,
     Row,
     is_of_such_a_kind,
@@ -189,6 +190,24 @@ def test_what_those_write_who_may_change_what_it_belongs_to(row: Row, actors: di
         milo.create(row.type, **minimal | parent), milo.upsert(row.type, "id:0", **minimal | parent),
         milo.update(row.type, own, **parent), milo.upsert(row.type, f"id:{own}", **parent),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("row", rows(TICKET), ids=str)
+def test_what_those_write_who_work_on_its_ticket(row: Row, actors: dict[str, Api], api: Api) -> None:
+    milo, hidden = actors["milo"], made(api, "ticket", group_id=api.ids["private"])
+    if row.type == "ticket":
+        refused(milo.update("ticket", hidden, **{row.field: "1"}), actors["olga"].update(
+            "ticket", made(api, "ticket"), **{row.field: "1"}))  # fmt: skip
+        return
+    minimal, whose = MINIMAL[row.type](api), {"worker_id": api.ids["milo"]} if row.type == "draft" else {}
+    minimal |= whose
+    own = made(api, row.type, **whose)
+    refused(
+        milo.create(row.type, **minimal | {"ticket_id": hidden}), milo.update(row.type, own, ticket_id=hidden),
+        milo.upsert(row.type, f"id:{own}", ticket_id=hidden),
+    )  # fmt: skip
+    foreign = {} if row.type == "message" else {"worker_id": api.ids["nora"]}
+    refused(milo.update(row.type, made(api, row.type, ticket_id=hidden, **foreign), **{row.field: "1"}))
 
 
 @pytest.mark.parametrize("row", rows(MANAGERS), ids=str)
