@@ -131,8 +131,8 @@ ACTS = [
     act("/admin/mail/listener", "setting.changed", lmtp_port="0", lmtp_domains="desk.example"),
     act("/admin/mail/failed/{name}/take", "mail.taken"),
     act("/admin/mail/failed/{name}/discard", "mail.discarded"),
-    act("/admin/mail/outbox/{id}/send", "mail.retried"),
     act("/admin/mail/outbox/{id}/drop", "mail.dropped"),
+    act("/admin/mail/outbox/{id}/send", "mail.retried"),
     act("/setup/address", "setting.changed", mail_mask_pattern="LLLL-NNNNN"),
     act("/setup/mail", "mail_transport.created", "setting.changed", host="127.0.0.1", encryption="none",
         port="{smtp_port}"),
@@ -146,7 +146,7 @@ ACTS = [
     act("/admin/jobs/timers/{id}/switch", "automation_timer.changed"),
     act("/admin/jobs/timers/{id}/run", "automation_timer.changed"),
     act("/admin/jobs/{id}/run", "job.run", path="/admin/jobs/{job}/run"),
-    act("/admin/jobs/{id}/drop", "job.dropped", path="/admin/jobs/{job}/drop"),
+    act("/admin/jobs/{id}/drop", "job.dropped", path="/admin/jobs/{idle}/drop"),
     act("/admin/packages/export", "data.exported", do="export", **{"records[]": "automation:{automation}"}),
     act("/admin/packages/import", "package.imported", "automation.created", do="import"),
     act("/automations/new", "automation.created", name="new.one", do="save"),
@@ -237,7 +237,8 @@ def _prepare(lively: Lively) -> None:
         desk.store.write(lambda tx: second_factor.turn_on(
             tx, ids["worker0"], secret, totp.code(secret, step), clock.now()
         ))  # fmt: skip
-        ids["job"] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
+        for name in ("job", "idle"):  # the one that is run may be under way
+            ids[name] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
         ids["token"] = desk.read(lambda tx: tx.find(TOKEN, worker_id=ids["worker0"], revoked_at=0)[0][0])
 
 
