@@ -28,6 +28,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Signing in, apps and tokens": (
         ("passwords.MAX_CHARS", "characters", "password"),
+        ("passwords.WAITING", "", "passwords that wait to be looked at; further ones are told to come back"),
         (
             "access.lockout.MAX_WRONG_OF_ACCOUNT", "in ten minutes",
             "wrong passwords, and as many wrong codes, of one account; then nobody signs in with it for a while",

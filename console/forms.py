@@ -13,12 +13,14 @@ from server.web.params import Params
 @dataclass
 class Form:
     """values: {name: text}. several: {name: texts} of fields with several values. errors: {name: message}; "" for what
-    is wrong with the form as a whole. labels: {name: label} of the fields, for the summary."""
+    is wrong with the form as a whole. labels: {name: label} of the fields, for the summary. status, headers: of the
+    answer that shows it."""
 
     values: dict[str, str] = field(default_factory=dict)
     several: dict[str, list[str]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def sent(cls, params: Params, names: Iterable[str], several: Iterable[str] = ()) -> "Form":
@@ -52,7 +54,7 @@ class Form:
         told = error.message.removeprefix(f"{field}: ") if is_known else error.message
         self.fail(name if is_known else "", sentence(told))
         if isinstance(error, TooMany):
-            self.status = errors.status_and_code(error)[0]
+            self.status, self.headers = errors.status_and_code(error)[0], errors.headers(error)
         return self
 
     def sent_again(self) -> dict[str, str | list[str]]:

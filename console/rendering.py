@@ -3,6 +3,7 @@
 from typing import Any
 
 from console import files, ui
+from console.forms import Form
 from console.shown import Shown, fragment
 from console.visit import Visit
 from server.errors import HelpdeskError
@@ -11,7 +12,15 @@ from server.web import errors
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Shown:
     """A page. Templates know `visit`, the components of console/ui.py as `ui`, and the addresses of static files."""
-    return Shown(fragment(template, visit=visit, ui=ui, files=files, **values), status)
+    headers = {name: value for form in _forms(values) for name, value in form.headers.items()}
+    return Shown(fragment(template, visit=visit, ui=ui, files=files, **values), status, headers)
+
+
+def _forms(values: dict[str, Any]) -> list[Form]:
+    """The forms on a page: `form`, and those of `forms`, {name: form}."""
+    forms = values.get("forms")
+    found = [values.get("form"), *(forms.values() if isinstance(forms, dict) else ())]
+    return [each for each in found if isinstance(each, Form)]
 
 
 def problem(visit: Visit, error: HelpdeskError) -> Shown:

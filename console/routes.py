@@ -27,7 +27,8 @@ class Page:
     """access: `anyone`; `code`, who gave the password and not yet the code of the second factor; a `worker` who is
     signed in, an `admin`; `proven`, who gave the password within the last ten minutes. checks_form: False where the
     address itself holds a secret that no other site knows. form_bytes: how large its form may be. is_open: whether it
-    gets forms without a token of ours, too, whoever sends them: requests that other sites may make."""
+    gets forms without a token of ours, too, whoever sends them: requests that other sites may make. hashes: whether it
+    hashes a password."""
 
     method: str
     pattern: re.Pattern[str]
@@ -36,6 +37,7 @@ class Page:
     checks_form: bool
     form_bytes: int
     is_open: bool
+    hashes: bool
 
 
 PAGES: list[Page] = []
@@ -43,13 +45,13 @@ PAGES: list[Page] = []
 
 def page(
     method: str, path: str, access: Access = "worker", *, checks_form: bool = True,
-    form_bytes: int = SMALL_FORM_BYTES, is_open: bool = False,
+    form_bytes: int = SMALL_FORM_BYTES, is_open: bool = False, hashes: bool = False,
 ) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
     """Declare the decorated function as a page. path: `{id}`, `{code}`, `{folder}` and `{name}` are arguments."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
     def declare(show: Callable[["Visit"], "Shown"]) -> Callable[["Visit"], "Shown"]:
-        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes, is_open))
+        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes, is_open, hashes))
         return show
 
     return declare

@@ -60,6 +60,13 @@ class Console(Site):
             raise AdminOnly("Only administrators may open this page.")
         return None
 
+    def hashes(self, request: Request) -> bool:
+        """Also a form that came too late and carries a password."""
+        if request.method != "POST":
+            return False
+        found = routes.find(request.path)[0].get("POST")
+        return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
+
     def answer(self, request: Request, steps: int | None) -> Answer:
         file = files.answer(request.path)
         if file is not None:

@@ -1,13 +1,19 @@
-"""Passwords as slow hashes: made, compared, made again when the parameters have grown. Knows no workers, no tables."""
+"""Passwords as slow hashes: made, compared, made again when the parameters have grown. Knows no workers, no tables.
 
+Hashing has a queue of its own, so that a flood of logins takes neither all memory nor all cores, and nobody waits long
+to be told that it is full."""
+
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import argon2
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from server.errors import Invalid
+from server.errors import Invalid, TooMany
 
 MIN_CHARS = 8
 MAX_CHARS = 255
@@ -16,10 +22,15 @@ TIME_COST = 3
 LANES = 1  # more threads would make one login faster and many logins slower
 HASH_BYTES = 32
 SALT_BYTES = 16
-AT_ONCE = 4  # hashings at the same time, so that a flood of logins takes neither all memory nor all cores
+AT_ONCE = max(1, min(4, (os.cpu_count() or 2) // 2))  # hashings at the same time; other cores are for everything else
+WAITING = 16  # that may wait for their turn: some seconds
+RETRY_SECONDS = 5
+BUSY = "Too many passwords are looked at just now. Try again in a few seconds."
 
 _hasher = argon2.PasswordHasher(TIME_COST, MEMORY_KIB, LANES, HASH_BYTES, SALT_BYTES, type=argon2.Type.ID)
 _turns = threading.BoundedSemaphore(AT_ONCE)
+_places = threading.BoundedSemaphore(AT_ONCE + WAITING)
+_mine = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +54,39 @@ def from_file(file: str) -> str:
     return lines[0]
 
 
+@contextmanager
+def place() -> Iterator[None]:
+    """A place in the queue for what this thread hashes meanwhile. Take it before what a refusal must leave undone.
+
+    Raises TooMany when there is none. Hashing takes one by itself."""
+    if getattr(_mine, "has_place", False):
+        yield
+        return
+    if not _places.acquire(blocking=False):
+        raise TooMany(BUSY, retry_after=RETRY_SECONDS)
+    _mine.has_place = True
+    try:
+        yield
+    finally:
+        _mine.has_place = False
+        _places.release()
+
+
 def hash(password: str) -> str:
-    """The argon2id hash of a password, with its salt and parameters, to be stored as it is.
+    """The argon2id hash of a password, with its salt and parameters, to be stored as it is. Raises TooMany.
 
     Takes 50 to 250 ms: never call it on the event loop or the writer. Source: Ours."""
-    with _turns:
+    with place(), _turns:
         return _hasher.hash(password)
 
 
 def verify(stored: str, password: str) -> bool:
-    """Whether this is the password of a stored hash; False for a hash that cannot be read, such as "".
+    """Whether this is the password of a stored hash; False for a hash that cannot be read, such as "". Raises TooMany.
 
     As slow as `hash`, for a hash that cannot be read too: an unknown name and a wrong password take the same time."""
     if len(password) > MAX_CHARS:
         password = ""  # no such password was ever stored
-    with _turns:
+    with place(), _turns:
         try:
             return _hasher.verify(stored, password)
         except InvalidHashError:

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from server import passwords
+from server.errors import TooMany
 from tests.console.visitor import Visitor
 from tests.service import PASSWORD, Api
 from tests.watched import off_the_loop
@@ -37,7 +38,7 @@ def test_a_hash_does_not_show_itself():
     assert "secret" not in repr(passwords.Hashed("secret"))
 
 
-def test_four_hashings_run_at_once_at_most(monkeypatch):
+def test_so_many_hashings_run_at_once_at_most(monkeypatch):
     running, most, lock, gate = [], [], threading.Lock(), threading.Event()
 
     def slow(password):
@@ -64,6 +65,9 @@ def test_four_hashings_run_at_once_at_most(monkeypatch):
     ("anybody", False, "X"),
     ("anybody", True, "a password is hashed on the event loop"),
     ("writer", False, "a password is hashed by the writer"),
+    ("console_3", False, "a password is hashed where pages are waited for"),
+    ("worker_0", False, "a password is hashed where pages are waited for"),
+    ("password_0", False, "X"),
 ])  # fmt: skip
 def test_who_hashes_where_others_wait_is_seen(name, on_a_loop, answer):
     watched, told = off_the_loop(str.upper), []
@@ -82,6 +86,30 @@ def test_who_hashes_where_others_wait_is_seen(name, on_a_loop, answer):
     thread.start()
     thread.join()
     assert told == [answer]
+
+
+@pytest.fixture
+def no_place(monkeypatch):
+    """The queue is full."""
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(passwords, "_places", places)
+    with places:
+        yield
+
+
+def test_who_finds_no_place_is_told_to_come_back(no_place):
+    for call in (lambda: passwords.hash("x" * 8), lambda: passwords.verify("", "x")):
+        with pytest.raises(TooMany, match="Try again") as told:
+            call()
+        assert told.value.details["retry_after"] == passwords.RETRY_SECONDS
+
+
+def test_a_place_is_for_all_that_is_hashed_in_it(monkeypatch):
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(passwords, "_places", places)
+    with passwords.place():
+        assert passwords.verify(passwords.hash("correct horse"), "correct horse")
+    assert places.acquire(blocking=False)
 
 
 def test_no_request_hashes_on_the_loop_or_the_writer(api: Api) -> None:

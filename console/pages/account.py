@@ -57,7 +57,7 @@ def save_appearance(visit: Visit) -> Shown:
     return see("/account#appearance")
 
 
-@page("POST", "/account/password")
+@page("POST", "/account/password", hashes=True)
 def save_password(visit: Visit) -> Shown:
     """Set a new password; all other sessions end."""
     form = Form()

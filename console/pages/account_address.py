@@ -21,7 +21,7 @@ def show(visit: Visit) -> Shown:
     return _form(visit, Form())
 
 
-@page("POST", BASE)
+@page("POST", BASE, hashes=True)
 def ask(visit: Visit) -> Shown:
     """Mail a link to another address; the one before counts until it was opened."""
     form = Form.sent(visit.form, ("email",))

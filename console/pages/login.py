@@ -24,7 +24,7 @@ def show_login(visit: Visit) -> Shown:
     return _login(visit, Form.of({"next": visit.next}))
 
 
-@page("POST", "/login", "anyone")
+@page("POST", "/login", "anyone", hashes=True)
 def log_in(visit: Visit) -> Shown:
     """Start a session; the browser gets a new id, whatever it had before."""
     form = Form.sent(visit.form, ("email", "next", "keep"))
@@ -75,7 +75,7 @@ def show_confirm(visit: Visit) -> Shown:
     return _confirm(visit, Form.of({"next": visit.next}))
 
 
-@page("POST", "/confirm")
+@page("POST", "/confirm", hashes=True)
 def confirm(visit: Visit) -> Shown:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
     form = Form.of({"next": visit.next})
@@ -111,7 +111,7 @@ def show_reset(visit: Visit) -> Shown:
     return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
 
 
-@page("POST", "/reset/{code}", "anyone")
+@page("POST", "/reset/{code}", "anyone", hashes=True)
 def reset(visit: Visit) -> Shown:
     """Set the password, use the link up, end all sessions."""
     form, code = Form(), visit.arguments["code"]
@@ -119,8 +119,9 @@ def reset(visit: Visit) -> Shown:
     try:
         new = new_password(visit)
         password_change.set_by_link(own_context(visit.service), code, new)
-    except Invalid as error:
-        return render(visit, "reset.html", 422, form=form.refuse(error, ("password", "password_again")), code=code)
+    except (Invalid, TooMany) as error:
+        form.refuse(error, ("password", "password_again"))
+        return render(visit, "reset.html", form.status, form=form, code=code)
     visit.drop_session()
     return see("/login?new=1")
 

@@ -38,7 +38,7 @@ def show(visit: Visit) -> Shown:
     return _over(visit) or _you(visit, Form.of({"timezone": "UTC"}))
 
 
-@page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False)
+@page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False, hashes=True)
 def save(visit: Visit) -> Shown:
     """Create the administrator, who is signed in then, or show the form again with what is wrong."""
     over = _over(visit)

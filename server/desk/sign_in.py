@@ -59,12 +59,13 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
     reason when an automation refuses."""
     keys = (lockout.account("password", email), lockout.address(peer.client))
     store = ctx.service.store
-    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
-    account = store.read(lambda tx: _account(ctx, tx, email))
-    if not passwords.verify(account.password_hash, password) or not account.worker_id:
-        _note_failure(ctx, account.known_id, peer)
-        raise NotAuthenticated(WRONG)
-    renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
+    with passwords.place():  # first: who finds none has tried nothing
+        store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+        account = store.read(lambda tx: _account(ctx, tx, email))
+        if not passwords.verify(account.password_hash, password) or not account.worker_id:
+            _note_failure(ctx, account.known_id, peer)
+            raise NotAuthenticated(WRONG)
+        renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
     has_code = store.read(lambda tx: second_factor.is_on(tx, account.worker_id))
     if not has_code:
         _ask(ctx, account.worker_id, peer)
@@ -120,10 +121,11 @@ def require_password(ctx: Context, worker_id: int, password: str, peer: Peer) ->
     """Raises NotAuthenticated unless this is the worker's password, TooMany after too many wrong ones."""
     keys = (lockout.account("password again", str(worker_id)), lockout.address(peer.client))
     store = ctx.service.store
-    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
-    stored = store.read(lambda tx: _hash_of(tx, worker_id))
-    if not passwords.verify(stored, password):
-        raise NotAuthenticated("The password is not right.")
+    with passwords.place():
+        store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+        stored = store.read(lambda tx: _hash_of(tx, worker_id))
+        if not passwords.verify(stored, password):
+            raise NotAuthenticated("The password is not right.")
     store.write(lambda tx: lockout.forgive(tx, *keys, ctx.now))
 
 

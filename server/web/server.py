@@ -30,7 +30,7 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
-from server import clock, log, memory
+from server import clock, log, memory, passwords
 from server.access import lockout
 from server.context import Service
 from server.errors import (
@@ -57,6 +57,7 @@ MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
 DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
 UNKNOWN_LENGTH = -1
+HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than wait: those that find no place are told so
 MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
 BUSY_RETRY_SECONDS = 1
 READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
@@ -116,7 +117,8 @@ class Site(ABC):
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
     inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
     admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
-    whose body need not be. share: a name for what all of its bodies together are counted under, "" for nothing.
+    whose body need not be. hashes(request): whether a password may have to be hashed for it; it waits in a queue of its
+    own then. share: a name for what all of its bodies together are counted under, "" for nothing.
     is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
     where nothing else does. pool: threads of its own, for answers that wait for others."""
 
@@ -132,6 +134,10 @@ class Site(ABC):
     def admit(self, request: Request) -> Answer | None:
         """The answer to a request whose body need not be read. Raises the errors of errors.py."""
         return None
+
+    def hashes(self, request: Request) -> bool:
+        """Whether it is answered on the threads for passwords."""
+        return False
 
     def inline(self, request: Request) -> bool:
         return False
@@ -158,6 +164,7 @@ class Front(HTTPServerConnectionDelegate):
         self.service = service
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
+        self.hashing = Pool(HASHING_THREADS, settings.request_queue, "password")
         self.in_flight = 0
         self.bodies = Bodies(self._give_back_soon)
         self._gives_back: asyncio.TimerHandle | None = None
@@ -183,7 +190,7 @@ class Front(HTTPServerConnectionDelegate):
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
         self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
-        for pool in (self.pool, *(site.pool for _, site in self.sites if site.pool is not None)):
+        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites if site.pool is not None)):
             about = f"Requests on the {pool.name} threads, or waiting for one."
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
@@ -214,7 +221,7 @@ class Front(HTTPServerConnectionDelegate):
         end = time.monotonic() + seconds
         while self.in_flight and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        for pool in (self.pool, *(site.pool for _, site in self.sites)):
+        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites)):
             if pool is not None:
                 pool.threads.shutdown(wait=False, cancel_futures=True)
 
@@ -404,7 +411,8 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def _on_thread(self, site: Site) -> None:
-        front, pool = self.front, site.pool or self.front.pool
+        front = self.front
+        pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
         if front.is_stopping:
             raise _stopping()
         if pool.waiting >= pool.max_waiting:
