@@ -165,7 +165,7 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     return service
 
 
-@periodic("tokens of no use")
+@periodic("tokens of no use", deletes=True)
 def _forget_useless_tokens(service: Service, now: int) -> None:
     service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
 

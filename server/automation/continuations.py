@@ -56,7 +56,7 @@ def drop(tx: Transaction, id: int) -> None:
         tx.delete(CONTINUATION, id=id)
 
 
-@periodic("old continuations")
+@periodic("old continuations", deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Drop what nobody went on with, but not what an enabled timer waits for: the service may have been down."""
     table: Any = CONTINUATION.sql

@@ -17,6 +17,7 @@ from server.context import Context, Service
 from server.desk.events import record_values
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid
+from server.jobs.clock_watch import BACK_SECONDS, after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.records.base import Record
@@ -160,3 +161,37 @@ def _next(tx: Transaction, now: int) -> int | None:
         (now,),
     )  # fmt: skip
     return int(found) if found else None
+
+
+@after_set_back("automation timers")
+def _set_again(service: Service, now: int) -> None:
+    """Timers that ran last at a time that is still to come: their next time was worked out by a clock that was wrong. A
+    run that waits goes on after as long as it was to wait; a time that somebody chose after that stays."""
+    ctx = own_context(service, now)
+    for id in service.store.read(lambda tx: _ran_ahead(tx, now)):
+        service.store.write(lambda tx, id=id: _again(ctx, tx, id))  # type: ignore[misc]
+
+
+def _ran_ahead(tx: Transaction, now: int) -> list[int]:
+    timer: Any = peewee.Table(URI, ("id", "last_ran_at"))
+    rows = tx.rows(
+        ("timers ahead",),
+        lambda: timer.select(timer.id).where(timer.last_ran_at > slot(0)),
+        (now + BACK_SECONDS,),
+    )
+    return [row[0] for row in rows]
+
+
+def _again(ctx: Context, tx: Transaction, id: int) -> None:
+    writing = RecordWriter(ctx, tx)
+    timer = writing.record(URI, id)
+    if timer is None:
+        return
+    values, next_at = {"last_ran_at": ctx.now}, timer["next_run_at"]
+    if next_at and timer["continuation_id"]:
+        values["next_run_at"] = ctx.now + max(next_at - timer["last_ran_at"], 0)
+    elif next_at and timer["is_recurring"] and timer["recurring_patterns"].strip():
+        zone = times.zone(timer["recurring_timezone"] or "UTC")
+        following = recurrence.next_time(timer["recurring_patterns"], ctx.now, zone)
+        values["next_run_at"] = min(next_at, following or next_at)
+    writing.set(URI, id, values)

@@ -207,7 +207,7 @@ def note(
     return run_id or id
 
 
-@periodic("old automation log entries")
+@periodic("old automation log entries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Remove entries that are older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT: an
     automation that fails again and again fills no disk. Source: ours."""

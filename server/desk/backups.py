@@ -21,6 +21,7 @@ from server.desk.password_change import send
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
+from server.jobs import clock_watch
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.records.shared.points import POINTS
@@ -150,7 +151,10 @@ def make(service: Service, now: int) -> Backup:
 
 def _remove_superfluous(service: Service) -> None:
     """Beside a sound one those that are damaged count for nothing, or a few bad days would drive out all that can be
-    restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read."""
+    restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read. After
+    the clock was set none is removed: which is the newest may not be true."""
+    if clock_watch.holds(service):
+        return
     settings = service.settings
     found, looks = listed(settings), seen(service)
     damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}

@@ -17,6 +17,7 @@ from server.desk import backups, health, mail_listening
 from server.desk.health import MIB
 from server.desk.outbox.sender import Way, default_sender, opened
 from server.errors import HelpdeskError
+from server.jobs import clock_watch
 from server.records.base import Record
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
@@ -88,6 +89,12 @@ def of_database(service: Service) -> Iterator[Finding]:
 def of_clock(service: Service, now: int) -> Iterator[Finding]:
     """Whether the clock can be right: not before this version was made, nor before the newest message."""
     shown = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    jump = clock_watch.last_jump(service)
+    if jump is not None:
+        way = "ahead" if jump.by > 0 else "back"
+        told = f"it is {shown} here, and the clock was set {way} by {abs(jump.by):,} seconds"
+        yield Finding("clock", "warning", told, "see whether it is right now; nothing old is deleted for an hour")
+        return
     if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
         yield Finding("clock", "problem", f"it is {shown} here, before this version was made", "set the clock")
         return

@@ -96,7 +96,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
     return ctx.service.store.write(write)
 
 
-@periodic("automation resources that expired")
+@periodic("automation resources that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> None:
     """Remove those that may be dropped. Source: ours."""
     ctx = own_context(service, now)

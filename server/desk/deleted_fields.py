@@ -84,7 +84,7 @@ def remove(ctx: Context, id: int) -> Record:
     return record
 
 
-@periodic("deleted custom fields")
+@periodic("deleted custom fields", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Remove the fields that were deleted a week ago; answers when the next one is due."""
     place = DELETED_FIELD.position["deleted_at"]

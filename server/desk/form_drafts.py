@@ -102,7 +102,7 @@ def is_secret(name: str) -> bool:
     return any(word in name.lower() for word in _SECRET_WORDS)
 
 
-@periodic("old drafts of forms")
+@periodic("old drafts of forms", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
     """Remove those that are too old; answers when the next one is. Source: ours."""
     next_at = service.store.read(_next_old)

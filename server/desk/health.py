@@ -14,6 +14,7 @@ from server import clock, log
 from server.context import Service
 from server.desk.outbox.rows import OUTGOING
 from server.errors import HelpdeskError, Unavailable
+from server.jobs import clock_watch
 from server.jobs.queue import JOB
 from server.records.queues.messages import QUEUE_MESSAGE
 from server.store.database import Store
@@ -116,6 +117,15 @@ def backlog(tx: Transaction, now: int) -> Backlog:
 
 def _count(tx: Transaction, name: str, build: Any, *values: Any) -> int:
     return int(tx.value(("backlog", name), build, values) or 0)
+
+
+def warnings(service: Service) -> list[str]:
+    """What is no failure and should be known, [] for nothing. Source: ours."""
+    jump = clock_watch.last_jump(service)
+    if jump is None:
+        return []
+    way = "ahead" if jump.by > 0 else "back"
+    return [f"the clock was set {way} by {abs(jump.by)} seconds; nothing old is deleted for an hour"]
 
 
 class Pulse:

@@ -104,7 +104,7 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
     ctx.service.store.write(write)
 
 
-@periodic("messages that nobody gets")
+@periodic("messages that nobody gets", deletes=True)
 def forget_undeliverable(service: Service, now: int) -> None:
     """Remove messages that were taken too often, KEPT_DAYS later. Source: ours."""
     table: Any = QUEUE_MESSAGE.sql

@@ -41,7 +41,7 @@ def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
     return ctx.now
 
 
-@periodic("deleted tickets")
+@periodic("deleted tickets", deletes=True)
 def purge_deleted(service: Service, now: int) -> int | None:
     """Remove tickets that were deleted longer ago than the setting `purge_deleted_days`; 0 keeps them for ever.
 

@@ -224,7 +224,7 @@ def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
     return int(worker[0]) if worker is not None and (change is None or change.new_email != given) else 0
 
 
-@periodic("sessions that are over")
+@periodic("sessions that are over", deletes=True)
 def forget_over(service: Service, now: int) -> None:
     """Remove sessions and counts of attempts that are over."""
 

@@ -57,7 +57,7 @@ def delete(ctx: Context, key: str) -> None:
     ctx.service.store.write(lambda tx: tx.delete(STORED, key=key))
 
 
-@periodic("stored values that expired")
+@periodic("stored values that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> int | None:
     """Remove what has expired; answers when the next value does. Source: ours."""
     next_at = service.store.read(_next_expiry)

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from server.context import Service
+from server.jobs.clock_watch import after_set_back
 from server.store.database import Store
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
@@ -221,6 +222,16 @@ class JobQueue:
             until = {"claimed_until": now + CLAIM_SECONDS}
             self._store.write(lambda tx: [self._change(tx, each, until) for each in running])
 
+    def hasten(self, now: int) -> None:
+        """Make jobs due that were put off further than any retry is: by a clock that was wrong."""
+        table: Any = JOB.sql
+        self._store.write(lambda tx: tx.run(
+            ("job", "hasten"),
+            lambda: table.update({table.due_at: slot(0)})
+            .where(table.failed_at == 0, table.attempts > 0, table.due_at > slot(1)),
+            (now, now + MAX_RETRY_SECONDS),
+        ))  # fmt: skip
+
     def release_lost(self) -> None:
         """Free the claims of processes that are gone. For the start: a lock keeps the file to one process."""
         table: Any = JOB.sql
@@ -299,3 +310,8 @@ def _is_free(table: Any, place: int) -> Any:
     return (
         (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
     )
+
+
+@after_set_back("jobs")
+def _hasten(service: Service, now: int) -> None:
+    JobQueue(service.store).hasten(now)

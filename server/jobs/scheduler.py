@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from server import clock, log
 from server.context import Service
+from server.jobs.clock_watch import WATCH, ClockWatch
 from server.jobs.queue import OFF, Job, JobQueue, Ran, Room, body_of
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
@@ -24,6 +25,7 @@ SET_SECONDS = 5  # the time of day is that much another than expected: it was se
 Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
+_deleting: set[str] = set()  # the scans that remove what is old
 _starts: dict[str, Start] = {}
 SCHEDULER = "scheduler"  # where a store keeps the Scheduler of its service
 _log = log.get("jobs")
@@ -40,13 +42,16 @@ class Scanned:
     next_at: int
 
 
-def periodic(name: str) -> Callable[[Scan], Scan]:
+def periodic(name: str, *, deletes: bool = False) -> Callable[[Scan], Scan]:
     """Register scan(service, now): it runs at the start and then at least every SCAN_SECONDS.
 
-    It answers the Unix second at which it wants to run again when that may be earlier, else None."""
+    It answers the Unix second at which it wants to run again when that may be earlier, else None. deletes: whether it
+    removes what is old, which has to wait after the clock was set."""
 
     def register(scan: Scan) -> Scan:
         _scans[name] = scan
+        if deletes:
+            _deleting.add(name)
         return scan
 
     return register
@@ -90,6 +95,7 @@ class Scheduler:
         self._slots = slots
         self._stop_seconds = stop_seconds
         self.queue = JobQueue(service.store)
+        self.clock = ClockWatch(service)
         self._lock = threading.Lock()
         self._running: dict[Future[None], Job] = {}
         self._wanted: dict[str, int] = {}  # when a scan wants to run again
@@ -103,6 +109,7 @@ class Scheduler:
         """Begin; scans run at once."""
         self._turned_at = time.monotonic()
         self._service.store.shared[SCHEDULER] = self
+        self._service.store.shared[WATCH] = self.clock
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -156,6 +163,7 @@ class Scheduler:
         while not self._stopping:
             self._turned_at = time.monotonic()
             self._wake.clear()
+            self._guarded("clock", lambda: self.clock.look(clock.now()))
             if time.monotonic() >= scan_at:
                 scanned = time.monotonic()
                 scan_at = scanned + SCAN_SECONDS
@@ -182,7 +190,7 @@ class Scheduler:
         return max(seconds, 0)
 
     def _scan_all(self, now: int) -> None:
-        off = self._switched_off()
+        off = self._switched_off() | (_deleting if self.clock.holds else set())
         for name, scan in _scans.items():
             self._wanted.pop(name, None)
             if name in off:

@@ -90,6 +90,7 @@ class HealthSite(WatchingSite):
     def shown(self, request: Request) -> Answer:
         found = self.look()
         told: dict[str, object] = {"status": "ok" if found.is_well else "failing", "checks": found.checks()}
+        told["warnings"] = health.warnings(self.service)
         if self.readers.includes(request):
             told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
             told |= {"backlog": metrics.backlog(self.service, found)}

@@ -197,7 +197,7 @@ def _text(body: bytes | None) -> str:
     return (body or b"").decode("utf-8", "replace")
 
 
-@periodic("old webhook deliveries")
+@periodic("old webhook deliveries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Remove deliveries that their webhook keeps no longer, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES.
     Source: ours."""

@@ -123,7 +123,7 @@ def url(service: Service, token: str) -> str:
     return f"{service.settings.webhook_base_url or service.base_url}/webhooks/{token}"
 
 
-@periodic("old webhook tokens")
+@periodic("old webhook tokens", deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Forget replaced tokens whose time is over."""
     table: Any = FORMER_TOKEN.sql

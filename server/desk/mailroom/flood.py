@@ -32,7 +32,7 @@ def is_too_much(tx: Transaction, address_id: int, now: int) -> bool:
     return bool(number >= MAX_AUTOMATIC)
 
 
-@periodic("counts of automatic mail")
+@periodic("counts of automatic mail", deletes=True)
 def forget_over(service: Service, now: int) -> None:
     """Remove the counts whose window is over."""
     table: Any = AUTOMATIC_MAIL.sql

@@ -22,6 +22,7 @@ from server.desk.tickets.reply import prepare as prepare_reply
 from server.desk.tickets.reply import save as save_reply
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
+from server.jobs.clock_watch import after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.records.base import Record
@@ -50,6 +51,20 @@ def find_due(service: Service, now: int) -> int | None:
     if len(ids) == BATCH:
         return now
     return service.store.read(lambda tx: _next_date(tx, now))
+
+
+@after_set_back("drafts that failed")
+def _hasten(service: Service, now: int) -> None:
+    """Mail that failed while the clock was wrong is not put off further than any other that failed. When somebody wants
+    a mail to leave is theirs to say."""
+    latest = now + service.settings.mail_retry_seconds
+    draft: Any = peewee.Table("draft", ("is_queued", "queue_fails", "queue_delivery_date"))
+    service.store.write(lambda tx: tx.run(
+        ("drafts hastened",),
+        lambda: draft.update({draft.queue_delivery_date: slot(0)})
+        .where(draft.is_queued == 1, draft.queue_fails > 0, draft.queue_delivery_date > slot(1)),
+        (now, latest),
+    ))  # fmt: skip
 
 
 @job(KIND)

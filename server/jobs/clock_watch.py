@@ -1,0 +1,146 @@
+"""Whether the clock was set, by how much, and what follows: after a jump of more than an hour nothing is deleted for an
+hour, and what was put off by a clock that was wrong is due again at its own interval.
+
+Intervals are measured by the clock that nobody can set; what was seen is kept, so that a restart forgets none of it.
+Source: ours."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from server import log
+from server.context import Service
+from server.store.schema import META
+from server.store.transaction import Transaction
+
+JUMP_SECONDS = 3600  # a clock that is off by less is only corrected
+HOLD_SECONDS = 3600  # after a jump, in which nothing is deleted
+BACK_SECONDS = 60  # set back by more than this, what was put off is looked at
+SEEN_EVERY_SECONDS = 600  # how often the time is written down; while something is held, at each round
+KEPT = "clock"  # the row of META
+WATCH = "clock watch"  # where a store keeps the ClockWatch of its service
+LOG = log.get("clock")
+
+Repair = Callable[[Service, int], None]
+_repairs: dict[str, Repair] = {}
+
+
+def after_set_back(name: str) -> Callable[[Repair], Repair]:
+    """Register repair(service, now): it runs at the start and when the clock was set back, and makes due again what is
+    further ahead than its own interval. Times that people chose stay."""
+
+    def register(repair: Repair) -> Repair:
+        _repairs[name] = repair
+        return repair
+
+    return register
+
+
+@dataclass(frozen=True)
+class Jump:
+    """by: seconds that the clock was set ahead, negative for back. at: when that was seen, Unix seconds."""
+
+    by: int
+    at: int
+
+
+class ClockWatch:
+    """One for each service that runs; asked by the scheduler's thread, read by others. monotonic: seconds by the clock
+    that nobody can set."""
+
+    def __init__(self, service: Service, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._service = service
+        self._monotonic = monotonic
+        self._ahead: float | None = None  # the time of day before the clock that nobody can set
+        self._held_until = 0.0
+        self._written_at = 0.0
+        self.jump: Jump | None = None  # the last one, for as long as something is held because of it
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing may be deleted because of its age."""
+        return self._monotonic() < self._held_until
+
+    def look(self, now: int) -> None:
+        """See whether the clock was set since the last look. now: Unix seconds."""
+        ahead = now - self._monotonic()
+        if self._ahead is None:
+            self._began(now)
+        else:
+            self._seen(now, round(ahead - self._ahead))
+        self._ahead = ahead
+        if not self.holds:
+            self.jump = None
+        due = self._written_at + (0 if self.holds else SEEN_EVERY_SECONDS)
+        if self._monotonic() >= due:
+            self._write(now)
+
+    def _began(self, now: int) -> None:
+        kept = self._service.store.read(_kept)
+        self._hold(min(int(kept.get("hold_seconds", 0)), HOLD_SECONDS))
+        jump = kept.get("jump")
+        self.jump = Jump(**jump) if self.holds and jump else None
+        away = now - int(kept.get("seen_at", now))
+        if away < -JUMP_SECONDS:
+            self._jumped(now, away)
+        elif away > JUMP_SECONDS:  # it was off for so long, or its clock is wrong now: nobody can tell
+            self._hold(HOLD_SECONDS)
+        self._repair(now)
+
+    def _seen(self, now: int, by: int) -> None:
+        if abs(by) > JUMP_SECONDS:
+            self._jumped(now, by)
+        if by < -BACK_SECONDS:
+            self._repair(now)
+
+    def _jumped(self, now: int, by: int) -> None:
+        self.jump = Jump(by, now)
+        self._hold(HOLD_SECONDS)
+        self._written_at = 0.0
+        LOG.warning("clock.jumped", by_seconds=by, held_seconds=HOLD_SECONDS)
+
+    def _hold(self, seconds: int) -> None:
+        self._held_until = max(self._held_until, self._monotonic() + seconds)
+
+    def _repair(self, now: int) -> None:
+        for name, repair in sorted(_repairs.items()):
+            try:
+                repair(self._service, now)
+            except Exception:
+                LOG.exception("clock.repair_failed", what=name)
+
+    def _write(self, now: int) -> None:
+        hold_seconds = max(round(self._held_until - self._monotonic()), 0)
+        values = {"seen_at": now, "hold_seconds": hold_seconds, "jump": asdict(self.jump) if self.jump else None}
+        self._service.store.write(lambda tx: tx.put(META, {"name": KEPT, "value": json.dumps(values)}))
+        self._written_at = self._monotonic()
+
+
+def of(service: Service) -> ClockWatch | None:
+    """The watch of a service that runs; None where none does, such as in a command."""
+    found = service.store.shared.get(WATCH)
+    return found if isinstance(found, ClockWatch) else None
+
+
+def holds(service: Service) -> bool:
+    """Whether nothing may be deleted because of its age just now."""
+    watch = of(service)
+    return watch is not None and watch.holds
+
+
+def last_jump(service: Service) -> Jump | None:
+    """The jump of the clock because of which nothing is deleted just now; also told to commands, of a service that
+    runs in another process."""
+    watch = of(service)
+    if watch is not None:
+        return watch.jump
+    kept = service.store.read(_kept)
+    return Jump(**kept["jump"]) if kept.get("jump") and kept.get("hold_seconds") else None
+
+
+def _kept(tx: Transaction) -> dict[str, Any]:
+    row = tx.first(META, name=KEPT)
+    found = json.loads(row[1]) if row is not None else {}
+    return found if isinstance(found, dict) else {}
