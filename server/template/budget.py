@@ -1,6 +1,7 @@
 """What a script may use up: steps, memory, time. Charged wherever a script can repeat something or make it grow, before
 it is done: one piece of work cannot be interrupted, so it must be small."""
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ MAX_SECONDS = 10.0  # of all renderings for one purpose, when the caller names n
 STEPS_A_LOOK = 512  # between two looks at the clock
 CHARS_A_LOOK = 64 * 1024  # of a text that is worth a look of its own
 ELEMENT_BYTES = 64  # that an entry of a list or a map takes, without its value
-WIDE_BYTES = 4  # that a character may take in a text that is not ASCII
+HEADER_BYTES = 72  # of a text that is not ASCII, before its characters
 
 
 class Budget:
@@ -83,7 +84,7 @@ class Budget:
         """Before a text of so many characters is made, of such as are in `like`. Raises BudgetSpent."""
         if chars > MAX_OUTPUT_CHARS:
             raise BudgetSpent(f"a text of {chars:,} characters is too long; scripts make {MAX_OUTPUT_CHARS:,} at most")
-        self.take(chars if like.isascii() else chars * WIDE_BYTES)
+        self.take(chars * _width(like))
         if chars > CHARS_A_LOOK:
             self.look()
 
@@ -97,3 +98,10 @@ class Budget:
         if number > MAX_ELEMENTS:
             raise BudgetSpent(f"a list of {number:,} elements is too long; scripts make {MAX_ELEMENTS:,} at most")
         self.made(number)
+
+
+def _width(text: str) -> int:
+    """The bytes that a character takes in a text: 1, 2 or 4, as its widest one needs."""
+    if text.isascii():
+        return 1
+    return min(max((sys.getsizeof(text) - HEADER_BYTES) // (len(text) + 1), 1), 4)

@@ -226,8 +226,8 @@ def equal(left: Any, right: Any, step: Step) -> bool:
     if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
         if len(left) != len(right):
             return False
-        others = {str(key): each for key, each in pairs(right)}
         step(len(left))
+        others = {str(key): each for key, each in pairs(right)}
         return all(str(key) in others and equal(each, others[str(key)], step) for key, each in pairs(left))
     return compare(left, right, step) == 0
 
@@ -258,8 +258,8 @@ def _compare_lists(left: Any, right: Any, step: Step) -> int:
         return -1
     if len(left) != len(right):
         return sign(len(left), len(right))
-    others = {str(key): each for key, each in pairs(right)}
     step(len(left))
+    others = {str(key): each for key, each in pairs(right)}
     for key, each in pairs(left):
         if str(key) not in others:
             return 1

@@ -114,6 +114,14 @@ def test_a_rendering_has_its_part_of_a_larger_budget() -> None:
     assert 860_000_000 < whole.memory < 10**9
 
 
+@pytest.mark.parametrize(("text", "width"), [("a" * 1000, 1), ("é" * 1000, 1), ("€" * 1000, 2), ("😀" * 1000, 4)])
+def test_a_text_is_charged_by_the_bytes_that_it_takes(text: str, width: int) -> None:
+    budget = Budget(ends_at=math.inf)
+    before = budget.memory
+    budget.text(len(text), text)
+    assert before - budget.memory == 1000 * width
+
+
 def test_a_rendering_that_waits_for_others_has_its_own_time_left_but_no_more_than_its_caller() -> None:
     whole = Budget(ends_at=math.inf)
     with whole.part() as part:

@@ -5,7 +5,7 @@ from typing import Any
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import Dictionary
 from server.digits import is_whole
-from server.template.values import keyed, pairs
+from server.template.values import keyed, pairs, printed
 
 MAX_PATH_CHARS = 2048
 KEY = Input("key", "text", "Where: keys from the top, with colons between.", required=True, max=MAX_PATH_CHARS)
@@ -58,7 +58,7 @@ def unset(call: Call) -> Any:
     key, delimiter = call.inputs["key"], call.inputs["delimiter"] or ":"
     if isinstance(key, str):
         return _unset(call, key.split(delimiter))
-    return {str(each): _unset(call, str(each).split(delimiter)) for _, each in pairs(key)}
+    return {printed(each): _unset(call, printed(each).split(delimiter)) for _, each in pairs(key)}
 
 
 def _unset(call: Call, path: list[str]) -> bool:
@@ -74,7 +74,7 @@ def _unset(call: Call, path: list[str]) -> bool:
 )  # fmt: skip
 def expand(call: Call) -> Any:
     listed = call.inputs["paths"]
-    paths = listed.split(",") if isinstance(listed, str) else [str(each) for _, each in pairs(listed)]
+    paths = listed.split(",") if isinstance(listed, str) else [printed(each) for _, each in pairs(listed)]
     key = call.inputs["key"]
     target = _at(call.run.values, key.split(":")) if key else call.run.values
     if not isinstance(target, Dictionary):

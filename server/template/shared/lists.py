@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.run import Arrow
-from server.template.values import child, items, keyed, kind, pairs
+from server.template.values import child, items, key_text, keyed, kind, pairs
 
 
 def entries(value: Any, name: str) -> list[tuple[Any, Any]]:
@@ -42,7 +42,7 @@ def column(rows: Any, key: Any, index_key: Any = None) -> Any:
 def has(row: Any, key: Any) -> bool:
     """Whether a list or a map has an entry under a key, null or not."""
     if isinstance(row, dict):
-        return child(row, key) is not None or str(key) in row
+        return child(row, key) is not None or key_text(key) in row
     return isinstance(row, list) and child(row, key) is not None
 
 
