@@ -23,7 +23,7 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.messages import counters, headers
+from server.records.messages import authorship, counters, former, headers
 from server.records.messages.expands import EXPANDS
 from server.records.messages.filters import MESSAGE_TEXT, MessageIdFilter, TicketColumnFilter, id_hash
 from server.records.shared.resolve import address_of, worker_named
@@ -125,7 +125,8 @@ class Message(RecordType):
         Key("ticket_url", "url", "Web address of the message on its ticket.",
             lambda record, shown: shown.address(f"/profiles/ticket/{record['ticket_id']}#message{record['id']}")),
     )  # fmt: skip
-    expands = EXPANDS
+    expands = (*EXPANDS, former.FORMER)
+    tables = (former.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
         DeepFilter(
@@ -178,6 +179,8 @@ class Message(RecordType):
     events = (
         Event("ticket.message.inbound", "received by the parser"),
         Event("ticket.message.outbound", "sent by compose or reply"),
+        Event("ticket.message.changed", "its words, or who wrote them and when, were changed"),
+        Event("ticket.message.moved", "moved to another ticket; an entry on each"),
     )
     label_on_expand = True
 
@@ -204,6 +207,7 @@ class Message(RecordType):
             new["hash_header_message_id"] = id_hash(new["message_id"])
         if "content" in new:
             new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
+        authorship.require_own(change, writing)
         if change.is_create and not new.get("token"):
             new["token"] = random_text(TOKEN_CHARS)
 
@@ -212,11 +216,17 @@ class Message(RecordType):
         file_id = change.value("html_attachment_id") if "html_attachment_id" in change.sent else 0
         if file_id:
             writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": CONTEXT, "record_id": change.id})
+        if change.sent and not change.is_create:
+            former.keep(change, writing)
         if change.is_create:
             counters.add(change, writing)
         elif any(change.changes(column) for column in counters.WATCHED):
             for ticket_id in {change.was("ticket_id"), change.value("ticket_id")}:
                 counters.recount(writing, ticket_id)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        """What it said before goes first: it points to the row."""
+        former.forget(writing.tx, record["id"])
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         if record["raw_blob_id"]:

@@ -79,7 +79,15 @@ WORK = _points(
     ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
     ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),
     ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
+    (
+        "ticket.message.changed", "Message changed",
+        "{{actor}} changed {{what}} of message {{message}} on ticket {{target}}",
+    ),
     ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
+    (
+        "ticket.message.moved", "Message moved",
+        "{{actor}} moved message {{message}} from ticket {{source}} to ticket {{destination}}",
+    ),
     ("ticket.message.outbound", "Message sent", "{{actor}} replied on ticket {{target}}"),
     (
         "ticket.message.relay", "Message relayed",

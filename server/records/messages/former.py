@@ -1,0 +1,84 @@
+"""What messages said before somebody changed them, and the entries about it. Kept as long as the message, for whoever
+may read it. Source: ours."""
+
+import json
+from typing import Any
+
+from server.records.parts import Change, Expand, Record, Shown, Writing
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+TICKET = "svc.contexts.ticket"
+# Columns whose former values are kept, and how an entry names them.
+TOLD = {
+    "content": "the words", "html_attachment_id": "the HTML part", "headers": "the headers", "sender_id": "the sender",
+    "worker_id": "the worker", "is_outgoing": "the direction", "created": "the date",
+}  # fmt: skip
+
+MESSAGE_FORMER = Table(
+    "message_former",
+    [
+        Column("message_id", references="message(id)"), Column("changed_at"), Column("actor__context", "TEXT"),
+        Column("actor_id"), Column("former", "TEXT"),
+    ],
+    [Index(("message_id", "id"), "what a message said before")],
+)  # former: JSON, {column: value before}
+
+
+def keep(change: Change, writing: Writing) -> None:
+    """After a change that somebody sent: what was there before, and an entry on the ticket; one on both tickets for a
+    message that was moved."""
+    changed = [name for name in TOLD if change.changes(name)]
+    if changed:
+        writing.tx.insert(MESSAGE_FORMER, {
+            "message_id": change.id, "changed_at": writing.now, "actor__context": writing.actor.context,
+            "actor_id": writing.actor.id, "former": json.dumps({name: change.was(name) for name in changed}),
+        })  # fmt: skip
+        ticket_id = change.value("ticket_id")
+        writing.log("ticket.message.changed", TICKET, ticket_id, {
+            "what": ", ".join(TOLD[name] for name in changed), "message": str(change.id),
+            "target": writing.label("ticket", ticket_id),
+        })  # fmt: skip
+    if change.changes("ticket_id"):
+        _tell_moved(change, writing)
+
+
+def _tell_moved(change: Change, writing: Writing) -> None:
+    source, destination = change.was("ticket_id"), change.value("ticket_id")
+    told = {
+        "message": str(change.id), "source": writing.label("ticket", source),
+        "destination": writing.label("ticket", destination),
+    }  # fmt: skip
+    for here, there in ((source, destination), (destination, source)):
+        writing.log("ticket.message.moved", TICKET, here, told, about=(TICKET, there))
+
+
+def forget(tx: Transaction, message_id: int) -> None:
+    """With the message goes what it said before."""
+    tx.delete(MESSAGE_FORMER, message_id=message_id)
+
+
+def _shown(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    former: Any = MESSAGE_FORMER.sql
+    ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
+    rows = shown.tx.rows(
+        ("messages before",),
+        lambda: former.select(*MESSAGE_FORMER.all_columns)
+        .where(in_list(former.message_id, slot(0))).order_by(former.message_id, former.id.desc()),
+        (ids,),
+    )  # fmt: skip
+    found: dict[int, dict[str, Any]] = {record["id"]: {"former": []} for record in records}
+    for row in rows:
+        each = dict(zip(MESSAGE_FORMER.names, row, strict=True))
+        found[each["message_id"]]["former"].append({
+            "changed_at": each["changed_at"], "actor__context": each["actor__context"], "actor_id": each["actor_id"],
+            **json.loads(each["former"]),
+        })  # fmt: skip
+    return found
+
+
+FORMER = Expand(
+    "former", "array", "What it said before changes, the newest first: changed_at, actor, and what each changed had.",
+    _shown,
+)
