@@ -31,9 +31,13 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("passwords.WAITING", "", "passwords that wait to be looked at; further ones are told to come back"),
         (
             "access.lockout.MAX_WRONG_OF_ACCOUNT", "in ten minutes",
-            "wrong passwords, and as many wrong codes, of one account; then nobody signs in with it for a while",
+            "wrong passwords, and as many wrong codes, of one account; then it waits, but on devices that are known",
         ),
         ("access.lockout.MAX_WRONG_OF_ADDRESS", "in ten minutes", "wrong passwords and codes from one address"),
+        (
+            "access.known_devices.MAX_DEVICES", "",
+            "known devices of a worker; the one with the oldest sign-in is forgotten for a new one",
+        ),
         ("records.shared.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
         ("access.families.MAX_FAMILY_SECONDS", "seconds", "time that an app renews its tokens without a new login"),
         ("access.provider.MAX_PARAMETER_CHARS", "characters", "parameter of a request to an OAuth endpoint"),

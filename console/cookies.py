@@ -1,10 +1,11 @@
-"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page.
+"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page, the
+device that somebody has signed in from.
 
 Under https they are named __Host-...: no other host of the domain can set those."""
 
 from urllib.parse import quote, unquote
 
-SESSION, VISIT, TOAST = "sid", "visit", "toast"
+SESSION, VISIT, TOAST, DEVICE = "sid", "visit", "toast", "device"
 
 
 def name_of(kind: str, is_secure: bool) -> str:

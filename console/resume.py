@@ -13,6 +13,7 @@ from console.visit import FORM_TOKEN, Visit
 from server.access import second_factor
 from server.access.own import own_context
 from server.desk import form_drafts, sign_in
+from server.desk.sign_in import SignedIn
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
 from server.web.params import Upload
 
@@ -63,12 +64,13 @@ def prove(visit: Visit, page: Page) -> Shown | None:
         session = visit.session
         if session is None:
             found = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
-            visit.begin(found.session_id, is_kept=False)
+            visit.begin(found, is_kept=False)
             return again(visit, "You have a second factor: its code is needed, too.") if found.waits_for_code else None
         if session.waits_for_code:
             visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):
-            visit.begin(sign_in.step_up(visit.ctx, session, proof, visit.peer))
+            renewed = sign_in.step_up(visit.ctx, session, proof, visit.peer)
+            visit.begin(SignedIn(renewed, waits_for_code=False))
     except REFUSED as error:
         reason = SIGNED_OUT if visit.session is None else CONFIRM
         return again(visit, reason, form.refuse(_at_proof(error)))

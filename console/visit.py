@@ -13,12 +13,13 @@ from console import cookies
 from server import times
 from server.access import second_factor, sessions
 from server.access.actor import Actor
+from server.access.known_devices import KNOWN_SECONDS
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.desk import first_start, form_drafts, mail_setup
 from server.desk.preferences import Preferences
-from server.desk.sign_in import Peer
+from server.desk.sign_in import Peer, SignedIn
 from server.errors import HelpdeskError, NotFound, TooLarge
 from server.store.transaction import Transaction
 from server.web.call import id_of
@@ -84,7 +85,7 @@ class Visit:
 
     @property
     def peer(self) -> Peer:
-        return Peer(self.request.client, self.request.headers.get("User-Agent", ""))
+        return Peer(self.request.client, self.request.headers.get("User-Agent", ""), self._cookie(cookies.DEVICE))
 
     @property
     def who(self) -> Session:
@@ -168,11 +169,17 @@ class Visit:
         self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
         self.secret = id
 
-    def begin(self, id: str, is_kept: bool | None = None) -> None:
+    def sign_in(self, made: SignedIn, is_kept: bool | None = None) -> None:
+        """Let the browser hold a new session, and that its worker has signed in there. is_kept: as in set_session."""
+        self.set_session(made.session_id, is_kept)
+        if made.known:
+            self.cookies.append(cookies.write(cookies.DEVICE, made.known, self.is_secure, KNOWN_SECONDS))
+
+    def begin(self, made: SignedIn, is_kept: bool | None = None) -> None:
         """Go on in another session within this request: its form was sent with what gave the session."""
         self.was_ours = self.has_form_token()
-        self.set_session(id, is_kept)
-        self.session = self.service.store.read(lambda tx: sessions.check(tx, id, self.now))
+        self.sign_in(made, is_kept)
+        self.session = self.service.store.read(lambda tx: sessions.check(tx, made.session_id, self.now))
         self.__dict__.pop("ctx", None)
 
     def drop_session(self) -> None:
@@ -183,13 +190,16 @@ class Visit:
     def _most_seconds(self) -> int:
         return self.service.settings.session_days * 86400
 
+    def _cookie(self, kind: str) -> str:
+        return cookies.read(self.request.headers.get("Cookie", ""), kind, self.is_secure)
+
     def session_id(self) -> str:
         """The id that the browser sent."""
-        return cookies.read(self.request.headers.get("Cookie", ""), cookies.SESSION, self.is_secure)
+        return self._cookie(cookies.SESSION)
 
     def visit_id(self) -> str:
         """What the browser of somebody who is not signed in sent."""
-        found = cookies.read(self.request.headers.get("Cookie", ""), cookies.VISIT, self.is_secure)
+        found = self._cookie(cookies.VISIT)
         return found if len(found) <= sessions.MAX_ID_CHARS else ""
 
     def lacks_second_factor(self) -> bool:
@@ -229,7 +239,7 @@ class Visit:
     @cached_property
     def toast(self) -> dict[str, Any] | None:
         """The message that the page before left, {text, undo, fields: pairs}; it is shown once."""
-        signed = cookies.read(self.request.headers.get("Cookie", ""), cookies.TOAST, self.is_secure)
+        signed = self._cookie(cookies.TOAST)
         if not signed:
             return None
         self.cookies.append(cookies.write(cookies.TOAST, "", self.is_secure, 0))

@@ -20,7 +20,7 @@ import pytest
 from console.articles import slug
 from server import app, passwords, template
 from server.__main__ import description, parser
-from server.access import codes, families, lockout, password_links, sessions
+from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
 from server.automation import bindings, checker
 from server.automation import commands as automation_commands
@@ -323,6 +323,9 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
         "security.md": (
             ("At least 8 characters", passwords.MIN_CHARS == 8), ("64 MiB each", passwords.MEMORY_KIB == 64 * 1024),
             ("After 10 wrong", lockout.MAX_WRONG_OF_ACCOUNT == 10), ("or 50 from", lockout.MAX_WRONG_OF_ADDRESS == 50),
+            ("10 attempts of its own", lockout.MAX_WRONG_OF_ACCOUNT == 10),
+            ("after a year without", known_devices.KNOWN_SECONDS == 365 * 86400),
+            ("once a day at most", lockout.TOLD_SECONDS == 86400),
             ("up to ten minutes", lockout.WINDOW_SECONDS == 600), ("Ten recovery codes", RECOVERY_CODES == 10),
             ("more than ten minutes ago", sessions.STEP_UP_SECONDS == 600),
             ("for half an hour and one use", password_links.LINK_SECONDS == 1800),

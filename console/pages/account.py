@@ -12,7 +12,7 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.access import second_factor, sessions, totp
+from server.access import known_devices, second_factor, sessions, totp
 from server.desk import login_address, password_change, preferences, profile, sign_in
 from server.desk.preferences import DENSITIES, THEMES, Preferences
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
@@ -90,9 +90,17 @@ def end_session(visit: Visit) -> Shown:
 def end_sessions(visit: Visit) -> Shown:
     """Sign out everywhere else."""
     worker_id, own = visit.actor.worker_id, visit.who.id
-    count = sign_in.end_sessions(visit.ctx, worker_id, but=own)
+    count = sign_in.end_sessions(visit.ctx, worker_id, but=own, peer=visit.peer)
     visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
     return see("/account#sessions")
+
+
+@page("POST", "/account/devices/{id}/forget")
+def forget_device(visit: Visit) -> Shown:
+    """Know a device no more; who is signed in there stays so. Raises NotFound for one of somebody else."""
+    sign_in.forget_device(visit.ctx, visit.actor.worker_id, visit.id)
+    visit.tell("That device is forgotten.")
+    return see("/account#devices")
 
 
 # -- the second factor -------------------------------------------------------------------------------------------------
@@ -111,7 +119,7 @@ def turn_on(visit: Visit) -> Shown:
     if not _SECRET.match(secret):
         raise Invalid("The key of this form is none of ours; open the page again.")
     try:
-        codes = sign_in.turn_on_code(visit.ctx, visit.actor.worker_id, secret, visit.form.text("code", ""), visit.peer)
+        codes = sign_in.turn_on_code(visit.ctx, visit.actor.worker_id, secret, visit.form.text("code", ""))
     except (Invalid, TooMany) as error:
         return _second_factor(visit, form.refuse(error, ("code",)), secret)
     return render(visit, "recovery_codes.html", codes=codes, is_new=True, back=_back(visit))
@@ -151,7 +159,8 @@ def _account(
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
         email=login_address.of(visit.ctx), change=login_address.waiting(visit.ctx, worker_id), sessions=listed,
-        device=sign_in.shown_device,
+        device=sign_in.shown_device, devices=store.read(lambda tx: known_devices.of_worker(tx, worker_id, now)),
+        known=store.read(lambda tx: known_devices.find(tx, worker_id, visit.peer.known, now)),
         has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
         codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),
         themes=[("system", "As the system"), ("light", "Light"), ("dark", "Dark")],

@@ -26,7 +26,7 @@ def ask(visit: Visit) -> Shown:
     """Mail a link to another address; the one before counts until it was opened."""
     form = Form.sent(visit.form, ("email",))
     try:
-        change = login_address.ask(visit.ctx, form.text("email"), visit.form.text("current", ""), visit.peer)
+        change = login_address.ask(visit.ctx, form.text("email"), visit.form.text("current", ""))
     except NotAuthenticated as error:
         return _form(visit, form.fail("current", error.message))
     except (Conflict, Invalid, TooMany) as error:

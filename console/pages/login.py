@@ -37,7 +37,7 @@ def log_in(visit: Visit) -> Shown:
         )  # fmt: skip
     except REFUSED as error:
         return _login(visit, form.refuse(error))
-    visit.set_session(found.session_id, is_kept)
+    visit.sign_in(found, is_kept)
     return see(_code_path(visit) if found.waits_for_code else visit.next)
 
 
@@ -52,10 +52,10 @@ def give_code(visit: Visit) -> Shown:
     """A full session for a right code."""
     form = Form.of({"next": visit.next})
     try:
-        id = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
+        made = sign_in.by_code(visit.ctx, visit.who, visit.form.text("code", ""), visit.peer)
     except REFUSED as error:
         return _code(visit, form.refuse(error))
-    visit.set_session(id)
+    visit.sign_in(made)
     return see(visit.next)
 
 

@@ -2,7 +2,7 @@
 nothing.
 
 An attempt is counted before it is looked at, and taken back when it was right: many at once cannot get past the limit.
-Source: ours."""
+So that nobody locks others out, devices that an account is known from have counts of their own. Source: ours."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -15,8 +15,11 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 WINDOW_SECONDS = 600
+TOLD_SECONDS = 86400  # between two mails to the owner of an account that gets locked
 MAX_WRONG_OF_ACCOUNT = 10  # attempts in a window
 MAX_WRONG_OF_ADDRESS = 50  # attempts in a window; an office may share one address
+
+LOCKING = ("password:", "code:")  # keys of accounts that nobody signs in to when these are used up
 
 ATTEMPT = Table(
     "login_attempt",
@@ -27,7 +30,8 @@ ATTEMPT = Table(
 
 
 def account(kind: str, name: str) -> str:
-    """The key of an account. kind: password, code, link. Names are kept as hashes: people type passwords there."""
+    """The key of an account. kind: of what is given, such as password. Names are kept as hashes: people type passwords
+    there."""
     return f"{kind}:{digest(name.strip().lower())}"
 
 
@@ -37,9 +41,16 @@ def address(client: str) -> str:
         parsed = ipaddress.ip_address(client)
     except ValueError:
         return f"address:{client[:50]}"
-    if parsed.version == 6:
-        return f"address:{ipaddress.ip_network((parsed, 64), strict=False)}"
-    return f"address:{parsed}"
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return f"address:{parsed}"
+    if parsed.ipv4_mapped:  # of a socket for both kinds
+        return f"address:{parsed.ipv4_mapped}"
+    return f"address:{ipaddress.ip_network((int(parsed), 64), strict=False)}"
+
+
+def device(kind: str, device_id: int) -> str:
+    """The key of a device that an account is known from, which counts for it alone."""
+    return f"device:{kind}:{device_id}"
 
 
 def require_open(tx: Transaction, keys: Iterable[str], now: int) -> None:
@@ -48,20 +59,43 @@ def require_open(tx: Transaction, keys: Iterable[str], now: int) -> None:
         _require_left(key, *_present(tx, key, now), now)
 
 
-def count(tx: Transaction, keys: Iterable[str], now: int) -> None:
-    """Count one attempt under each key. Raises TooMany, and counts nothing, when one of them has used up its own."""
+def count(tx: Transaction, keys: Iterable[str], now: int) -> bool:
+    """Count one attempt under each key; answers whether an account has used up its own with it. Raises TooMany, and
+    counts nothing, when one of them had before."""
+    is_last = False
     for key in keys:
         number, until = _present(tx, key, now)
         _require_left(key, number, until, now)
         tx.put(ATTEMPT, {"key": key, "number": number + 1, "until": until})
+        is_last = is_last or (number + 1 == MAX_WRONG_OF_ACCOUNT and key.startswith(LOCKING))
+    return is_last
 
 
-def forgive(tx: Transaction, account_key: str, address_key: str, now: int) -> None:
-    """It was right: the account starts anew, the address gets this one attempt back."""
-    tx.delete(ATTEMPT, key=account_key)
-    number, until = _present(tx, address_key, now)
-    if number:
-        tx.put(ATTEMPT, {"key": address_key, "number": number - 1, "until": until})
+def has_left(tx: Transaction, key: str, now: int) -> bool:
+    """Count one under a key, if it has not used up its own."""
+    number, until = _present(tx, key, now)
+    if number < MAX_WRONG_OF_ACCOUNT:
+        tx.put(ATTEMPT, {"key": key, "number": number + 1, "until": until})
+    return number < MAX_WRONG_OF_ACCOUNT
+
+
+def may_be_told(tx: Transaction, worker_id: int, now: int) -> bool:
+    """Whether the owner of an account is to be told that it got locked; once in TOLD_SECONDS."""
+    key = f"told:{worker_id}"
+    is_told = _present(tx, key, now)[0] > 0
+    if not is_told:
+        tx.put(ATTEMPT, {"key": key, "number": 1, "until": now + TOLD_SECONDS})
+    return not is_told
+
+
+def forgive(tx: Transaction, keys: Iterable[str], now: int) -> None:
+    """It was right: the account or the device starts anew, the address gets this one attempt back."""
+    for key in keys:
+        number, until = _present(tx, key, now)
+        if not key.startswith("address:"):
+            tx.delete(ATTEMPT, key=key)
+        elif number:
+            tx.put(ATTEMPT, {"key": key, "number": number - 1, "until": until})
 
 
 def has_over(tx: Transaction, now: int) -> bool:

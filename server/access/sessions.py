@@ -88,7 +88,7 @@ def create(
     most = CODE_SECONDS if waits_for_code else lifetime.most
     tx.insert(SESSION, {
         "hash": digest(id), "worker_id": worker_id, "created_at": now, "seen_at": now, "expires_at": now + most,
-        "idle_seconds": lifetime.idle, "password_mark": _password_mark(tx, worker_id),
+        "idle_seconds": lifetime.idle, "password_mark": password_mark(tx, worker_id),
         "stepped_up_at": 0 if waits_for_code else now, "waits_for_code": int(waits_for_code),
         "device": device[:MAX_DEVICE_CHARS], "client": client, "was_admin": _is_admin(tx, worker_id),
     })  # fmt: skip
@@ -104,7 +104,7 @@ def check(tx: Transaction, id: str, now: int) -> Session | None:
         return None
     values = dict(zip(SESSION.names, row, strict=True))
     who = actor.worker(tx, values["worker_id"])
-    return _good(values, who, _password_mark(tx, values["worker_id"]), now) if who is not None else None
+    return _good(values, who, password_mark(tx, values["worker_id"]), now) if who is not None else None
 
 
 def seen(tx: Transaction, session_id: int, now: int, client: str) -> None:
@@ -118,7 +118,7 @@ def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = 
     id = secrets.token_urlsafe(ID_BYTES)
     tx.update(SESSION, session.id, {
         "hash": digest(id), "seen_at": now, "stepped_up_at": now if is_stepped_up else 0,
-        "password_mark": _password_mark(tx, session.actor.worker_id),
+        "password_mark": password_mark(tx, session.actor.worker_id),
         "was_admin": _is_admin(tx, session.actor.worker_id),
     })  # fmt: skip
     return id
@@ -144,10 +144,20 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Session]:
     who = actor.worker(tx, worker_id)
     if who is None:
         return []
-    password_mark = _password_mark(tx, worker_id)
+    mark = password_mark(tx, worker_id)
     rows = (dict(zip(SESSION.names, row, strict=True)) for row in tx.find(SESSION, worker_id=worker_id))
-    good = [each for values in rows if (each := _good(values, who, password_mark, now)) and not each.waits_for_code]
+    good = [each for values in rows if (each := _good(values, who, mark, now)) and not each.waits_for_code]
     return sorted(good, key=lambda each: -each.seen_at)
+
+
+def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
+    """The addresses that sessions were last used from, and whose sessions those are; each once, of all that last."""
+    table: Any = SESSION.sql
+    rows = tx.rows(
+        ("sessions", "origins"),
+        lambda: table.select(table.client, table.worker_id).where(table.expires_at > slot(0)).distinct(), (now,),
+    )  # fmt: skip
+    return sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
 
 
 def has_over(tx: Transaction, now: int) -> bool:
@@ -167,10 +177,10 @@ def _is_over() -> Any:
     return (table.expires_at <= slot(0)) | (table.seen_at + table.idle_seconds <= slot(0))
 
 
-def _good(values: dict[str, Any], who: Actor, password_mark: str, now: int) -> Session | None:
+def _good(values: dict[str, Any], who: Actor, mark: str, now: int) -> Session | None:
     """The session of a row, None when it is over."""
     is_over = values["expires_at"] <= now or values["seen_at"] + values["idle_seconds"] <= now
-    if is_over or values["password_mark"] != password_mark:
+    if is_over or values["password_mark"] != mark:
         return None
     return Session(
         values["id"], who, values["created_at"], values["seen_at"], values["expires_at"], values["idle_seconds"],
@@ -184,8 +194,8 @@ def _is_admin(tx: Transaction, worker_id: int) -> int:
     return int(who is not None and who.is_admin)
 
 
-def _password_mark(tx: Transaction, worker_id: int) -> str:
-    """Tells one password of a worker from the next."""
+def password_mark(tx: Transaction, worker_id: int) -> str:
+    """What tells one password of a worker from the next."""
     login = WORKER_LOGIN.sql
     found = tx.value(
         ("password mark",), lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,)

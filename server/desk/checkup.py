@@ -1,6 +1,7 @@
 """Whether a service is set up well, part by part, with what to do where it is not. For `helpdesk doctor` and the
 console. What has to do with the processes of a machine, such as ports, is looked at by the command."""
 
+import ipaddress
 import socket
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 import peewee
 
+from server.access import sessions
 from server.access.own import own_context
 from server.context import Service
 from server.desk import backups, health, mail_listening
@@ -27,6 +29,7 @@ State = Literal["ok", "warning", "problem"]
 LATE_SECONDS = 900  # that a job may have been due before something must be wrong
 AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
 LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log; it is folded back at about 32 MiB
+FEW_WORKERS = 3  # signed in from one address before that is odd: two may share a desk
 MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
 
 
@@ -49,6 +52,7 @@ def of_service(service: Service, now: int) -> list[Finding]:
         *of_database(service),
         *of_clock(service, now),
         *of_base_url(service.settings),
+        *of_clients(service, now),
         *of_mail(service, now),
         *of_jobs(service, now),
         *of_backups(service, now),
@@ -135,6 +139,26 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
                       "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
     else:
         yield Finding("base URL", "ok", f"links lead to {settings.base_url}")
+
+
+def of_clients(service: Service, now: int) -> Iterator[Finding]:
+    """Whether workers come from different addresses. Behind a proxy that is not trusted all come from its address: what
+    one of them gets wrong holds up the others."""
+    if service.settings.trusted_proxies:
+        return
+    clients, workers = service.store.read(lambda tx: sessions.origins(tx, now))
+    if len(clients) == 1 and len(workers) >= FEW_WORKERS and _is_private(clients[0]):
+        yield Finding("clients", "warning", f"{len(workers)} workers are signed in, all from {clients[0]}, as if a "
+                      "proxy stood before the service, and none is trusted",
+                      "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
+                      "counted for all together")  # fmt: skip
+
+
+def _is_private(client: str) -> bool:
+    try:
+        return ipaddress.ip_address(client).is_private
+    except ValueError:
+        return False
 
 
 def of_mail(service: Service, now: int) -> Iterator[Finding]:

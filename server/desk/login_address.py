@@ -12,7 +12,7 @@ from server.context import Context, Service
 from server.desk import late_links, login_following, password_change
 from server.desk.late_links import LOGIN_ADDRESS
 from server.desk.login_following import KIND, log, send_mails
-from server.desk.sign_in import WORKER, Peer, require_password
+from server.desk.sign_in import WORKER, require_password
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
 from server.jobs.queue import job
@@ -59,7 +59,7 @@ def of(ctx: Context) -> str:
     return ctx.service.store.read(read)
 
 
-def ask(ctx: Context, new_email: str, password: str, peer: Peer) -> LoginChange:
+def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
     """Let the worker who asks sign in with another address, once it is confirmed. Takes as long as a hashing.
 
     Raises NotAuthenticated for a wrong password, TooMany, Invalid for what is no address, Conflict for one that is
@@ -67,7 +67,7 @@ def ask(ctx: Context, new_email: str, password: str, peer: Peer) -> LoginChange:
     worker_id, email = ctx.actor.worker_id, new_email.strip().lower()
     if not addresses.valid(email):
         raise Invalid(f"email: '{new_email[:80]}' is not a mail address, such as ana@example.com", field="email")
-    require_password(ctx, worker_id, password, peer)
+    require_password(ctx, worker_id, password)
 
     def write(tx: Transaction) -> LoginChange:
         writing = RecordWriter(ctx, tx)

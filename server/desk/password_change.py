@@ -3,12 +3,12 @@
 from typing import Any
 
 from server.access import actor as actors
-from server.access import lockout, password_links, sessions
+from server.access import known_devices, lockout, password_links, sessions
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.desk import late_links
-from server.desk.sign_in import WORKER, Peer, require_password, worker_with
+from server.desk.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.jobs.queue import JobQueue, job
@@ -36,12 +36,14 @@ def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -
 
     Takes as long as two hashings. Raises NotAuthenticated, TooMany, Invalid for a new one that is too short."""
     worker_id = session.actor.worker_id
-    require_password(ctx, worker_id, current, peer)
+    require_password(ctx, worker_id, current)
     fields = _prepared(ctx.service, new)
 
     def write(tx: Transaction) -> str:
+        known = known_devices.find(tx, worker_id, peer.known, ctx.now)
         _set(ctx, tx, worker_id, fields)
         sessions.end_all(tx, worker_id, but=session.id)
+        known_devices.vouch(tx, worker_id, known)
         return sessions.renew(tx, session, ctx.now)
 
     return ctx.service.store.write(write)
@@ -50,14 +52,17 @@ def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -
 def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
     """Send a link to a worker's address. Tells nobody whether there is such a worker: neither by its answer nor by the
     time it takes. Raises TooMany."""
-    keys = (lockout.account("link", email), lockout.address(peer.client))
     store = ctx.service.store
-    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
     worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
+    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # what others ask for holds up nobody
+    keys = attempt_keys(ctx, "link", by_whom, worker_id, peer)
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
     if not worker_id:
         return
 
     def write(tx: Transaction) -> None:
+        if not lockout.has_left(tx, lockout.account("mailed link", str(worker_id)), ctx.now):
+            return  # the one that was mailed last still works
         JobQueue.add(tx, KIND, ctx.now, {"worker_id": worker_id}, f"{KIND}:{worker_id}")
         ctx.service.wake_after(tx)
 

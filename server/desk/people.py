@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from server.access import password_links, second_factor, sessions
+from server.access import known_devices, password_links, second_factor, sessions
 from server.access.actor import WORKER
 from server.context import Context
 from server.desk import password_change, token_lists
@@ -94,6 +94,7 @@ def end_sessions(ctx: Context, worker_id: int) -> int:
 
     def write(tx: Transaction) -> int:
         count = sessions.end_all(tx, worker_id)
+        known_devices.forget_all(tx, worker_id)
         if count:
             devices = f"{count} device{'' if count == 1 else 's'}"
             _log(RecordWriter(ctx, tx), "worker.sessions.ended", worker_id, {"devices": devices})

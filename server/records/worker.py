@@ -254,6 +254,7 @@ class Worker(RecordType):
         Event("worker.logged_in", "logged in to the console"),
         Event("worker.logged_out", "logged out of the console"),
         Event("worker.login.failed", "a login failed"),
+        Event("worker.login.locked", "too many logins failed, and unknown devices have to wait"),
         Event("worker.impersonated", "an administrator acted as the worker"),
         Event("worker.seat_expired", "the seat was released after a time without activity"),
     )

@@ -624,15 +624,26 @@ def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Netwo
 
 
 def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
-    """The client's address: the peer, or what trusted proxies say of whom they speak for. Anybody else's word in
-    X-Forwarded-For counts for nothing."""
+    """The client's address, without a port: the peer, or what trusted proxies say of whom they speak for. The word of
+    anybody else in X-Forwarded-For counts for nothing."""
     if not proxies:
         return peer
-    hops = [hop.strip() for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
+    hops = [_address_of(hop.strip()) for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
     client = peer
     while hops and is_within(client, proxies):
         client = hops.pop()
     return client
+
+
+def _address_of(hop: str) -> str:
+    """What a proxy tells, without the port that some put behind it.
+
+    >>> [_address_of(hop) for hop in ("192.0.2.1:567", "[2001:db8::1]:567", "[2001:db8::1]", "2001:db8::1", "unknown")]
+    ['192.0.2.1', '2001:db8::1', '2001:db8::1', '2001:db8::1', 'unknown']
+    """
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
 def is_within(address: str, networks: Networks) -> bool:

@@ -68,7 +68,7 @@ def by_service(desk: Desk, milo: int) -> None:
 
 
 def by_themself(desk: Desk, milo: int) -> None:
-    login_address.ask(by(desk, milo), f" {NEW.upper()} ", PASSWORD, PEER)
+    login_address.ask(by(desk, milo), f" {NEW.upper()} ", PASSWORD)
 
 
 WAYS = [by_text, by_id, by_rename, by_service, by_themself]
@@ -252,9 +252,9 @@ def test_what_a_worker_cannot_sign_in_with(desk: Desk, milo: int, email: str, er
     address = desk.create("address", email="desk@desk.example", mail_transport_id=transport)["id"]
     desk.create("group", name="Support", reply_address_id=address)
     with pytest.raises(error):
-        login_address.ask(by(desk, milo), email, PASSWORD, PEER)
+        login_address.ask(by(desk, milo), email, PASSWORD)
     with pytest.raises(NotAuthenticated):
-        login_address.ask(by(desk, milo), NEW, "wrong", PEER)
+        login_address.ask(by(desk, milo), NEW, "wrong")
     assert login_address.waiting(by(desk, milo), milo) is None and mails(desk) == []
 
 

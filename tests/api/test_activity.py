@@ -168,6 +168,7 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.message.relay", "ticket.split.from", "record.merge",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
+    "worker.login.locked",
     "worker.impersonated", "worker.seat_expired", "address.email.changed",
 }  # fmt: skip
 

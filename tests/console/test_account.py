@@ -123,14 +123,21 @@ def test_devices_are_listed_and_signed_out(visitor: Visitor, ines: str, server: 
         each.sign_in(ines)
     visitor.sign_in(ines)
     page = visitor.get("/account").text
-    assert page.count("Safari on iPhone") == 2 and page.count("this one") == 1
+    listed, _, known = page.partition('id="devices"')
+    for part in (listed, known):
+        assert part.count("Safari on iPhone") == 2 and part.count("this one") == 1
     assert page.index("this one") < page.index("Safari on iPhone")
     ids = re.findall(r"/account/sessions/(\d+)/end", page)
     stranger = Visitor(server.url)
     stranger.sign_in("milo@desk.example")
     assert stranger.send(f"/account/sessions/{ids[-1]}/end", page="/account").status_code == 404
     assert all(each.is_in for each in others)
+    device = re.findall(r"/account/devices/(\d+)/forget", known)[-1]
+    assert stranger.send(f"/account/devices/{device}/forget", page="/account").status_code == 404
+    assert place(visitor.send(f"/account/devices/{device}/forget", page="/account")) == "/account#devices"
+    assert f"/devices/{device}/" not in visitor.get("/account").text
     visitor.send("/account/sessions/end", page="/account")
+    assert len(re.findall(r"/account/devices/(\d+)/forget", visitor.get("/account").text)) == 1
     assert visitor.is_in and not any(each.is_in for each in others)
     nora.update("worker", nora.ids["ines"], is_disabled=1).ok()
     assert not visitor.is_in

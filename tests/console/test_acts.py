@@ -10,7 +10,7 @@ import pytest
 
 from console import routes
 from server import clock, settings
-from server.access import password_links, second_factor, sessions, totp
+from server.access import known_devices, password_links, second_factor, sessions, totp
 from server.access.tokens import TOKEN
 from server.desk.mailboxes import dead_letters
 from server.jobs.queue import JobQueue
@@ -64,6 +64,7 @@ def act(kind: str, *points: str, page: str = "", path: str = "", **fields: str) 
 
 
 ACTS = [
+    act("/account/devices/{id}/forget", "worker.device.forgotten", path="/account/devices/{device}/forget"),
     act("/account/sessions/{id}/end", "worker.sessions.ended", path="/account/sessions/{session}/end"),
     act("/account/sessions/end", "worker.sessions.ended"),
     act("/account/profile", "worker.changed", first_name="Leonora"),
@@ -232,6 +233,8 @@ def _prepare(lively: Lively) -> None:
         span = sessions.Lifetime(3600, 3600)
         for worker in (ids["nora"], ids["nora"], ids["worker0"]):
             desk.store.write(lambda tx, worker=worker: sessions.create(tx, worker, clock.now(), span, "Phone", "::1"))
+        desk.store.write(lambda tx: known_devices.keep(tx, ids["nora"], "", clock.now(), "Phone", "::1"))
+        ids["device"] = desk.read(lambda tx: tx.find(known_devices.KNOWN_DEVICE, worker_id=ids["nora"])[-1][0])
         ids["session"] = desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=ids["nora"])[-1][0])
         secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
         desk.store.write(lambda tx: second_factor.turn_on(

@@ -152,7 +152,7 @@ def test_cookies_are_for_us_alone(visitor: Visitor) -> None:
     page = visitor.get("/login")
     answer = visitor.sign_in(keep="1")
     told = [each for got in (page, answer) for each in got.raw.headers.getlist("Set-Cookie")]
-    assert {each.partition("=")[0] for each in told} == {"visit", "sid"}
+    assert {each.partition("=")[0] for each in told} == {"visit", "sid", "device"}
     for each in told:
         parts = [part.strip() for part in each.split(";")[1:]]
         assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(parts) and not [part for part in parts if "Domain" in part]

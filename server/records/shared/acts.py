@@ -62,6 +62,7 @@ ROWS = (
     ),
     ("worker.admin.given", "Made an administrator", "{{actor}} made {{target}} an administrator"),
     ("worker.admin.taken", "No longer an administrator", "{{actor}} made {{target}} an administrator no more"),
+    ("worker.device.forgotten", "Known device forgotten", "{{actor}} forgot a known device of {{target}}"),
     ("worker.disabled", "Worker disabled", "{{actor}} disabled the worker {{target}}"),
     ("worker.enabled", "Worker enabled", "{{actor}} enabled the worker {{target}} again"),
     ("worker.invited", "Worker invited", "{{actor}} invited {{target}} by mail to choose a password"),

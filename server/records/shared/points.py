@@ -127,6 +127,10 @@ WORK = _points(
         "worker.login.failed", "Login failed",
         "A login as {{target}} from {{ip}} with {{user_agent}} failed",
     ),
+    (
+        "worker.login.locked", "Account locked",
+        "Too many logins as {{target}} failed, the last from {{ip}} with {{user_agent}}; new devices have to wait",
+    ),
     ("worker.seat_expired", "Seat released", "The seat of {{target}} was released after a time without activity"),
 )  # fmt: skip
 ADMINISTRATIVE = _points(*acts.ROWS, *acts.of_records(), is_administrative=True)
