@@ -219,7 +219,8 @@ def show_delivery(visit: Visit) -> Shown:
     found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
     each = lists.record(visit, URI, found["webhook_id"])
     request, run_id = found["request"], found["run_id"]
-    is_hidden = HIDDEN in [value for _, value in request["headers"]] or HIDDEN in unquote(request["query"])
+    texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
+    is_hidden = any(HIDDEN in text for text in texts)
     log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
         visit, "delivery.html", found=found, each=each, automation=_automation_id(visit, found["automation"]),

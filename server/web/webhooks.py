@@ -125,8 +125,8 @@ def replay(ctx: Context, delivery_id: int) -> int:
         raise Conflict(f"of this request only the first {MAX_BODY_BYTES} bytes were kept; it cannot be run again")
     listener = store.read(lambda tx: tokens.require(ctx, tx, old["listener_id"]))
     kept = [(str(name), str(value)) for name, value in json.loads(old["headers"])]
-    headers, query = withheld(store).of(delivery_id) or (kept, old["query"])
-    received = received_of(old["method"], "", query, headers, old["body"] or b"", old["client"], old["id"])
+    headers, query, body = withheld(store).of(delivery_id) or (kept, old["query"], old["body"] or b"")
+    received = received_of(old["method"], "", query, headers, body, old["client"], old["id"])
     tokens.log_call(ctx, listener["id"])
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 

@@ -16,10 +16,12 @@ from server.automation.webhooks.deliveries import (
     forget_old,
     keep,
 )
+from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.responding import Received
 from server.desk import automation_log
 from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
+from tests.steps import steps
 
 
 @pytest.fixture
@@ -88,12 +90,12 @@ def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(withheld, "MAX_REMEMBERED", 2)
     memory, secret = withheld.Withheld(), [("Authorization", "dear")]
     for id in (1, 2, 3):
-        memory.remember(id, secret, "")
-    memory.remember(4, [("Accept", "x")], "a=1")
-    memory.remember(5, secret, "a=" + "x" * withheld.MAX_SECRET_CHARS)
-    assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "")
-    memory.remember(6, [], "token=x")
-    assert memory.of(6) == ([], "token=x") and memory.of(2) is None
+        memory.remember(id, secret, "", b"", b"")
+    memory.remember(4, [("Accept", "x")], "a=1", b"", b"")
+    memory.remember(5, secret, "a=" + "x" * withheld.MAX_SECRET_CHARS, b"", b"")
+    assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "", b"")
+    memory.remember(6, [], "token=x", b"", b"")
+    assert memory.of(6) == ([], "token=x", b"") and memory.of(2) is None
 
 
 def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
@@ -141,3 +143,58 @@ def test_their_sizes_are_found_without_a_look_at_the_bodies(desk: Desk) -> None:
         return str(connection.execute(asked).fetchall())
 
     assert "COVERING INDEX" in desk.read(plan)
+
+
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+PARTS = "multipart/form-data; boundary=b"
+
+
+def part(name: str, value: str) -> bytes:
+    return f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+
+
+BODIES = [
+    (JSON, b'{"api_key": "sk_live_dear"}', b'{"api_key": "(hidden)"}'),
+    (JSON, b'{"a": {"password" : "dear", "b": [{"Access-Token":"dear"}]}, "ok": "fine"}',
+     b'{"a": {"password" : "(hidden)", "b": [{"Access-Token":"(hidden)"}]}, "ok": "fine"}'),
+    (JSON, b'{"credentials": {"user": "dear", "note": "}\\"dear"}, "n": 1}', b'{"credentials": "(hidden)", "n": 1}'),
+    (JSON, b'{"tokens": ["dear", {"x": "dear"}], "pin_token": 12}', b'{"tokens": "(hidden)", "pin_token": "(hidden)"}'),
+    (JSON, b'{"token": "dear", "token": "dear"}', b'{"token": "(hidden)", "token": "(hidden)"}'),
+    (JSON, b'{"p\\u0061ssword": "dear"}', b'{"p\\u0061ssword": "(hidden)"}'),
+    (JSON, b'{"token": null, "secret": "", "is_auth": true}', b'{"token": null, "secret": "", "is_auth": true}'),
+    (JSON, b'{"token": "dear', b'{"token": "(hidden)"'),
+    (JSON, b'{"token": ["dear", "de', b'{"token": "(hidden)"'),
+    (JSON, b'not JSON, "token": dear, x', b'not JSON, "token": "(hidden)", x'),
+    ("text/plain", b'{"token": "dear"}', b'{"token": "(hidden)"}'),
+    ("", b'{"token": "\xff dear"}', b'{"token": "(hidden)"}'),
+    (FORM, b"user=ann&password=dear&x=%20", b"user=ann&password=%28hidden%29&x=%20"),
+    (FORM, b"p%61ssword=dear&card[token]=dear&token=", b"p%61ssword=%28hidden%29&card[token]=%28hidden%29&token="),
+    (FORM, b"payload=%7B%22token%22%3A%22dear%22%7D&a=1", b"payload=%7B%22token%22%3A%22%28hidden%29%22%7D&a=1"),
+    (PARTS, part("client_secret", "dear") + part("a", "fine"), part("client_secret", "(hidden)") + part("a", "fine")),
+    ("text/plain", b"the token is in the drawer", b"the token is in the drawer"),
+    (JSON, b'{"a": "b", "keys_held": []}', b'{"a": "b", "keys_held": []}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "body", "expected"), BODIES, ids=range(len(BODIES)))
+def test_bodies_are_kept_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
+    assert b"dear" not in expected
+    received = Received("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
+    made = Delivery.of(1, received, NOW)
+    assert made.kept_body == expected
+    assert redacted(expected, kind) == expected  # once more changes nothing
+    id = desk.store.write(lambda tx: keep(tx, made))
+    row = desk.read(lambda tx: deliveries.row_of(tx, id))
+    assert row["body"] == expected and row["size"] == len(body)
+    assert deliveries.shown(row)["request"]["body"] == expected.decode("utf-8", "replace")
+
+
+def test_a_long_body_takes_time_in_proportion(desk: Desk) -> None:
+    def lines(count: int) -> int:
+        body = b'{"token": "dear", "a": "' + b"x" * 50 + b'"},' * 1
+        return steps(lambda text: redacted(body * count, JSON), "")
+
+    assert lines(2000) < 2.2 * lines(1000)
+    for bomb in (b'"' * 300_000, b'"token":' * 40_000, b'{"token":' + b"[" * 300_000, b'"a\\' * 100_000):
+        redacted(bomb, JSON)
+    redacted(b"token" + b"--b\r\n\r\n" * 50_000, PARTS)

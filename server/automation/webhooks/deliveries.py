@@ -1,15 +1,17 @@
 """What webhooks received and answered, as rows: to look at, and to run again. Source: ours.
 
-Headers and parameters whose names tell of a secret are not written; see withheld.py."""
+Headers, parameters and values in bodies whose names tell of a secret are not written; see withheld.py, redacting.py."""
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
 from server.automation.engine import Result
+from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.tokens import note_use
 from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query
 from server.context import Service
@@ -64,22 +66,27 @@ class Delivery:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
+    kept_body: bytes = b""
+    kept_answer: bytes = b""
     trace: list[dict[str, Any]] = field(default_factory=list)
     ms: int = 0
 
     @classmethod
     def of(cls, listener_id: int, received: "Received", now: int, former_token_id: int = 0) -> "Delivery":
-        return cls(listener_id, now, received, former_token_id)
+        # Here, since the writer has no time for it.
+        kept_body = redacted(received.body[:MAX_BODY_BYTES], _type_of(received.headers))
+        return cls(listener_id, now, received, former_token_id, kept_body=kept_body)
 
     def answer(self, name: str, found: Result, status: int, headers: dict[str, str], body: bytes) -> None:
         """Note how a run went and what was answered."""
         self.automation, self.state, self.message = name, found.state, found.message
         self.status, self.headers, self.body = status, headers, body
+        self.kept_answer = redacted(body[:MAX_BODY_BYTES], _type_of(headers.items()))
         self.trace = [vars(step) for step in found.trace]
 
 
 def keep(tx: Transaction, each: Delivery) -> int:
-    """Write a delivery, without the secrets of its request; its id, 0 when its webhook was removed meanwhile."""
+    """Write a delivery, without the secrets of request and answer; its id, 0 when its webhook was removed meanwhile."""
     received = each.received
     if tx.value(
         ("webhook of a delivery",), lambda: _LISTENER.select(_LISTENER.id).where(_LISTENER.id == slot(0)),
@@ -92,10 +99,10 @@ def keep(tx: Transaction, each: Delivery) -> int:
     return tx.insert(DELIVERY, {
         "listener_id": each.listener_id, "at": each.at, "method": received.method, "path": received.path,
         "query": hidden_query(received.query), "headers": json.dumps(hidden_headers(received.headers)),
-        "body": received.body[:MAX_BODY_BYTES],
+        "body": each.kept_body,
         "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
         "automation": each.automation, "state": each.state, "message": each.message, "status": each.status,
-        "answer_headers": json.dumps(answer_headers), "answer": each.body[:MAX_BODY_BYTES],
+        "answer_headers": json.dumps(answer_headers), "answer": each.kept_answer,
         "answer_size": len(each.body), "trace": json.dumps(each.trace), "ms": each.ms,
     })  # fmt: skip
 
@@ -183,18 +190,23 @@ def shown(values: dict[str, Any]) -> dict[str, Any]:
         "request": {
             "method": values["method"], "path": values["path"], "query": hidden_query(values["query"]),
             "headers": [list(each) for each in headers],
-            "body": _text(values["body"]), "size": values["size"],
+            "body": _text(redacted(values["body"] or b"", _type_of(headers))), "size": values["size"],
         },
         "response": {
-            "status": values["status"], "headers": answer_headers, "body": _text(values["answer"]),
+            "status": values["status"], "headers": answer_headers,
+            "body": _text(redacted(values["answer"] or b"", _type_of(answer_headers.items()))),
             "size": values["answer_size"],
         },
         "trace": json.loads(values["trace"]),
     }  # fmt: skip
 
 
-def _text(body: bytes | None) -> str:
-    return (body or b"").decode("utf-8", "replace")
+def _type_of(headers: Iterable[tuple[str, str]]) -> str:
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
 
 
 @periodic("old webhook deliveries", deletes=True)

@@ -92,9 +92,11 @@ def deliver(ctx: Context, listener: Record, received: Received, former_id: int =
     """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
     removed meanwhile. former_id: of the old address that the request came to."""
     received = replace(received, headers=for_script(received.headers, listener["id"]))
-    response, id = _deliver(ctx, listener, received, former_id)
+    delivery = Delivery.of(listener["id"], received, ctx.now, former_id)
+    response, id = _deliver(ctx, listener, received, delivery)
     if id:
-        withheld(ctx.service.store).remember(id, received.headers, received.query)
+        kept = withheld(ctx.service.store)
+        kept.remember(id, received.headers, received.query, received.body, delivery.kept_body)
     return response, id
 
 
@@ -121,12 +123,11 @@ def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
     return Simulated(response, handler.automation.name, found, found.message)
 
 
-def _deliver(ctx: Context, listener: Record, received: Received, former_id: int) -> tuple[Response, int]:
+def _deliver(ctx: Context, listener: Record, received: Received, delivery: Delivery) -> tuple[Response, int]:
     metrics.record(
         ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
     )
     values, host = _values(listener, received), ServiceHost(ctx)
-    delivery = Delivery.of(listener["id"], received, ctx.now, former_id)
     if listener["is_disabled"]:
         return _refused(ctx, host, delivery, 404, SWITCHED_OFF)
     try:

@@ -11,12 +11,17 @@ from server.store.database import Store
 
 HIDDEN = "(hidden)"
 MAX_REMEMBERED = 500  # requests whose secrets are kept in memory, the last
-MAX_SECRET_CHARS = 32_768  # of the headers and the query of one request; the secrets of a longer one are not kept
+MAX_SECRET_CHARS = 32_768  # of the headers, query and body of one request; the secrets of a longer one are not kept
 Headers = list[tuple[str, str]]
 _SECRET = re.compile(
     r"auth|token|secret|passw|pwd|cookie|(?:api|access|private).?key|^key$|signature|hmac|jwt|session|credential"
     r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])", re.IGNORECASE,
 )
+
+
+def is_secret(name: str) -> bool:
+    """Whether a name tells of a secret."""
+    return _SECRET.search(name) is not None
 
 
 def hidden(name: str, value: str) -> str:
@@ -25,7 +30,7 @@ def hidden(name: str, value: str) -> str:
     >>> hidden("Authorization", "Bearer x"), hidden("X-Shop-Hmac-Sha256", "x"), hidden("Accept", "text/html")
     ('(hidden)', '(hidden)', 'text/html')
     """
-    return HIDDEN if value and _SECRET.search(name) else value
+    return HIDDEN if value and is_secret(name) else value
 
 
 def hidden_headers(headers: Headers) -> Headers:
@@ -42,24 +47,24 @@ def hidden_query(query: str) -> str:
 
 @dataclass
 class Withheld:
-    """Headers and query of the last requests that had secrets, by delivery."""
+    """Headers, query and body of the last requests that had secrets, by delivery."""
 
-    requests: OrderedDict[int, tuple[Headers, str]] = field(default_factory=OrderedDict)
+    requests: OrderedDict[int, tuple[Headers, str, bytes]] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def remember(self, delivery_id: int, headers: Headers, query: str) -> None:
-        """Keep what the file must not hold; nothing of a request without secrets."""
-        if hidden_headers(headers) == headers and hidden_query(query) == query:
+    def remember(self, delivery_id: int, headers: Headers, query: str, body: bytes, kept_body: bytes) -> None:
+        """Keep what the file must not hold; nothing of a request without secrets. kept_body: what the file holds."""
+        if hidden_headers(headers) == headers and hidden_query(query) == query and kept_body == body:
             return
-        if sum(len(name) + len(value) for name, value in headers) + len(query) > MAX_SECRET_CHARS:
+        if sum(len(name) + len(value) for name, value in headers) + len(query) + len(body) > MAX_SECRET_CHARS:
             return
         with self.lock:
-            self.requests[delivery_id] = (headers, query)
+            self.requests[delivery_id] = (headers, query, body)
             while len(self.requests) > MAX_REMEMBERED:
                 self.requests.popitem(last=False)
 
-    def of(self, delivery_id: int) -> tuple[Headers, str] | None:
-        """Headers and query of a delivery as they came; None when they had no secrets or are forgotten."""
+    def of(self, delivery_id: int) -> tuple[Headers, str, bytes] | None:
+        """Headers, query and body of a delivery as they came; None when they had no secrets or are forgotten."""
         with self.lock:
             return self.requests.get(delivery_id)
 

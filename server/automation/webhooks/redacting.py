@@ -1,0 +1,108 @@
+"""Bodies without their secrets: the values of JSON keys, form fields and parts whose names tell of one. Byte by byte
+the same otherwise, also where a body is broken or cut, so that what is kept can be looked at and run again.
+
+Takes time in proportion to the body. Which names tell of a secret is said in withheld.py. Source: ours."""
+
+import json
+import re
+from urllib.parse import quote_plus, unquote_plus
+
+from server.automation.webhooks.withheld import HIDDEN, is_secret
+
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+# Most bodies hold none of these, and need no second look.
+_LIKELY = re.compile(
+    rb"auth|token|secret|passw|pwd|cookie|key|sig|hmac|jwt|session|credential|hash|digest|\\u00|%[2-7]", re.IGNORECASE
+)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NAME = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_PLAIN = re.compile(rb"[^,\]}\s]*+")
+_TELLS_NOTHING = (b"null", b"true", b"false", b'""', b"{}", b"[]", b"")
+_BOUNDARY = re.compile(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
+_PART_NAME = re.compile(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
+
+
+def redacted(body: bytes, content_type: str) -> bytes:
+    """A body as it may be kept and shown.
+
+    >>> redacted(b'{"user": "ann", "api_key": "sk_1", "card": {"password": "x"}}', "application/json")
+    b'{"user": "ann", "api_key": "(hidden)", "card": {"password": "(hidden)"}}'
+    >>> redacted(b"user=ann&access_token=abc", "application/x-www-form-urlencoded")
+    b'user=ann&access_token=%28hidden%29'
+    """
+    if not _LIKELY.search(body):
+        return body
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == FORM:
+        return b"&".join(map(_field, body.split(b"&")))
+    boundary = _BOUNDARY.search(content_type) if kind == MULTIPART else None
+    if boundary is not None:
+        mark = b"--" + boundary[1].strip().encode("utf-8", "replace")
+        return mark.join(map(_part, body.split(mark)))
+    return _json(body)
+
+
+def _json(body: bytes) -> bytes:
+    pieces: list[bytes] = []
+    position = 0
+    while (match := _NAME.search(body, position)) is not None:
+        end = match.end()
+        pieces.append(body[position:end])
+        position = end
+        if is_secret(_unescaped(match[1])):
+            position = _value_end(body, end)
+            value = body[end:position]
+            pieces.append(value if value in _TELLS_NOTHING else b'"' + HIDDEN.encode() + b'"')
+    pieces.append(body[position:])
+    return b"".join(pieces)
+
+
+def _unescaped(name: bytes) -> str:
+    text = name.decode("utf-8", "replace")
+    if "\\" not in text:
+        return text
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text
+
+
+def _value_end(body: bytes, start: int) -> int:
+    """Where the value that begins here ends: of a list or a map behind its last bracket."""
+    first = body[start : start + 1]
+    if first not in (b"[", b"{"):
+        match = (_STRING if first == b'"' else _PLAIN).match(body, start)
+        return match.end() if match else start
+    depth = 0
+    for match in _STRUCTURE.finditer(body, start):
+        mark = match[0][:1]
+        if mark == b'"':
+            continue
+        depth += 1 if mark in (b"[", b"{") else -1
+        if depth == 0:
+            return match.end()
+    return len(body)
+
+
+def _field(pair: bytes) -> bytes:
+    name, sign, value = pair.partition(b"=")
+    if not value:
+        return pair
+    if is_secret(unquote_plus(name.decode("latin-1"))):
+        return name + sign + quote_plus(HIDDEN).encode()
+    if value[:1] in (b"{", b"[") or value[:3].upper() in (b"%7B", b"%5B"):  # JSON in a field, as some services send it
+        text = unquote_plus(value.decode("latin-1"), errors="surrogateescape").encode("utf-8", "surrogateescape")
+        kept = _json(text)
+        return pair if kept == text else name + sign + quote_plus(kept).encode()
+    return pair
+
+
+def _part(part: bytes) -> bytes:
+    head, gap, content = part.partition(b"\r\n\r\n")
+    name = _PART_NAME.search(head)
+    if not gap or name is None:
+        return part
+    if is_secret(name[1].decode("utf-8", "replace")):
+        return head + gap + HIDDEN.encode() + b"\r\n"
+    return head + gap + _json(content) if content[:1] in (b"{", b"[") else part
