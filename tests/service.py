@@ -21,6 +21,12 @@ PASSWORD = "correct horse battery"
 BARE = {"HELPDESK_STARTER_PACKAGE": "no"}  # tests count what they make themselves
 
 
+def hears_ctrl_c() -> None:
+    """What a process does first that is to be ended by Ctrl-C: tests that run in the background of a shell hand it on
+    that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(
     *arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:

@@ -25,7 +25,7 @@ import pytest
 
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import Asked, Peer, answer
-from tests.service import Api
+from tests.service import Api, hears_ctrl_c
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "resources" / "help" / "tour.md").read_text("utf-8")
@@ -136,7 +136,7 @@ def running(tour: Tour, program: str, port: str, folder: Path) -> Iterator[subpr
     with log.open("ab") as output:
         process = subprocess.Popen(
             ["bash", "-c", tour.programs[program]], cwd=folder, env=environment(tour), stdout=output, stderr=output,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=hears_ctrl_c,
         )  # fmt: skip
     try:
         assert answers(process, int(port)), log.read_text()

@@ -21,7 +21,7 @@ from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
 from server.errors import Full, Invalid
 from tests.desk.mailroom import Desk, mail
-from tests.service import ROOT
+from tests.service import ROOT, hears_ctrl_c
 
 
 @pytest.fixture
@@ -207,8 +207,9 @@ def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
     file, data = tmp_path / "box", tmp_path / "data"
     file.write_bytes(mbox(*without_ids(200)))
     stopped = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, data, file], cwd=ROOT, timeout=60, capture_output=True, text=True
-    )
+        [sys.executable, "-c", INTERRUPTED, data, file], cwd=ROOT, timeout=60, capture_output=True, text=True,
+        preexec_fn=hears_ctrl_c,
+    )  # fmt: skip
     assert stopped.returncode == 130 and "Traceback" not in stopped.stderr and stopped.stdout == "", stopped
     assert main(["mail", "import", str(file), "--data", str(data)]) == 0
     told = re.match(r"(\d+) new tickets, 0 replies, 0 duplicates, 0 ignored, 0 failed, (\d+) done before$",
