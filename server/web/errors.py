@@ -60,7 +60,7 @@ def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
         if reason:
             challenge += f', error="{reason}", error_description="{_quoted(error.message)}"'
         if base_url:
-            challenge += f'{"," if reason else ""} resource_metadata="{_quoted(metadata_address(base_url))}"'
+            challenge += f', resource_metadata="{_quoted(metadata_address(base_url))}"'
         return {"WWW-Authenticate": challenge}
     if isinstance(error, errors.ScopeDenied):
         scope = details.get("scope")

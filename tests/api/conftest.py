@@ -31,6 +31,20 @@ def nora(nora: Api, server: Server) -> Api:
     return nora
 
 
+@pytest.fixture(scope="module")
+def as_before(nora: Api) -> Iterator[None]:
+    """For tests that make administrators, groups, roles and currencies: who comes after them finds what was usual."""
+    [currency] = nora.found("currency", "default:yes")
+    kept = {uri: set(nora.found(uri, "")) for uri in ("role", "currency", "group")}
+    yield
+    nora.update("currency", currency, is_default=1).ok()
+    for id in set(nora.found("worker", "isAdmin:yes")) - {nora.ids["nora"]}:
+        nora.update("worker", id, is_superuser=0).ok()
+    for uri, ids in kept.items():
+        for id in set(nora.found(uri, "")) - ids:
+            nora.remove(uri, id).ok()
+
+
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
     """About thirty tickets and what belongs to them, on a server of its own; nothing may change it."""

@@ -14,6 +14,7 @@ from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Server, command
 
 app.endpoints()
+pytestmark = pytest.mark.usefixtures("as_before")
 REGISTRY = load()
 WORKER = "svc.contexts.worker"
 SECRET = "s3cret-of-the-kite"

@@ -25,6 +25,7 @@ from tests.api.minimal import APP, MINIMAL, made, number
 from tests.service import Api, Reply
 
 REGISTRY = load()
+pytestmark = pytest.mark.usefixtures("as_before")
 WITHHELD = {"admins", "nobody"}
 ORDINARY = ("milo", "max")  # a member with all privileges, and a manager
 Value = Callable[[Api], Any]

@@ -9,6 +9,7 @@ from tests.api.minimal import made
 from tests.service import Api, Server, command
 
 REALM = 'Bearer realm="svc"'
+METADATA = "/.well-known/oauth-protected-resource/rest"
 UNKNOWN = "svc_at_" + "UnkN0wn-t0ken_0f-th3_t3sts-0123456789abcdef"
 
 
@@ -62,12 +63,12 @@ def test_forms_of_the_authorization_header(value: str, status: int, error: str, 
         assert challenge.startswith(f'{REALM}, error="{error}", error_description="')
         assert "svc_at_" not in challenge
     else:
-        assert challenge == REALM
+        assert challenge == f'{REALM}, resource_metadata="{api.url}{METADATA}"'
 
 
 def test_no_header_and_two_headers(api: Api) -> None:
     status, headers = ask(api)
-    assert (status, headers["WWW-Authenticate"]) == (401, REALM)
+    assert (status, headers["WWW-Authenticate"]) == (401, f'{REALM}, resource_metadata="{api.url}{METADATA}"')
     status, headers = ask(api, *[("Authorization", f"Bearer {api.token}")] * 2)
     assert (status, headers["WWW-Authenticate"].split(",")[1]) == (401, ' error="invalid_request"')
 
