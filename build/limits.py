@@ -20,6 +20,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("web.json_text.MAX_JSON_DEPTH", "", "objects and lists inside each other in JSON"),
         ("digits.MAX_ID", "", "id of a record"),
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` of a search"),
+        ("desk.records.UPSERT_STEPS", "steps of SQLite", "the search of an upsert; one that takes more is refused"),
         ("desk.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("desk.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),
         ("desk.dictionary.MAX_PATHS", "", "keys in `expand`; further ones are not opened"),

@@ -67,7 +67,8 @@ INTERNAL = {
     "what is made once and kept to be used again; what is beyond it is made anew": """
         console.pages.explorer.MAX_KEPT
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
-        automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT search.parser.MAX_CACHED_CHARS
+        automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
+        search.parser.MAX_CACHED_CHARS
         store.database.MAX_FREE store.database.MAX_WARM store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
         template.__init__.MAX_KEPT template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
     """,
@@ -101,6 +102,7 @@ INTERNAL = {
     "how many mistakes one error tells of; the others are told once these are mended": """
         desk.database_check.MAX_PROBLEMS
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
+        desk.packages.grants.MAX_TOLD
         records.shared.scope_check.MAX_DOUBTED records.shared.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """

@@ -150,7 +150,8 @@ def run(visit: Visit) -> Shown:
     answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
     is_dry = visit.form.text("do", "try") != "import"
     try:
-        imported = importing.import_package(visit.ctx, tree, answers, dry_run=is_dry)
+        is_agreed = bool(visit.form.text("grants", ""))
+        imported = importing.import_package(visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed)
     except HelpdeskError as error:
         form.refuse(error, names={f"prompts[{each.key}]": each.name for each in prompts})
         return _open(visit, tree, name, text, form)
@@ -235,12 +236,14 @@ def _open(
     past = library.listed(visit.ctx, document.name)
     newer = next((each.revision for each in past if requirements.is_lower(document.revision, each.revision)), "")
     sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
+    granted = imported.granted if imported else []
     return render(
         visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
         package_text=text, document=document, past=past[:MAX_PAST], newer=newer, unmet=unmet, sections=sections,
         needs=requirements.needs(document),
         labels={each.name: each.label for each in prompts},
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
+        granted=granted, asks_yes=bool(granted) or "grants" in shown.errors,
     )  # fmt: skip
 
 

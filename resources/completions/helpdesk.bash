@@ -83,7 +83,7 @@ _helpdesk() {
             ;;
         "helpdesk package") COMPREPLY=($(compgen -W $'import\nexport\n-h\n--help' -- "$current"))
             ;;
-        "helpdesk package import") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--answer\n--dry-run' -- "$current"))
+        "helpdesk package import") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--answer\n--dry-run\n--grants' -- "$current"))
             COMPREPLY+=($(compgen -f -- "$current"))
             ;;
         "helpdesk package export") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--name' -- "$current"))

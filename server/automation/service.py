@@ -119,7 +119,8 @@ def perform(
     logged: Logged | None = None,
     host: ServiceHost | None = None,
 ) -> Result:
-    """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does.
+    """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does; raises
+    NotOnWriter inside a write.
 
     dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
     state_at: the command whose dictionary is kept, from 1. seconds: that it may take at most, besides its own limit.
@@ -127,6 +128,7 @@ def perform(
     then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
     with the log. Both may add to the log. logged(tx, run id): after kept, when the run wrote into the log. host: of the
     operation, when there is one already."""
+    ctx.service.store.require_off_writer()
     host = host or ServiceHost(ctx, dry=dry)
     began = time.perf_counter()
     within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)

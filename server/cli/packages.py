@@ -35,6 +35,10 @@ def declare(commands: Any, with_service: WithService) -> None:
         help="answer to a prompt of the package; once for each, or several times where a prompt takes a list",
     )  # fmt: skip
     bring.add_argument("--dry-run", action="store_true", help="make nothing, and print what would be made")
+    bring.add_argument(
+        "--grants", action="store_true",
+        help="agree to the rights and sign-ins that the package gives, which --dry-run prints",
+    )  # fmt: skip
     out = command(
         group, "export", "Print records as a package, with what is on them.",
         lambda options: _export(options, with_service),
@@ -44,17 +48,22 @@ def declare(commands: Any, with_service: WithService) -> None:
 
 
 def _import(options: argparse.Namespace, with_service: WithService) -> None:
-    package, answers, dry_run = _package(options.file), _answers(options.answer), options.dry_run
+    package, answers = _package(options.file), _answers(options.answer)
     try:
-        found = with_service(options, lambda ctx: importing.import_package(ctx, package, answers, dry_run=dry_run))
+        found = with_service(options, lambda ctx: importing.import_package(
+            ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants
+        ))  # fmt: skip
     except Required as error:
+        if error.details.get("field") == "grants":
+            raise Invalid(error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"),
+                          field="grants") from error
         asked = PROMPT.fullmatch(str(error.details.get("field", "")))
         if asked is None:
             raise
         raise Invalid(f"{error.message.rpartition(';')[0]}; add --answer {asked[1]}=VALUE") from error
     for note in found.notes:
         print(f"helpdesk: {note}", file=sys.stderr)
-    _put({"records_created": found.records})
+    _put({"records_created": found.records} | ({"grants": found.granted} if found.granted else {}))
 
 
 def _export(options: argparse.Namespace, with_service: WithService) -> None:

@@ -42,8 +42,10 @@ def answers(ask: Ask) -> Ask:
 
 
 def ask(ctx: Context, name: str, values: Callable[[], Values]) -> Iterator[Mapping[str, Any]]:
-    """What the automations bound to an event return. values: their dictionary, made only when there are some."""
+    """What the automations bound to an event return. values: their dictionary, made only when there are some. Raises
+    NotOnWriter inside a write: scripts wait for others."""
     if _asked and is_bound(ctx, name):
+        ctx.service.store.require_off_writer()
         yield from _asked[0](replace(ctx, depth=ctx.depth + 1), name, values())
 
 

@@ -48,7 +48,7 @@ def furnish(ctx: Context) -> None:
 
         def write(tx: Transaction) -> None:
             if _is_bare(tx):
-                importing.import_package(ctx, starter, {})
+                importing.import_package(ctx, starter, {}, grants_agreed=True)
                 put(tx, STARTER_KEY, "imported")
 
         ctx.service.store.write(write)

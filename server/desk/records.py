@@ -25,6 +25,7 @@ from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
 MAX_PAGE = 10**9
+UPSERT_STEPS = 3_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
     """Update the one record that `query` finds among those the caller may read, or create it.
 
     Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
-    that cannot be understood, Required for none, Forbidden for a type that nobody can create. Source: Records,
-    Upsert."""
+    that cannot be understood, Required for none, TimedOut for one that takes more than UPSERT_STEPS, Forbidden for a
+    type that nobody can create. Source: Records, Upsert."""
     record_type = _offering(ctx, uri, "create")
     if "nobody" in record_type.access.create:  # whatever it would find: there is no upsert without create
         Rules(ctx.service.registry, ctx.actor).require_create(record_type)
@@ -111,9 +112,10 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
 
     def write(tx: Transaction) -> dict[str, Any]:
         writing = RecordWriter(ctx, tx)
-        found = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).ids(2)
+        wanted = compile_search(record_type, parsed, _zoned(writing.scope(), parsed))
+        found = tx.store.bounded(UPSERT_STEPS, lambda: wanted.ids(2))
         if len(found) > 1:
-            count = compile_search(record_type, parsed, _zoned(writing.scope(), parsed)).total()
+            count = tx.store.bounded(UPSERT_STEPS, wanted.total)
             raise AmbiguousUpsert(f"query finds {count} records; it must find one or none", query=query, count=count)
         if found:
             if not record_type.operations["update"]:

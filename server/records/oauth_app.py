@@ -1,5 +1,7 @@
 """OAuth apps: programs that workers let in, with a client id, a secret and scopes. Not tokens; those are in access/."""
 
+from typing import Any
+
 from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.text import Text, Url
@@ -69,6 +71,13 @@ class OAuthApp(RecordType):
         TextFilter("url", "Home page of the app; null for none.", "url", "partial"),
     )
     subtotals = Subtotals(search=("fieldset", "links"))
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The YAML reader is slow; what it read is kept for the write."""
+        text = fields.get("scopes")
+        if isinstance(text, str) and text:
+            scopes.parse(text)
+        return super().before(fields)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         new = change.new

@@ -38,6 +38,11 @@ class OutOfSteps(Exception):
     """A read on the event loop needs longer than its step budget; it is started again on a thread."""
 
 
+class NotOnWriter(Exception):
+    """Work that may take long was begun inside a write, where every other write would wait for it. A request that runs
+    on the writer itself is started again on a thread; anywhere else this is a bug."""
+
+
 class Store:
     """Reads on the calling thread through a connection that is free, writes through the writer.
 
@@ -147,6 +152,11 @@ class Store:
     def _on_progress(self) -> bool:
         """True interrupts the statement: the time, or on the event loop the steps, are used up."""
         local = self._local
+        bound = getattr(local, "bound_left", None)
+        if bound is not None:
+            local.bound_left = bound - PROGRESS_STEPS
+            if local.bound_left <= 0:
+                return True
         steps = getattr(local, "steps_left", None)
         if steps is not None:
             local.steps_left = steps - PROGRESS_STEPS
@@ -160,6 +170,25 @@ class Store:
         the read is started again on a thread."""
         if getattr(self._local, "steps_left", None) is not None:
             raise OutOfSteps
+
+    def require_off_writer(self) -> None:
+        """Called before what may take long: scripts, other programs, hashing, large texts. Raises NotOnWriter."""
+        if self._writer.transaction_here() is not None:
+            raise NotOnWriter("this may take long, and must be done before the write begins")
+
+    def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
+        """Run a search inside a write with at most this many steps of SQLite's virtual machine, so that other writes do
+        not wait for it. Raises TimedOut beyond them."""
+        local = self._local
+        local.bound_left = steps
+        try:
+            return work()
+        except apsw.InterruptError as error:
+            if local.bound_left <= 0:
+                raise timed_out() from None
+            raise as_helpdesk_error(error) from error
+        finally:
+            local.bound_left = None
 
     def require_time(self) -> None:
         """Called inside a read between two pieces of work. Raises TimedOut when its time is over."""

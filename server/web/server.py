@@ -43,7 +43,7 @@ from server.errors import (
     Unavailable,
     UnsupportedMedia,
 )
-from server.store.database import OutOfSteps
+from server.store.database import NotOnWriter, OutOfSteps
 from server.store.transaction import Transaction
 from server.store.writer import Pending
 from server.web import envelope, errors
@@ -405,10 +405,20 @@ class Exchange(HTTPMessageDelegate):
         error = pending.error
         if error is None:
             self._send(pending.result)
+        elif isinstance(error, NotOnWriter):
+            self._again_on_thread()
         elif isinstance(error, HelpdeskError):
             self._send(self._failure(error))
         else:
             self._send(self._bug(error))
+
+    def _again_on_thread(self) -> None:
+        """What ran on the writer needs longer than others may wait for; nothing of it was kept."""
+        assert self.site is not None
+        try:
+            self._on_thread(self.site)
+        except HelpdeskError as error:
+            self._send(self._failure(error))
 
     def _on_thread(self, site: Site) -> None:
         front = self.front

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from server.desk.packages import shipped
 from server.desk.packages.requirements import SVC_VERSION
 from tests.console.conftest import HOSTILE
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api
 
 BASE = "/admin/packages"
@@ -160,7 +160,11 @@ def test_a_result_is_for_who_imported_and_secrets_are_shown_once(
     signed_in: Visitor, visitor: Visitor, nora: Api
 ) -> None:
     app = {"uid": "app", "_context": "oauth_app", "name": "Carried", "callback_url": "https://app.example/back"}
-    where = place(run(signed_in, parcel(app), "import"))
+    refused = run(signed_in, parcel(app), "import")
+    assert refused.status_code == 422 and "lets the app Carried ask workers" in text_of(refused.text)
+    tried = run(signed_in, parcel(app), "try").text
+    assert "The package lets the app Carried ask workers" in text_of(tried) and 'name="grants"' in tried
+    where = place(run(signed_in, parcel(app), "import", grants="1"))
     visitor.sign_in("milo@desk.example")
     assert visitor.get(where).status_code == 403
     first = signed_in.get(where)

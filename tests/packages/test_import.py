@@ -10,6 +10,7 @@ from server.desk.packages import document, requirements
 from server.desk.packages.importing import import_package
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.records.base import Record
+from server.records.worker import WORKER_LOGIN
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task
 from tests.records.desk import Desk
 
@@ -452,3 +453,14 @@ def test_the_ordinary_way_sees_what_was_made(desk):
     made = ids_of(bring(desk, package(task("a", title="Zzymurgy"))))
     found = records.search(desk.context(), "task", records.SearchRequest("zzymurgy"))
     assert [each["id"] for each in found["results"]] == [made["a"]]
+
+
+@pytest.mark.parametrize("title", ["Clerk", "{{{uid.eve}}}"], ids=["alone", "naming another"])
+def test_no_password_comes_with_a_package(desk: Desk, title: str) -> None:
+    worker = {
+        "uid": "eve", "_context": "worker", "first_name": "Eve", "email": f"eve{len(title)}@kite.example",
+        "language": "en_US", "timezone": "UTC", "password": "known to who wrote it", "title": title,
+    }  # fmt: skip
+    made = import_package(desk.context(), package(worker), {}, grants_agreed=True)
+    assert made.notes == ["records: 'eve': the password was left out; workers choose theirs behind a link"]
+    assert desk.read(lambda tx: tx.first(WORKER_LOGIN, worker_id=ids_of(made)["eve"])) is None

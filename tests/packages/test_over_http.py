@@ -93,9 +93,61 @@ def test_a_name_that_is_taken_is_a_conflict(api):
 
 def test_a_secret_that_is_shown_once_is_in_the_answer(api):
     app = {"uid": "app", "_context": "oauth_app", "name": "Shop", "callback_url": "https://kite.example/back"}
-    (made,) = bring(api, package(app)).ok()["records_created"].values()
+    (made,) = bring(api, package(app), grants=1).ok()["records_created"].values()
     assert len(made["app"]["client_secret"]) >= 32
     assert "client_secret" not in api.record("oauth_app", made["app"]["id"]).ok().json
+
+
+ADMINISTRATOR = {
+    "uid": "eve", "_context": "worker", "first_name": "Eve", "email": "eve@kite.example", "is_superuser": 1,
+    "language": "en_US", "timezone": "UTC",
+}  # fmt: skip
+GRANTS = [
+    (ADMINISTRATOR, "makes Eve (eve@kite.example) an administrator"),
+    (ADMINISTRATOR | {"is_superuser": 0}, "lets Eve (eve@kite.example) sign in as a worker"),
+    ({"uid": "all", "_context": "role", "name": "Ev'rybody", "privs_mode": "all"},
+     "gives all privileges to every worker by the role Ev'rybody"),
+    ({"uid": "some", "_context": "role", "name": "Keepers", "privs_mode": "all", "member_query_worker": "isAdmin:no"},
+     "gives all privileges to the workers that 'isAdmin:no' finds by the role Keepers"),
+    ({"uid": "app", "_context": "oauth_app", "name": "Wide", "callback_url": "https://kite.example/back"},
+     "lets the app Wide ask workers for everything that they may do"),
+    ({"uid": "app", "_context": "oauth_app", "name": "Narrow", "callback_url": "https://kite.example/back",
+      "scopes": "mine:\n  label: read who you are\n  endpoints:\n  - workers/me: GET\n"},
+     "lets the app Narrow ask workers for read who you are"),
+    ({"uid": "g", "_context": "group", "name": "Keepers", "members": {"manager": "1"}},
+     "puts Nora Berg into the group Keepers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "told"), GRANTS, ids=[told for _, told in GRANTS])
+def test_what_a_package_grants_is_named_and_agreed_to(record: Tree, told: str, api: Api) -> None:
+    uri, value = record["_context"], package(record)
+    before = api.search(uri).ok()["total"]
+    assert bring(api, value, dry_run=1).ok()["grants"] == [told]
+    refused = bring(api, value)
+    assert (refused.status, refused["errors"][0]["field"]) == (422, "grants") and told in refused["message"]
+    assert bring(api, value, grants=0).status == 422
+    assert api.search(uri).ok()["total"] == before
+    made = bring(api, value, grants=1).ok()
+    assert made["grants"] == [told]
+    [listed] = made["records_created"].values()
+    [one] = listed.values()
+    if uri == "worker":
+        api.update("worker", one["id"], is_superuser=0).ok()
+    api.remove(uri, one["id"]).ok()
+
+
+def test_a_package_that_grants_nothing_needs_no_yes(api: Api) -> None:
+    assert "grants" not in bring(api, package(task())).ok().json
+
+
+def test_the_command_names_its_own_flags(api: Api, tmp_path: Path) -> None:
+    file = tmp_path / "package.json"
+    file.write_text(json.dumps(package(ADMINISTRATOR)))
+    done = command("package", "import", str(file), data=tmp_path / "data")
+    told = done.stderr.decode()
+    assert done.returncode == 1 and "an administrator. Add --grants to agree; --dry-run tells all of it" in told, told
+    assert command("package", "import", "--grants", str(file), data=tmp_path / "data").returncode == 0
 
 
 def test_a_bad_record_at_the_end_leaves_nothing(api):

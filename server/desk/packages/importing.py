@@ -12,7 +12,7 @@ from server.access.actor import APP, lent
 from server.context import Context
 from server.desk import custom_fields, records, service_settings
 from server.desk.packages import document as documents
-from server.desk.packages import library, placeholders, prompts, requirements
+from server.desk.packages import grants, library, placeholders, prompts, requirements
 from server.desk.packages.document import Document, Tree, at, bad
 from server.desk.packages.sections import CUSTOM_TYPE, Addition, Part, Plan, plan
 from server.desk.packages.substitution import Substitution, Values, uids_in
@@ -31,10 +31,12 @@ MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 
 @dataclass
 class Imported:
-    """records: {context: {uid: {id, label}}}, with secrets that are shown once. notes: what was left out, in words."""
+    """records: {context: {uid: {id, label}}}, with secrets that are shown once. notes: what was left out, in words.
+    granted: what it gives to people and programs."""
 
     records: dict[str, dict[str, Tree]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    granted: list[str] = field(default_factory=list)
 
 
 class _Rehearsed(Exception):
@@ -45,8 +47,11 @@ class _Rehearsed(Exception):
         self.imported = imported
 
 
-def import_package(ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False) -> Imported:
+def import_package(
+    ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False, grants_agreed: bool = False
+) -> Imported:
     """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
+    grants_agreed: whether it may give rights and sign-ins to people and programs; else Required names them.
 
     Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
     Packages."""
@@ -54,7 +59,7 @@ def import_package(ctx: Context, value: Any, answers: Tree, *, dry_run: bool = F
         raise AdminOnly("only administrators may import packages")
     document = documents.read(value)
     requirements.check(document)
-    importing = _Import(ctx, document, answers)
+    importing = _Import(ctx, document, answers, grants_agreed or dry_run)
     if not dry_run:
         return ctx.service.store.write(importing.write)
     try:
@@ -67,8 +72,10 @@ def import_package(ctx: Context, value: Any, answers: Tree, *, dry_run: bool = F
 class _Import:
     """One import. What is done here before `write` touches nothing; `write` may be run again from its beginning."""
 
-    def __init__(self, ctx: Context, document: Document, answers: Tree) -> None:
+    def __init__(self, ctx: Context, document: Document, answers: Tree, grants_agreed: bool) -> None:
         self.ctx = ctx
+        self.grants_agreed = grants_agreed
+        self.notes: set[str] = set()
         self.registry = ctx.service.registry
         self.document = document
         self.values = Values(self._load)
@@ -99,8 +106,14 @@ class _Import:
         """The fields of a part that names no other one: what is slow in them is done off the one writer."""
         fields: Tree = substitution.tree(part.fields, part.where)
         record_type = self.registry.find(part.type.lower())
+        self.without_secrets(part, record_type, fields)
         with at(part.where):
             return fields if record_type is None else record_type.before(fields)
+
+    def without_secrets(self, part: Part, record_type: RecordType | None, fields: Tree) -> None:
+        """A password that came with a package would be known to whoever wrote it."""
+        if record_type is not None and record_type.uri == "worker" and fields.pop(grants.PASSWORD, None):
+            self.notes.add(f"{part.where}: the password was left out; workers choose theirs behind a link")
 
     # -- inside the transaction -------------------------------------------------------------------------------------
 
@@ -153,9 +166,17 @@ class _Transaction:
             self._settings()
             for part in planned.parts:
                 self._show(part)
+            self._grants()
+        self.imported.notes += sorted(self.importing.notes)
         self._log()
         library.remember(self.importing.ctx, self.tx, self.importing.document, self.imported.records)
         return self.imported
+
+    def _grants(self) -> None:
+        """Looked at when all is made: an entry may change what another one made."""
+        found = (grants.of(self.writing, self.types[part].uri, self.ids[part]) for part in self.importing.plan.parts)
+        self.imported.granted = [each for each in found if each]
+        grants.require_yes(self.imported.granted, self.importing.grants_agreed)
 
     def _log(self) -> None:
         made = len(self.importing.plan.parts)
@@ -216,6 +237,7 @@ class _Transaction:
         early = self.importing.early.get(part)
         if early is None:
             rendered: Tree = self.substitution.tree(part.fields, part.where)
+            self.importing.without_secrets(part, record_type, rendered)
             with at(part.where):
                 fields = record_type.before(rendered)
         else:

@@ -1,5 +1,6 @@
 """Scopes of OAuth apps: YAML text to values, and which requests a scope lets through. Pure; tokens are in access/."""
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from server.wildcards import fits
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
 MAX_CHARS = 65_536
 MAX_SCOPES = 200
+MAX_KEPT = 64  # texts that are kept read: from before a write until it asks for them, and for requests
 MAX_ENDPOINTS = 1000  # of one scope
 MAX_LABEL_CHARS = 255
 MAX_BRACKETS = 50  # open at once; the YAML reader takes seconds for thousands
@@ -23,6 +25,8 @@ DEFAULT = """\
     - "*"
 """
 
+# An anchor or alias where a value begins; `*` in quotes and patterns such as records/* are none.
+_ALIAS = re.compile(r"(?:^|[\n:\[,{?-])[ \t]*[&*][A-Za-z0-9_]", re.MULTILINE)
 _SCOPE_ID = re.compile(r"[A-Za-z0-9:._-]{1,128}\Z")
 
 
@@ -63,10 +67,17 @@ def parse(text: str) -> dict[str, Scope]:
     An endpoint is a pattern for all methods, or a map of patterns to a method or a list of them, `*` for all; words
     that are no methods allow nothing.
     Raises Invalid that names the scope; nothing but maps, lists and text is looked at."""
+    return dict(_parsed(text))
+
+
+@functools.lru_cache(maxsize=MAX_KEPT)
+def _parsed(text: str) -> dict[str, Scope]:
     if len(text) > MAX_CHARS:
         raise _bad(f"at most {MAX_CHARS} characters, this has {len(text)}")
     if "<<" in text:
         raise _bad("merging with << is not supported")  # merged maps grow by powers
+    if _ALIAS.search(text):
+        raise _bad("anchors and aliases (& and *name) are not supported; write \"*\" in quotes")  # they grow by powers
     if _depth(text) > MAX_BRACKETS:
         raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
     try:

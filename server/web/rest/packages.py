@@ -13,7 +13,7 @@ MADE = shapes.keys(
     {"behavior_id": shapes.ID, "client_secret": shapes.TEXT, "parent_id": shapes.ID, "type": shapes.TEXT},
     id=shapes.ID, label=shapes.TEXT,
 )  # fmt: skip
-NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT)}
+NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT)}
 
 
 @endpoint(
@@ -21,16 +21,21 @@ NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT)}
     Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes.", required=True),
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
     Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
+    Parameter("grants", "boolean", "1: agree to the rights and sign-ins that the package gives, as the dry run tells."),
     size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
 def import_package(call: Call) -> dict[str, Any]:
     params = call.params
     package = params.json("package_json", required=True, most=MAX_PACKAGE_BYTES, depth=MAX_DEPTH)
     dry_run = params.flag("dry_run")
-    found = importing.import_package(call.ctx, package, params.map("prompts"), dry_run=dry_run)
+    found = importing.import_package(
+        call.ctx, package, params.map("prompts"), dry_run=dry_run, grants_agreed=params.flag("grants")
+    )
     answer: dict[str, Any] = {"records_created": found.records}
     if dry_run:
         answer["dry_run"] = 1
+    if found.granted:
+        answer["grants"] = found.granted
     return answer | ({"notes": found.notes} if found.notes else {})
 
 

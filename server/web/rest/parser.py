@@ -10,7 +10,7 @@ from server.web.routes import Parameter, endpoint
 
 
 @endpoint(
-    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "small write",
+    "POST", "parser/parse", "Import a raw mail message as a new ticket or as a reply.", "write",
     Parameter("message", "string", "The whole message: headers, a blank line, the body. Bytes are taken as they are.",
               required=True),
     size="mail", answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),

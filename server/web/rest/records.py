@@ -27,7 +27,10 @@ PAGE = shapes.keys({
     "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
 })  # fmt: skip
 CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record."})
-SLOW_FIELDS = frozenset(("password", "content"))  # hashed or decoded before the write, on a thread
+# Hashed, decoded, rendered or checked before the write, on a thread.
+SLOW_FIELDS = frozenset((
+    "password", "content", "script", "policy_kata", "automations_kata", "automation_kata", "toolbar_kata", "scopes",
+))  # fmt: skip
 
 
 def is_small(call: Call) -> bool:

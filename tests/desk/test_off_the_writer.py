@@ -1,0 +1,67 @@
+"""What may take long is not done inside a write, where all other writes would wait for it."""
+
+from typing import Any
+
+import pytest
+
+from server.automation.host import Automation
+from server.automation.service import perform
+from server.desk import events, records
+from server.errors import Invalid, TimedOut
+from server.records.shared import scopes
+from server.store.database import NotOnWriter
+from tests.desk.conftest import Post
+
+SCRIPT = "start:\n  return:\n    ok@bool: yes\n"
+
+
+def test_no_automation_runs_inside_a_write(desk: Post) -> None:
+    ctx, automation = desk.context(), Automation(SCRIPT, "", "slow", "svc.trigger.mail.filter")
+    with pytest.raises(NotOnWriter):
+        desk.service.store.write(lambda tx: perform(ctx, automation, {}))
+    assert perform(ctx, automation, {}).returned
+
+
+def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
+    ctx = desk.context()
+
+    def ask(_: Any = None) -> list[Any]:
+        return list(events.ask(ctx, "mail.filter", dict))
+
+    assert desk.service.store.write(ask) == []  # none is bound
+    binding = "automation/a:\n  uri: svc:automation:a\n"
+    desk.create(
+        "automation_event", name="mail.filter", extension_id="svc.trigger.mail.filter", automations_kata=binding
+    )
+    with pytest.raises(NotOnWriter):
+        desk.service.store.write(ask)
+
+
+def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(300):
+        desk.create("org", name=f"Kite {number}")
+    monkeypatch.setattr(records, "UPSERT_STEPS", 1000)
+    ctx, fields = desk.context(), {"name": "Larch"}
+    with pytest.raises(TimedOut):
+        records.upsert(ctx, "org", "name:*a*b*c* OR name:*d*e*f*", fields)
+    assert desk.all("org", name="Larch") == []
+    monkeypatch.undo()
+    records.upsert(ctx, "org", "name:*a*b*c* OR name:*d*e*f*", fields)
+    assert len(desk.all("org", name="Larch")) == 1
+
+
+BOMB = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x, x]", *(f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 10)}]"
+                                              for n in range(8))]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [BOMB, "one: &x\n  label: a", "one: [*x]", "- &x a", "&x one: a", "a: {b: *x}"])
+def test_aliases_in_scopes_are_refused_before_they_grow(text: str) -> None:
+    with pytest.raises(Invalid, match="anchors and aliases"):
+        scopes.parse(text)
+
+
+@pytest.mark.parametrize("pattern", ['"*"', "records/*", "'*'", "records/*/search: GET", '"*": [GET]'])
+def test_patterns_are_no_aliases(pattern: str) -> None:
+    assert scopes.parse(f"one:\n  label: Salt & pepper\n  endpoints:\n  - {pattern}\n")
