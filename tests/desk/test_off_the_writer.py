@@ -56,7 +56,8 @@ BOMB = "\n".join(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [BOMB, "one: &x\n  label: a", "one: [*x]", "- &x a", "&x one: a", "a: {b: *x}"])
+@pytest.mark.parametrize("text", [BOMB, "one: &x\n  label: a", "one: [*x]", "- &x a", "&x one: a", "a: {b: *x}",
+                                  "a: !!map &-x\n  b: c", "a: *-x", "a:\r *x", "a:\x85 *x", "a:\u2028 *x"])  # fmt: skip
 def test_aliases_in_scopes_are_refused_before_they_grow(text: str) -> None:
     with pytest.raises(Invalid, match="anchors and aliases"):
         scopes.parse(text)
