@@ -3,13 +3,17 @@ not declare breaks, and the answer is 500; and so does a password that is hashed
 by the writer, on a thread of the API or the pages."""
 
 import asyncio
+import os
 import runpy
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from server import passwords
+from server.store.transaction import Transaction
+from server.store.writer import Pending, Write, Writer
 from server.web import rest_site
 from server.web.forms import Tree
 from server.web.routes import Endpoint
@@ -69,7 +73,26 @@ def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:
     return watched
 
 
+def measured(submit: Callable[..., None], most_seconds: float) -> Callable[..., None]:
+    """As Writer.submit, but a write that keeps the writer's processor longer than this fails."""
+
+    def submitted(self: Writer, write: Write, done: Callable[[Pending], None]) -> None:
+        def watched(tx: Transaction) -> Any:
+            began = time.thread_time()
+            try:
+                return write(tx)
+            finally:
+                held = time.thread_time() - began
+                assert held <= most_seconds, f"a write held the writer for {held * 1000:.0f} ms"
+
+        submit(self, watched, done)
+
+    return submitted
+
+
 if __name__ == "__main__":
+    if os.environ.get("TEST_HOLD_MS"):
+        Writer.submit = measured(Writer.submit, int(os.environ["TEST_HOLD_MS"]) / 1000)  # type: ignore[method-assign]
     passwords.hash, passwords.verify = off_the_loop(passwords.hash), off_the_loop(passwords.verify)
     rest_site.parameters = parameters
     sys.argv[0] = "server"

@@ -25,7 +25,7 @@ from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
 MAX_PAGE = 10**9
-UPSERT_STEPS = 3_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
+UPSERT_STEPS = 1_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
 
 
 @dataclass(frozen=True)

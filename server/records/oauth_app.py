@@ -1,5 +1,6 @@
 """OAuth apps: programs that workers let in, with a client id, a secret and scopes. Not tokens; those are in access/."""
 
+from contextlib import suppress
 from typing import Any
 
 from server.errors import Invalid
@@ -73,10 +74,11 @@ class OAuthApp(RecordType):
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The YAML reader is slow; what it read is kept for the write."""
+        """The YAML reader is slow; what it read is kept for the write, which tells of mistakes to who may know."""
         text = fields.get("scopes")
         if isinstance(text, str) and text:
-            scopes.parse(text)
+            with suppress(Invalid):
+                scopes.parse(text)
         return super().before(fields)
 
     def prepare(self, change: Change, writing: Writing) -> None:

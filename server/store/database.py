@@ -265,6 +265,11 @@ class Store:
     def writes_waiting(self) -> int:
         return self._writer.waiting
 
+    @property
+    def longest_write_seconds(self) -> float:
+        """The longest that one write has held all others since the start."""
+        return self._writer.longest_seconds
+
     # -- whole file -------------------------------------------------------------------------------------------------
 
     def check(self) -> list[str]:

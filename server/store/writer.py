@@ -51,6 +51,7 @@ class Writer:
         self._wake = threading.Condition()
         self._stopping = False
         self._current: Transaction | None = None
+        self.longest_seconds = 0.0  # that one write has held all others
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -165,7 +166,7 @@ class Writer:
         self._store.start_clock()
         try:
             self._current = transaction
-            pending.result = pending.write(transaction)
+            pending.result = self._measured(pending.write, transaction)
         except BaseException as error:
             if not connection.in_transaction or connection.total_changes() != changes or transaction.is_spoiled:
                 return False
@@ -179,6 +180,13 @@ class Writer:
             pending.statements += transaction.statements
         pending.callbacks = transaction.take_callbacks()
         return connection.in_transaction and not transaction.is_spoiled
+
+    def _measured(self, write: Write, transaction: Transaction) -> Any:
+        began = time.monotonic()
+        try:
+            return write(transaction)
+        finally:
+            self.longest_seconds = max(self.longest_seconds, time.monotonic() - began)
 
     def _schema_version(self) -> int:
         row = self._connection.execute("PRAGMA schema_version").fetchone()
@@ -223,7 +231,7 @@ class Writer:
         try:
             connection.execute("SAVEPOINT one")
             self._current = transaction
-            pending.result = pending.write(transaction)
+            pending.result = self._measured(pending.write, transaction)
             if not connection.in_transaction:  # a statement ended it, and its error was caught on the way here
                 raise apsw.FullError("the transaction was dropped")
             connection.execute("RELEASE one")

@@ -6,6 +6,7 @@ The bare handler answers GET with the very dictionary that Helpdesk answered in 
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from statistics import median
+from urllib.request import urlopen
 
 from tests.bench import data, pages, report, signing, usable
 from tests.bench.load import Measured, Plan
@@ -49,7 +51,8 @@ def main() -> None:
             results += measure(desk, chosen, asked) if chosen else []
             if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
                 measure_pages(desk, asked.scenarios, asked.seconds)
-            processes.append(report.Process(tickets, first_answer_ms, idle_mib, server.memory_kib() / 1024))
+            loaded_mib = server.memory_kib() / 1024
+            processes.append(report.Process(tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server)))
         shutil.rmtree(folder)
     print(*["", *(report.growth(results) if results else []), "", *map(report.process_line, processes)], sep="\n")
     save(results, processes)
@@ -97,6 +100,15 @@ def first_answer(program: list[str], folder: Path, token: str) -> float:
         desk = Desk(server.port, token, 0)
         desk.answer(desk.get("/rest/workers/me.json"))
         return (time.perf_counter() - server.started_at) * 1000
+
+
+def longest_write_ms(server: Server) -> float:
+    """The longest that one write has held all others, as the service counts it."""
+    with urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=30) as answered:
+        told = answered.read().decode()
+    found = re.search(r"^helpdesk_write_longest_seconds (\S+)$", told, re.MULTILINE)
+    assert found is not None, told
+    return float(found[1]) * 1000
 
 
 def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> list[report.Result]:

@@ -40,6 +40,7 @@ class Process:
     first_answer_ms: float
     idle_mib: float
     loaded_mib: float
+    longest_write_ms: float  # that one write held all others
 
 
 def head_line() -> str:
@@ -85,4 +86,4 @@ def process_line(seen: Process) -> str:
     verdict = "ok" if seen.loaded_mib <= MOST_MEMORY_MIB else "MISSED"
     return (f"{seen.tickets:>8} tickets: first answer after {seen.first_answer_ms:.0f} ms; resident memory "
             f"{seen.idle_mib:.0f} MiB after the start, {seen.loaded_mib:.0f} MiB after the load "
-            f"(at most {MOST_MEMORY_MIB}) {verdict}")
+            f"(at most {MOST_MEMORY_MIB}) {verdict}; the longest write held others for {seen.longest_write_ms:.0f} ms")
