@@ -28,6 +28,7 @@ from server.automation import saving
 from server.context import Service
 from server.desk import builtin_records, first_start, live_settings, mail_listening, service_settings
 from server.desk.metrics import builtin as builtin_metrics
+from server.desk.outbox.sending import Sending
 from server.desk.restoring import Exchange, Restores
 from server.errors import Damaged, HelpdeskError, Unavailable
 from server.jobs import queue
@@ -73,6 +74,7 @@ class Running:
     scheduler: Scheduler
     scripts: ThreadPoolExecutor
     mail: MailListener
+    sending: Sending
     url: str
 
 
@@ -327,6 +329,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     endpoints()
     mail = MailListener(service)
     mail_listening.watch(service, mail)
+    sending = Sending(service, max(settings.worker_threads // 2, 1))
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
     api = {
@@ -354,7 +357,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
     url = local_url(settings)
-    return Running(service, front, http, scheduler, scripts, mail, url)
+    return Running(service, front, http, scheduler, scripts, mail, sending, url)
 
 
 async def _watch_stalls(meter: Meter) -> None:
@@ -380,6 +383,7 @@ async def _stop(running: Running) -> None:
         running.front.drain(seconds),
         loop.run_in_executor(None, running.mail.stop, seconds),
         loop.run_in_executor(None, running.scheduler.stop),
+        loop.run_in_executor(None, running.sending.stop, max(seconds - END_SECONDS, 0)),
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)
     await running.http.close_all_connections()

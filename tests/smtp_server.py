@@ -69,6 +69,9 @@ class SmtpServer:
         self.messages: list[Message] = []
         self.options: list[list[str]] = []      # of MAIL, one list a message
         self._taken = 0
+        self._hanging = 0
+        self._goes_on = asyncio.Event()
+        self._goes_on.set()
         self._arrived = threading.Condition()
         context = tls_context() if tls else None
         self._controller = _Controller(
@@ -94,7 +97,33 @@ class SmtpServer:
         return self
 
     def stop(self) -> None:
+        if not self._goes_on.is_set():
+            self.go_on()
         self._controller.stop()
+
+    def hang(self) -> None:
+        """From now on accept connections, and answer no mail until told to go on."""
+        self._goes_on.clear()
+
+    def go_on(self) -> None:
+        """Answer what waits, and all that comes."""
+        self._controller.loop.call_soon_threadsafe(self._goes_on.set)
+
+    def wait_for_hanging(self, count: int) -> bool:
+        """Whether so many mails wait for an answer at the same time, some time soon."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: self._hanging >= count, 30)
+
+    async def answer(self) -> None:
+        """Come back when a mail may be answered."""
+        self._count_hanging(1)
+        await self._goes_on.wait()
+        self._count_hanging(-1)
+
+    def _count_hanging(self, more: int) -> None:
+        with self._arrived:
+            self._hanging += more
+            self._arrived.notify_all()
 
     def __enter__(self) -> "SmtpServer":
         return self.start()
@@ -144,6 +173,7 @@ class _Handler:
         return AuthResult(success=False, handled=False)
 
     async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+        await self.server.answer()
         if self.server.sender_answer:
             return self.server.sender_answer
         envelope.mail_from = address

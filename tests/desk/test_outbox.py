@@ -397,3 +397,62 @@ def test_a_request_that_is_refused_later_leaves_nothing_queued(desk: Post, smtp:
     with pytest.raises(Invalid):
         tickets.compose(desk.context(desk.nora), {"group_id": 99, "to": "a@x.example", "subject": "a", "content": "b"})
     assert desk.all("draft") == []
+
+
+# -- several on one ticket ---------------------------------------------------------------------------------------------
+
+
+def texts(smtp: SmtpServer) -> list[str]:
+    """What came, in order."""
+    return [str(message_from_bytes(raw, policy=default).get_content()).strip() for _, _, raw in smtp.messages]
+
+
+def test_replies_on_a_ticket_leave_in_the_order_they_were_written(desk: Post, smtp: SmtpServer) -> None:
+    answered, other = (desk.received(desk.ticket_id(), message_id=f"<{n}@kite.example>") for n in range(2))
+    smtp.sender_answer = "451 later"
+    desk.reply(answered, content="one")
+    smtp.sender_answer = ""
+    desk.reply(answered, content="two")
+    desk.reply(answered, content="three")
+    desk.reply(other, content="on another ticket")
+    desk.run_due(RETRY - 1)
+    assert texts(smtp) == ["on another ticket"]
+    for _ in range(3):
+        desk.run_due(1)
+    assert texts(smtp) == ["on another ticket", "one", "two", "three"] and desk.all("draft") == []
+
+
+def test_a_reply_waits_for_none_that_was_given_up_or_put_off(desk: Post, smtp: SmtpServer) -> None:
+    answered = desk.received(desk.ticket_id())
+    smtp.sender_answer = "550 never"
+    desk.reply(answered, content="given up")
+    smtp.sender_answer = ""
+    desk.reply(answered, content="put off", send_at="+1 hour")
+    desk.reply(answered, content="now")
+    assert texts(smtp) == ["now"]
+    desk.run_due(HOUR)
+    assert texts(smtp) == ["now", "put off"]
+
+
+def test_a_ticket_gets_the_status_of_its_reply_once_the_mail_has_left(desk: Post, smtp: SmtpServer) -> None:
+    ticket = desk.ticket_id()
+    smtp.sender_answer = "451 later"
+    desk.reply(desk.received(ticket), status="1", reopen_at="+2 days")
+    desk.run_due(RETRY)
+    assert desk.ticket(ticket)["status_id"] == 0
+    smtp.sender_answer = ""
+    desk.run_due(RETRY)
+    found = desk.ticket(ticket)
+    assert (found["status_id"], found["reopen_date"]) == (1, NOW + 2 * 86400)
+
+
+@pytest.mark.parametrize("status", [1, 2])
+def test_a_status_that_somebody_set_meanwhile_stays(desk: Post, smtp: SmtpServer, status: int) -> None:
+    ticket = desk.ticket_id()
+    smtp.sender_answer = "451 later"
+    desk.reply(desk.received(ticket), status="2")
+    desk.update("ticket", ticket, status_id=status)
+    desk.update("ticket", ticket, status_id=0)
+    smtp.sender_answer = ""
+    desk.run_due(RETRY)
+    assert len(smtp.messages) == 1 and desk.ticket(ticket)["status_id"] == 0

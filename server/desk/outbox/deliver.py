@@ -14,7 +14,7 @@ from server.context import Context, Service
 from server.desk import connected_accounts, events, late_links
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
-from server.desk.outbox import rows
+from server.desk.outbox import rows, standing
 from server.desk.outbox.content import ImageUrl, Placeholders, in_template
 from server.desk.outbox.sender import NO_TRANSPORT, Way, opened, way_of
 from server.desk.writing import RecordWriter
@@ -160,9 +160,9 @@ def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -
     by_transport = RecordWriter(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
     by_transport.log("transport.delivery.error", DRAFT, draft_id, {"error": text}, also_notify=told)
     if draft["ticket_id"] and draft["type"].startswith("ticket.") and (fails == 1 or is_over):
-        ticket = writing.record("ticket", draft["ticket_id"])
-        if ticket is not None and ticket["status_id"] in (1, 2):
-            writing.update("ticket", ticket["id"], {"status_id": 0})
+        standing.reopen(writing, draft_id, draft["ticket_id"])
+    if is_over:
+        rows.wake_others(writing, draft["ticket_id"])
 
 
 def _transport(writing: RecordWriter, failure: Failure) -> Actor:
@@ -197,7 +197,9 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) 
             })  # fmt: skip
     if row["message_id"]:
         events.tell(writing, "mail.sent", events.record_values("message", "svc.contexts.message", row["message_id"]))
+    standing.restore(writing, draft["ticket_id"], row["reopened"])
     writing.delete("draft", draft_id)
+    rows.wake_others(writing, draft["ticket_id"])
 
 
 # -- the mail ----------------------------------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ from server import times
 from server.access import actor
 from server.context import Context, Service
 from server.desk.outbox import rows
-from server.desk.outbox.deliver import Failure, deliver, failed, sending_context
+from server.desk.outbox.deliver import Failure, failed, sending_context
 from server.desk.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.desk.outbox.sender import way_of
+from server.desk.outbox.sending import send_soon
 from server.desk.tickets import asking, drafts, letter, transactional
 from server.desk.tickets.compose import prepare as prepare_compose
 from server.desk.tickets.compose import save as save_compose
@@ -43,7 +44,8 @@ def _release(service: Service, now: int) -> None:
 def find_due(service: Service, now: int) -> int | None:
     """Add a job for every draft that is due; answers when the next one will be."""
     _unpark(service)
-    ids = service.store.read(lambda tx: _due_ids(tx, now))
+    retry = service.settings.mail_retry_seconds
+    ids = service.store.read(lambda tx: _due_ids(tx, now, retry))
     if ids:
         service.store.write(lambda tx: [
             JobQueue.add(tx, KIND, now, {"draft_id": id}, f"{KIND}:{id}") for id in ids
@@ -72,8 +74,9 @@ def _send(service: Service, payload: dict[str, Any], now: int) -> None:
     send_draft(service, int(payload["draft_id"]), now)
 
 
-def send_draft(service: Service, draft_id: int, now: int) -> bool:
-    """Send a queued draft, unless somebody else does just now or it waits for its time; True when it left."""
+def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
+    """Send a queued draft, unless somebody else does just now or it waits for its time or its turn; True when it left,
+    None while it is on its way."""
     ctx = sending_context(service, draft_id, now)
     claim = service.store.write(lambda tx: rows.claim(RecordWriter(ctx, tx), draft_id))
     if claim is None:
@@ -85,7 +88,7 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool:
         failure = Failure(error.message, not isinstance(error, (Unavailable, TimedOut)))
         service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
         return False
-    return deliver(service, draft_id, claim, now)
+    return send_soon(service, draft_id, claim, now)
 
 
 # -- what waited becomes a message -------------------------------------------------------------------------------------
@@ -151,8 +154,8 @@ def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context
 # -- found -------------------------------------------------------------------------------------------------------------
 
 
-def _due_ids(tx: Transaction, now: int) -> list[int]:
-    """The longest due first, without those that are being sent or wait for a mail server."""
+def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
+    """The longest due first, without those that are being sent, wait for a mail server, or for their turn."""
     draft, outgoing = peewee.Table("draft"), OUTGOING.sql
     busy: Any = outgoing
 
@@ -161,11 +164,12 @@ def _due_ids(tx: Transaction, now: int) -> list[int]:
         return (
             draft.select(draft.c.id)
             .where(draft.c.is_queued == 1, draft.c.queue_delivery_date <= slot(0), draft.c.id.not_in(others))
+            .where(~rows.has_earlier(draft, 0, 3))
             .order_by(draft.c.queue_delivery_date, draft.c.updated, draft.c.id)
             .limit(BATCH)
         )
 
-    return [row[0] for row in tx.rows(("drafts due",), build, (now, now, now + CLAIM_SECONDS))]
+    return [row[0] for row in tx.rows(("drafts due",), build, (now, now, now + CLAIM_SECONDS, now + retry_seconds))]
 
 
 def _next_date(tx: Transaction, now: int) -> int | None:

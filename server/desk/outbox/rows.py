@@ -7,6 +7,8 @@ import hashlib
 import json
 from typing import Any
 
+import peewee
+
 from server.desk.writing import RecordWriter
 from server.jobs.queue import new_claim, run_name
 from server.records.base import Record
@@ -28,11 +30,13 @@ OUTGOING = Table(
         Column("mail", "TEXT"),
         Column("checked", "TEXT"),
         Column("last_error", "TEXT"),
+        Column("reopened", "TEXT"),
     ],
     [Index(("is_parked", "from_address_id"), "mail that waits for a mail server")],
     key=("draft_id",),
 )
 # is_parked: there is no transport for its sender. mail: JSON, see deliver.Mail; "" until ticket and message exist.
+# reopened: JSON, the ticket as it was before a failure opened it, see standing.py; "" for none.
 # checked: the digest of params that were checked when a worker sent them; other params are checked again.
 
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
@@ -82,10 +86,11 @@ def new_claim_values(now: int) -> dict[str, Any]:
 
 
 def claim(writing: RecordWriter, draft_id: int) -> str | None:
-    """Claim a queued draft for sending; None when it is not queued any more or somebody else has it."""
+    """Claim a queued draft for sending; None when it is not queued any more, somebody else has it, or an
+    earlier mail on the same ticket has to leave first."""
     tx, now = writing.tx, writing.now
     draft = writing.record("draft", draft_id)
-    if draft is None or not draft["is_queued"] or draft["queue_delivery_date"] > now:
+    if draft is None or not draft["is_queued"] or draft["queue_delivery_date"] > now or is_held_up(writing, draft_id):
         return None
     tx.add(OUTGOING, {"draft_id": draft_id})
     name = new_claim()
@@ -98,6 +103,37 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
         (name, now + CLAIM_SECONDS, draft_id, now, now + CLAIM_SECONDS),
     )
     return name if taken else None
+
+
+def is_held_up(writing: RecordWriter, draft_id: int) -> bool:
+    """Whether an earlier mail on the same ticket has to leave first."""
+    draft, now = peewee.Table("draft"), writing.now
+    return bool(writing.tx.value(
+        ("draft held up",),
+        lambda: draft.select(draft.c.id).where(draft.c.id == slot(0), has_earlier(draft, 1, 2)),
+        (draft_id, now, now + writing.ctx.service.settings.mail_retry_seconds),
+    ))  # fmt: skip
+
+
+def has_earlier(draft: Any, now: int, retry: int) -> Any:
+    """Whether an earlier mail on the ticket of a draft is still to leave: one that is due, or that failed and is tried
+    again. Mail that somebody wants to leave later, or that has no mail server, holds up none.
+
+    now, retry: places of the values `now`, and when mail is tried again that fails now."""
+    earlier, outgoing = peewee.Table("draft").alias("earlier"), OUTGOING.sql.alias("held")
+    parked = outgoing.select(outgoing.draft_id).where(outgoing.draft_id == earlier.c.id, outgoing.is_parked == 1)
+    tried_again = (earlier.c.queue_fails > 0) & (earlier.c.queue_delivery_date <= slot(retry))
+    return peewee.fn.EXISTS(earlier.select(earlier.c.id).where(
+        draft.c.ticket_id > 0, earlier.c.ticket_id == draft.c.ticket_id, earlier.c.id < draft.c.id,
+        earlier.c.is_queued == 1, (earlier.c.queue_delivery_date <= slot(now)) | tried_again,
+        ~peewee.fn.EXISTS(parked),
+    ))  # fmt: skip
+
+
+def wake_others(writing: RecordWriter, ticket_id: int) -> None:
+    """Let mail on a ticket leave that waited for one that is out of the way now."""
+    if ticket_id and writing.find("draft", ticket_id=ticket_id, is_queued=1) is not None:
+        writing.ctx.service.wake_after(writing.tx)
 
 
 def holds(tx: Transaction, draft_id: int, name: str) -> bool:

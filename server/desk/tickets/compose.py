@@ -9,7 +9,8 @@ from server.context import Context
 from server.desk import activity, requesters, spam
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
-from server.desk.outbox.deliver import Mail, deliver
+from server.desk.outbox.deliver import Mail
+from server.desk.outbox.sending import send_and_tell
 from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.letter import TICKET, Facts, Recipients
 from server.desk.tickets.parameters import ComposeRequest, compose_request
@@ -45,8 +46,9 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     """Create a ticket and send its first message; answers ("ticket", id).
 
     With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
-    ("draft", id): the mail is in the queue. Without any mail server it waits there as well, and the answer is the
-    ticket. values: form values by name. Raises Required, Invalid, Forbidden, TooLarge. Source: Tickets, Compose."""
+    ("draft", id): the mail is in the queue. Mail that no mail server has taken or refused within two seconds waits
+    there as well, as it does without any: the answer is the ticket then, since the draft goes when the mail leaves.
+    values: form values by name. Raises Required, Invalid, Forbidden, TooLarge. Source: Tickets, Compose."""
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if not request.dont_send:
@@ -57,7 +59,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     if request.send_at:
         return _schedule(ctx, prepared)
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
-    if claim and not deliver(ctx.service, draft_id, claim, ctx.now):
+    if claim and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False:
         return Answer("draft", draft_id)
     return Answer("ticket", ticket_id)
 

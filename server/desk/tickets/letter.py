@@ -261,7 +261,8 @@ def queue(
     writing: RecordWriter, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
 ) -> tuple[int, str]:
     """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
-    for a mail server. draft_id: a draft that is there already and that the caller has claimed."""
+    for a mail server or for an earlier mail on its ticket. draft_id: a draft that is there already and that the
+    caller has claimed."""
     tx = writing.tx
     row: dict[str, Any] = {
         "mail": rows.text_of(mail.as_data()), "message_id": message_id, "from_address_id": mail.from_address_id,
@@ -275,6 +276,9 @@ def queue(
     if way is None:
         rows.put(tx, draft_id, row)
         park(writing, draft_id, mail.from_address)
+        return draft_id, ""
+    if rows.is_held_up(writing, draft_id):
+        rows.put(tx, draft_id, row)
         return draft_id, ""
     claimed = rows.new_claim_values(writing.now)
     rows.put(tx, draft_id, row | claimed)

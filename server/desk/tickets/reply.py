@@ -12,7 +12,8 @@ from server.context import Context
 from server.desk import requesters, spam
 from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
-from server.desk.outbox.deliver import Mail, deliver
+from server.desk.outbox.deliver import Mail
+from server.desk.outbox.sending import send_and_tell
 from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.compose import Answer
 from server.desk.tickets.letter import Facts, Recipients
@@ -71,7 +72,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
         return _schedule(ctx, prepared)
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
-        deliver(ctx.service, draft_id, claim, ctx.now)
+        send_and_tell(ctx.service, draft_id, claim, ctx.now)
     return Answer("ticket", prepared.read.ticket["id"])
 
 
