@@ -383,7 +383,7 @@ async def _stop(running: Running) -> None:
         running.front.drain(seconds),
         loop.run_in_executor(None, running.mail.stop, seconds),
         loop.run_in_executor(None, running.scheduler.stop),
-        loop.run_in_executor(None, running.sending.stop, max(seconds - END_SECONDS, 0)),
+        loop.run_in_executor(None, running.sending.stop, max(seconds - 2 * END_SECONDS, 0)),  # the rest to end
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)
     await running.http.close_all_connections()
