@@ -26,6 +26,7 @@ DOES = {
     "backup": "Makes a backup of the database", "backup.verify": "Reads all of a backup",
     "behavior.run": "Runs a scheduled behavior",
     "login.address": "Sends the mails about a new sign-in address",
+    "login.locked": "Tells a worker that sign-in was locked",
     "database.check": "Looks at the whole database for damage", "event": "Runs what automations wait for an event",
     "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
     "timer": "Runs an automation timer",

@@ -89,7 +89,7 @@ def test_an_app_from_making_to_removing(signed_in: Visitor, nora: Api) -> None:
         ),
         ("[" * 5000, [(1, "at most 50 brackets inside each other")]),
         ("- " * 30000, [(1, "is not YAML that can be read")]),
-        ("a: &a [1]\nb: *a\n", [(1, "scope 'a' needs `label` and `endpoints`")]),
+        ("a: &a [1]\nb: *a\n", [(1, 'anchors and aliases (& and *name) are not supported; write "*" in quotes')]),
     ],
 )
 def test_mistakes_of_scopes_are_told_at_their_lines(text: str, found: list[tuple[int, str]]) -> None:
