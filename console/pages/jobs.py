@@ -41,6 +41,7 @@ SCANS_DO = {
     "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",
     "gauges": "Takes the numbers that metrics keep.",
     "listener for mail that failed": "Opens it again.", "mailboxes to look at": "Adds a job for each that is due.",
+    "mail without an id": "Forgets what is too old to be told again.",
     "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
     "notes": "Writes down when workers and tokens were last seen.",
     "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",

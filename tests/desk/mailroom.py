@@ -10,7 +10,7 @@ from typing import Any
 from server.access.actor import system
 from server.context import Context, Service
 from server.desk import first_start, mail_import, mailroom, service_settings, spam
-from server.desk.mailroom import Received, flood
+from server.desk.mailroom import Received, flood, repeats
 from server.desk.writing import RecordWriter
 from server.records.base import Record
 from server.records.registry import Registry
@@ -39,7 +39,7 @@ def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
 
 
 def tables(registry: Registry) -> list[Table]:
-    own = (service_settings.SERVICE_SETTING, mail_import.IMPORTED, flood.AUTOMATIC_MAIL)
+    own = (service_settings.SERVICE_SETTING, mail_import.IMPORTED, flood.AUTOMATIC_MAIL, repeats.MAIL_WITHOUT_ID)
     return [*registry.tables(), *own, *spam.TABLES]
 
 

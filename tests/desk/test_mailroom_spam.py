@@ -1,5 +1,6 @@
 """Words counted from trained tickets, and the scores that follow. Source: Mail, Spam score."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +19,15 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     opened.close()
 
 
+_NUMBERS = itertools.count()  # the same bytes would be the same mail
+
+
 def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "ann@kite.example") -> list[Received]:
     """So many tickets of one text, judged."""
-    received = [desk.receive(mail(body, From=sender, Subject=f"n{number}")) for number in range(times)]
+    received = [
+        desk.receive(mail(body, From=sender, Subject=f"n{number}", X_Number=f"{next(_NUMBERS)}"))
+        for number in range(times)
+    ]
     assert all(train(desk, each, verdict) for each in received)
     return received
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.desk import mailroom
-from server.desk.mailroom import Received, flood
+from server.desk.mailroom import Received, flood, repeats
 from server.errors import HelpdeskError
 from server.mail.bounce import INSTALLATION_HEADER
 from server.records.tickets import status
@@ -228,3 +228,38 @@ def test_automatic_mail_of_one_sender_is_counted_for_an_hour(desk: Desk) -> None
 def test_what_a_program_wrote_is_counted(desk: Desk, headers: dict[str, str], counts: int) -> None:
     assert desk.receive(mail(**headers)).outcome == "stored"
     assert len(desk.read(lambda tx: tx.find(flood.AUTOMATIC_MAIL))) == counts
+
+
+# -- mail without an id ------------------------------------------------------------------------------------------------
+
+
+def test_the_same_bytes_without_an_id_are_the_same_mail(desk: Desk) -> None:
+    raw = mail("No id here.\n")
+    first = desk.receive(raw)
+    again = desk.receive(raw)
+    assert (first.outcome, again.outcome) == ("stored", "duplicate")
+    assert (again.ticket_id, again.message_id) == (first.ticket_id, first.message_id)
+    assert desk.receive(mail("Other words.\n")).outcome == "stored"
+
+
+def test_what_hosts_put_before_a_mail_makes_it_no_other(desk: Desk) -> None:
+    raw = mail("No id, other way.\n")
+    first = desk.receive(b"Return-Path: <a@b>\r\nReceived: from x by y;\r\n\tone\r\n" + raw)
+    assert desk.receive(b"Delivered-To: c@d\nReceived: from z by y; two\n" + raw).message_id == first.message_id
+    assert desk.receive(b"X-Other: 1\n" + raw).outcome == "stored"
+
+
+def test_after_the_days_of_the_setting_it_is_a_new_mail(desk: Desk) -> None:
+    raw = mail("No id, much later.\n")
+    desk.receive(raw)
+    desk.now += 30 * 86400
+    repeats.forget_old(desk.service, desk.now)
+    assert desk.read(lambda tx: tx.find(repeats.MAIL_WITHOUT_ID)) == []
+    assert desk.receive(raw).outcome == "stored"
+
+
+def test_a_mail_whose_message_is_gone_is_a_new_one(desk: Desk) -> None:
+    raw = mail("No id, and deleted.\n")
+    first = desk.receive(raw)
+    desk.write(lambda writing: writing.delete("message", first.message_id))
+    assert desk.receive(raw).outcome == "stored"

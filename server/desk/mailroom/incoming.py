@@ -20,6 +20,13 @@ TOKEN_BYTES = 5  # two characters each
 _CID = re.compile(r"cid:([^\s\"'<>()]{1,500})", re.IGNORECASE)
 
 
+# What hosts put before a mail differs each time that it is delivered.
+_TRACE = re.compile(
+    rb"(?:(?:Return-Path|Delivered-To|Envelope-To|X-Original-To|Received)[ \t]*:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)*+",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """What was sent, and what follows from it alone.
@@ -27,7 +34,8 @@ class Incoming:
     subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
     first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
     first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
-    notes: a JSON list. mask, token: drawn for a ticket and a message; a mask may be taken.
+    notes: a JSON list. bytes_digest: "" for a mail that has an id. mask, token: drawn for a ticket and a message; a
+    mask may be taken.
     """
 
     raw: bytes
@@ -36,6 +44,7 @@ class Incoming:
     text: str
     header_text: str
     digest: str
+    bytes_digest: str
     references: tuple[str, ...]
     bounced: str | None
     masks: tuple[str, ...]
@@ -63,6 +72,7 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
     return Incoming(
         raw=raw,
+        bytes_digest=_digest(raw) if mail.message_id_was_made else "",
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
         mask=_mask(settings.mail_mask_pattern, now),
@@ -90,6 +100,12 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),
     }
+
+
+def _digest(raw: bytes) -> str:
+    """What the same mail has in common each time that it comes: all but what hosts put before it."""
+    trace = _TRACE.match(raw)
+    return hashlib.sha256(raw[trace.end() if trace else 0 :]).hexdigest()
 
 
 def _mask(pattern: str, now: int) -> str:

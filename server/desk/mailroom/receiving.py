@@ -6,7 +6,7 @@ from typing import Literal
 
 from server.context import Context
 from server.desk import events, requesters
-from server.desk.mailroom import asking, bounces, flood, routing, storing, threading
+from server.desk.mailroom import asking, bounces, flood, repeats, routing, storing, threading
 from server.desk.mailroom import incoming as reading
 from server.desk.mailroom import sender as senders
 from server.desk.mailroom.asking import Asked
@@ -68,10 +68,9 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
     if _is_own_mail(ctx, incoming, thread, known):
         return _ignored(writing, thread)
     senders.refuse_banned(known.get(email))
-    copy = _copy_from(thread, known.get(email))
-    ticket = threading.survivor(writing, copy.ticket_id) if copy else None
-    if copy and ticket:
-        return Received(ticket["id"], ticket["mask"], copy.id, False, "duplicate")
+    again = _again(ctx, writing, incoming, _copy_from(thread, known.get(email)))
+    if again is not None:
+        return again
     sender = senders.address_of_sender(writing, known, email)
     if asked.org_id is not None:
         asking.write_organization(writing, asked.org_id, sender)
@@ -89,6 +88,7 @@ def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, 
     else:
         is_stranger = _reply(writing, incoming, thread, sender, known)
     message_id = storing.message(writing, incoming, ticket["id"], sender, is_stranger=is_stranger)
+    repeats.remember(writing.tx, incoming, message_id, writing.now)
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
     asking.write_customs(writing, asked.customs, ticket["id"], message_id)
@@ -137,6 +137,18 @@ def _ignored(writing: RecordWriter, thread: Thread) -> Received:
     if ticket is None:
         return Received(0, "", 0, False, "ignored")
     return Received(ticket["id"], ticket["mask"], copy.id if copy else ticket["latest_message_id"], False, "ignored")
+
+
+def _again(ctx: Context, writing: RecordWriter, incoming: Incoming, copy: Known | None) -> Received | None:
+    """The answer for a mail that is there already, None for a new one."""
+    message_id, ticket_id = (copy.id, copy.ticket_id) if copy else (0, 0)
+    if not message_id:
+        days = ctx.service.settings.mail_repeat_days
+        message_id = repeats.known(writing.tx, incoming, ctx.now - days * repeats.DAY_SECONDS) if days else 0
+        message = writing.record("message", message_id) if message_id else None
+        ticket_id = message["ticket_id"] if message is not None else 0
+    ticket = threading.survivor(writing, ticket_id) if ticket_id else None
+    return Received(ticket["id"], ticket["mask"], message_id, False, "duplicate") if ticket is not None else None
 
 
 def _copy_from(thread: Thread, sender: Record | None) -> Known | None:
