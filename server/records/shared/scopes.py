@@ -86,7 +86,7 @@ def _parsed(text: str) -> dict[str, Scope]:
     if _depth(text) > MAX_BRACKETS:
         raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
     try:
-        read = yaml.load(text, _Plain)  # noqa: S506 (a SafeLoader)
+        read = _Plain(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise _bad(f"is not YAML{f' at line {mark.line + 1}' if mark else ''}") from None
