@@ -41,7 +41,7 @@ class Context:
 
     steps: the budget of a read on the event loop, None on a thread. is_quiet: whether neither automations nor
     workers are told of what it changes, is_untold: whether only automations are not. is_dry: whether all that it
-    changes is undone, and nothing is sent."""
+    changes is undone, and nothing is sent. is_by_machine: whether mail that a program wrote set it off."""
 
     service: "Service"
     actor: "Actor"
@@ -53,6 +53,7 @@ class Context:
     is_quiet: bool = False
     is_untold: bool = False
     is_dry: bool = False
+    is_by_machine: bool = False
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""

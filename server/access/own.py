@@ -7,13 +7,14 @@ from server.context import Context, Service
 
 
 def own_context(
-    service: Service, now: int | None = None, zone: str = "UTC", request_id: str = "", depth: int = 0
+    service: Service, now: int | None = None, zone: str = "UTC", request_id: str = "", depth: int = 0, *,
+    is_by_machine: bool = False,
 ) -> Context:
     """An operation of the service itself.
 
     now: Unix seconds, those of the clock if not told. zone: a name that is known."""
     at = clock.now() if now is None else now
-    return Context(service, system(zone), at, times.zone(zone), request_id, depth)
+    return Context(service, system(zone), at, times.zone(zone), request_id, depth, is_by_machine=is_by_machine)
 
 
 def command_context(service: Service) -> Context:

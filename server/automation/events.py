@@ -26,7 +26,7 @@ LOG = log.get("automation")
 def run_event(service: Service, payload: dict[str, Any], now: int) -> None:
     """Every automation that is bound runs, whatever becomes of those before it."""
     zone = payload.get("zone") or "UTC"
-    ctx = own_context(service, now, zone, depth=payload["depth"])
+    ctx = own_context(service, now, zone, depth=payload["depth"], is_by_machine=payload.get("is_by_machine", False))
     for _ in run(ctx, payload["event"], payload["values"]):
         pass
 

@@ -23,13 +23,14 @@ MAX_DEPTH = 8  # runs that caused each other, each through what the one before i
 
 
 class ServiceHost:
-    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off.
+    """automation.host.Host for one operation. Automations act as the service itself, whoever set them off; what they do
+    counts as theirs, also where no other one caused it.
 
     What a dry run sets off is dry as well."""
 
     def __init__(self, ctx: Context, *, dry: bool = False) -> None:
         self.dry = dry or ctx.is_dry
-        self.ctx: Context = replace(as_service(ctx), is_dry=self.dry)
+        self.ctx: Context = replace(as_service(ctx), is_dry=self.dry, depth=max(ctx.depth, 1))
         self.caller = ctx.actor
         self.depth = ctx.depth
         self.zone = ctx.actor.timezone or "UTC"

@@ -26,8 +26,12 @@ CHANGED = "record.changed"
 # Written by the service about itself, many at a time; automations that answered to them would answer to themselves.
 SILENT = frozenset(("activity_log", "automation_log", "notification", "metric"))
 
-CAUSE = Table("draft_cause", [Column("draft_id", references="draft(id)"), Column("depth")], key=("draft_id",))
+CAUSE = Table(
+    "draft_cause", [Column("draft_id", references="draft(id)"), Column("depth"), Column("is_by_machine")],
+    key=("draft_id",),
+)
 # depth: of the automation that wrote the draft, for what its mail sets off. Drafts of others have no row.
+# is_by_machine: whether it did so because of mail that a program wrote, and the draft is not sent.
 
 Values = dict[str, Any]
 Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
@@ -95,7 +99,10 @@ def tell(writing: "RecordWriter", name: str, values: Values) -> int:
     if wake is not None and "woken for events" not in tx.memo:
         tx.memo["woken for events"] = True
         tx.after_commit(wake)
-    payload = {"event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone}
+    payload = {
+        "event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone,
+        "is_by_machine": ctx.is_by_machine,
+    }  # fmt: skip
     return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
 
 
@@ -173,12 +180,20 @@ def moved(writing: "RecordWriter", change: Change) -> None:
 
 def note_cause(writing: "RecordWriter", change: Change) -> None:
     """Remember that an automation wrote a draft: its mail leaves later, and two automations that answer each other's
-    mail would go on for ever."""
-    if writing.ctx.depth and change.type.uri == "draft":
-        writing.tx.put(CAUSE, {"draft_id": change.id, "depth": writing.ctx.depth})
+    mail would go on for ever. What somebody else queues afterwards is theirs."""
+    if change.type.uri != "draft":
+        return
+    tx, ctx = writing.tx, writing.ctx
+    is_queueing = bool(change.changes("is_queued") and change.value("is_queued"))
+    if ctx.depth:
+        by_machine = ctx.is_by_machine and (change.is_create or is_queueing)
+        by_machine = by_machine or cause_of(tx, change.id)[1]
+        tx.put(CAUSE, {"draft_id": change.id, "depth": ctx.depth, "is_by_machine": int(by_machine)})
+    elif is_queueing and not change.is_create:
+        tx.delete(CAUSE, draft_id=change.id)
 
 
-def depth_of(tx: Transaction, draft_id: int) -> int:
-    """How many automations caused each other before this draft."""
+def cause_of(tx: Transaction, draft_id: int) -> tuple[int, bool]:
+    """How many automations caused each other before this draft, and whether mail that a program wrote set them off."""
     row = tx.first(CAUSE, draft_id=draft_id)
-    return int(row[CAUSE.position["depth"]]) if row is not None else 0
+    return (int(row[1]), bool(row[2])) if row is not None else (0, False)

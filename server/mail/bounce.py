@@ -64,16 +64,24 @@ def is_auto_submitted(head: headers.Head) -> bool:
     return value not in ("", "no")
 
 
+def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> bool:
+    """True for mail that a program wrote, by itself or in answer: not for what people write to a list."""
+    return (
+        is_auto_submitted(head)
+        or head.first("precedence").lower() == "auto_reply"
+        or any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
+        or headers.parameters(head.first("content-type"))[0] == "multipart/report"
+        or any(from_machine(sender) for sender in senders)
+    )
+
+
 def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
     """True for mail that must never get an automatic answer. Source: Security, M7."""
     return (
-        is_auto_submitted(head)
+        is_machine_written(head, senders)
         or head.has("list-id")
-        or head.first("precedence").lower() in ("bulk", "list", "junk", "auto_reply")
-        or any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
-        or headers.parameters(head.first("content-type"))[0] == "multipart/report"
+        or head.first("precedence").lower() in ("bulk", "list", "junk")
         or len(head.all("received")) > RECEIVED
-        or any(from_machine(sender) for sender in senders)
     )
 
 

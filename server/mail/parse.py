@@ -69,6 +69,7 @@ class Mail:
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
     text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
     loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
+    is_machine_written, is_automatic: as bounce.py tells them.
     """
 
     sender: str | None
@@ -91,6 +92,7 @@ class Mail:
     files: tuple[File, ...]
     notes: tuple[str, ...]
     is_automatic: bool
+    is_machine_written: bool
     auto_submitted: bool
     loop_token: str | None
     bounce: Bounce | None
@@ -167,6 +169,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         files=tuple(content.files),
         notes=_notes(head, from_list, content.notes),
         is_automatic=bounce.is_automatic(head, senders),
+        is_machine_written=bounce.is_machine_written(head, senders),
         auto_submitted=bounce.is_auto_submitted(head),
         loop_token=head.first(bounce.INSTALLATION_HEADER.lower()) or None,
         bounce=found_bounce,

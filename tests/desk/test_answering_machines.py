@@ -1,8 +1,10 @@
-"""Two helpdesks that answer every mail by themselves, each handing it to the other's listener by SMTP: they stop."""
+"""Two helpdesks that answer every mail by themselves, each by SMTP to the other's listener: two mails pass."""
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,11 @@ import pytest
 
 from server import app, clock, settings
 from server.access.own import own_context
-from server.desk import mail_listening, records, tickets
+from server.automation.service import of_record, perform
+from server.desk import mail_listening, mailroom, records, tickets
 from server.desk.mailroom import flood
+from server.desk.outbox import waiting
+from server.desk.tickets.unsent import NOTE
 from server.jobs.scheduler import Scheduler
 from server.records.base import Record
 from server.web.mail_listener import MailListener
@@ -19,30 +24,74 @@ from tests.automation.told import MAY_ALL
 from tests.smtp_server import HOST
 
 QUIET = 3  # rounds without a mail: a mail comes, is told of, is answered
-MOST = 20  # mails: a conversation without end
-ANSWER = """
+MOST = 8  # mails: a conversation without end
+DRAFT = """
 start:
   record.create:
     output: made
     inputs:
       record_type: draft
       fields:
-        type: ticket.reply
-        ticket_id@key: message_ticket_id
+        type: TYPE
         worker_id: WORKER
-        is_queued: 1
+        is_queued: QUEUED
+        FIELDS
         params:
-          in_reply_message_id@key: message_id
           content: We are closed until Monday.
-          FLAG
+          PARAMS
+"""
+LATER = """
+  record.update:
+    output: queued
+    inputs:
+      record_type: draft
+      record_id@key: made:id
+      fields:
+        is_queued: 1
 """
 
 
-class Machine:
-    """A helpdesk called help@NAME.example that answers every mail. is_flagged: whether its answers are said to be
-    automatic, as they should be."""
+@dataclass(frozen=True)
+class Way:
+    """How automations answer. text: of the script; NAME and WORKER stand for those of its helpdesk."""
 
-    def __init__(self, folder: Path, name: str, is_flagged: bool) -> None:
+    text: str
+    event: str = "mail.received"
+    only: str = ""
+
+
+def draft(type: str, *params: str, fields: str = "name: Closed", queued: int = 1) -> str:
+    """A script that writes a draft. fields: a line of it."""
+    text = DRAFT.replace("TYPE", type).replace("QUEUED", str(queued)).replace("FIELDS", fields)
+    return text.replace("PARAMS", "\n          ".join(params))
+
+
+TICKET, MESSAGE = "ticket_id@key: message_ticket_id", "in_reply_message_id@key: message_id"
+TO, TO_RECORD = "to@key: message_sender_email", "to@key: record_sender_email"
+GROUP, FROM = "group_id: 1", "from: help@NAME.example"
+IN = "record__type == 'message' and is_new and not record_is_outgoing"
+WAYS = {
+    "automatic answer": Way(draft("ticket.reply", MESSAGE, "is_autoreply: 1", fields=TICKET)),
+    "reply": Way(draft("ticket.reply", MESSAGE, fields=TICKET)),
+    "reply to the sender": Way(draft("ticket.reply", MESSAGE, TO, fields=TICKET)),
+    "reply without a copy": Way(draft("ticket.reply", MESSAGE, "dont_keep_copy: 1", fields=TICKET)),
+    "forward": Way(draft("ticket.forward", MESSAGE, TO, fields=TICKET)),
+    "compose": Way(draft("mail.compose", TO, GROUP)),
+    "mail without a ticket": Way(draft("mail.transactional", TO, FROM)),
+    "draft that is queued later": Way(draft("mail.compose", TO, GROUP, queued=0) + LATER),
+    "changed record": Way(draft("mail.compose", TO_RECORD, GROUP), "record.changed", IN),
+    "filter": Way(draft("mail.compose", "to@key: email_sender_email", GROUP), "mail.filter"),
+    "route": Way(draft("mail.compose", "to@key: email_sender_email", GROUP), "mail.route"),
+}
+
+# mail.route is asked about mail that makes a ticket, which the answer does not.
+PAIRS = [pair for pair in itertools.pairwise([*WAYS, next(iter(WAYS))]) if pair[0] != "route"]
+
+
+class Machine:
+    """A helpdesk called help@NAME.example that answers every mail."""
+
+    def __init__(self, folder: Path, name: str, way: Way) -> None:
         given = {"lmtp_host": HOST, "lmtp_port": "0", "lmtp_protocol": "smtp", "starter_package": "no"}
         self.service = app.open_service(settings.load(given, {}, folder))
         self.listener = MailListener(self.service)
@@ -50,13 +99,13 @@ class Machine:
         self.listener.start()
         self.email = f"help@{name}.example"
         nora = {"first_name": "Nora", "email": f"nora@{name}.example", "language": "en_US", "timezone": "UTC"}
-        worker_id = self.create("worker", is_superuser=1, **nora)
-        flag = "is_autoreply: 1" if is_flagged else ""
-        script = ANSWER.replace("WORKER", str(worker_id)).replace("FLAG", flag)
-        trigger = "svc.trigger.mail.received"
+        self.nora = self.create("worker", is_superuser=1, **nora)
+        script = way.text.replace("WORKER", str(self.nora)).replace("NAME", name)
+        trigger = f"svc.trigger.{way.event}"
         self.create("automation", name="answers", extension_id=trigger, script=script, policy_kata=MAY_ALL)
-        (event,) = (each["id"] for each in self.all("automation_event") if each["name"] == "mail.received")
-        self.update("automation_event", event, automations_kata="automation/a:\n  uri: answers")
+        (event,) = (each["id"] for each in self.all("automation_event") if each["name"] == way.event)
+        only = f"\n  disabled@bool: {{{{not ({way.only})}}}}" if way.only else ""
+        self.update("automation_event", event, automations_kata=f"automation/a:\n  uri: answers{only}")
 
     @property
     def port(self) -> int:
@@ -67,6 +116,12 @@ class Machine:
         params = {"host": HOST, "port": other.port}
         way = self.create("mail_transport", name="Other", extension_id="core.mail.transport.smtp", params=params)
         self.update("group", 1, reply_address_id=self.create("address", email=self.email, mail_transport_id=way))
+
+    @property
+    def withheld(self) -> list[str]:
+        """The notes of mail that was kept and not sent."""
+        comments = [each["comment"] for each in self.all("comment")]
+        return [each["notes"] for each in self.all("message") if each["is_not_sent"]] + comments
 
     def run_due(self) -> None:
         with ThreadPoolExecutor(1) as pool:
@@ -93,9 +148,8 @@ class Machine:
 
 
 @contextmanager
-def two(folder: Path, is_flagged: bool) -> Iterator[tuple[Machine, Machine]]:
-    folder.mkdir(exist_ok=True)
-    one, other = Machine(folder / "a", "a", is_flagged), Machine(folder / "b", "b", is_flagged)
+def two(folder: Path, way: Way, another: Way) -> Iterator[tuple[Machine, Machine]]:
+    one, other = Machine(folder / "a", "a", way), Machine(folder / "b", "b", another)
     one.sends_to(other)
     other.sends_to(one)
     try:
@@ -105,10 +159,8 @@ def two(folder: Path, is_flagged: bool) -> Iterator[tuple[Machine, Machine]]:
         other.close()
 
 
-def converse(one: Machine, other: Machine) -> None:
-    """A worker of the one writes to the other, and both do what is due until nothing is."""
-    asked = {"group_id": 1, "to": other.email, "subject": "Delivery", "content": "When does it come?"}
-    tickets.compose(own_context(one.service), asked)
+def go_on(one: Machine, other: Machine) -> None:
+    """Both do what is due until nothing is."""
     quiet = 0
     while quiet < QUIET and one.taken + other.taken < MOST:
         before = one.taken, other.taken
@@ -117,22 +169,66 @@ def converse(one: Machine, other: Machine) -> None:
         quiet = quiet + 1 if before == (one.taken, other.taken) else 0
 
 
-def test_answers_that_are_said_to_be_automatic_end_with_the_second_mail(tmp_path: Path) -> None:
-    with two(tmp_path, is_flagged=True) as (one, other):
+def converse(one: Machine, other: Machine) -> None:
+    """A worker of the one writes to the other."""
+    asked = {"group_id": 1, "to": other.email, "subject": "Delivery", "content": "When does it come?"}
+    tickets.compose(own_context(one.service), asked)
+    go_on(one, other)
+
+
+@pytest.mark.parametrize(("way", "another"), PAIRS)
+def test_two_mails_pass_and_the_third_is_kept(tmp_path: Path, way: str, another: str) -> None:
+    with two(tmp_path, WAYS[way], WAYS[another]) as (one, other):
         converse(one, other)
         assert (one.taken, other.taken) == (1, 1)
-        (unsent,) = (each for each in one.all("message") if each["is_not_sent"])
-        assert "nobody is answered automatically" in unsent["notes"]
-        assert [each["num_messages"] for each in (*one.all("ticket"), *other.all("ticket"))] == [3, 2]
+        (note,) = one.withheld
+        assert NOTE in note and other.withheld == []
 
 
-def test_answers_that_are_not_end_when_too_many_have_come_and_workers_still_see_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flood, "MAX_AUTOMATIC", 3)
-    with two(tmp_path, is_flagged=False) as (one, other):
+def test_a_person_answers_automatic_mail_as_ever(tmp_path: Path) -> None:
+    with two(tmp_path, WAYS["reply"], WAYS["compose"]) as (one, other):
         converse(one, other)
-        assert sorted((one.taken, other.taken)) == [flood.MAX_AUTOMATIC + 1] * 2
-        assert [each["num_messages"] for each in other.all("ticket")] == [2 * flood.MAX_AUTOMATIC + 1 + 1]
-        generated = [each for each in one.all("message") if "\nAuto-Submitted: auto-generated\n" in each["headers"]]
-        assert len(generated) == one.taken + other.taken - 1  # all but the worker's
+        (answer,) = (each for each in one.all("message") if not each["is_outgoing"])
+        tickets.reply(own_context(one.service), {"message_id": answer["id"], "content": "Thank you."})
+        go_on(one, other)
+        assert (one.taken, other.taken) == (2, 2)
+
+
+def test_what_a_person_sends_again_leaves(tmp_path: Path) -> None:
+    with two(tmp_path, WAYS["mail without a ticket"], WAYS["compose"]) as (one, other):
+        converse(one, other)
+        (kept,) = one.all("draft")
+        waiting.send_again(own_context(one.service), kept["id"])
+        go_on(one, other)
+        assert other.taken == 2 and kept["id"] not in [each["id"] for each in one.all("draft")]
+
+
+def test_a_draft_that_an_automation_wrote_is_the_one_s_who_queues_it(tmp_path: Path) -> None:
+    unqueued = Way(draft("ticket.reply", MESSAGE, fields=TICKET, queued=0))
+    with two(tmp_path, unqueued, WAYS["reply"]) as (one, other):
+        converse(one, other)
+        assert (one.taken, other.taken, one.withheld) == (1, 1, [])
+        (kept,) = one.all("draft")
+        one.update("draft", kept["id"], is_queued=1)
+        go_on(one, other)
+        assert other.taken == 2 and kept["id"] not in [each["id"] for each in one.all("draft")]
+
+
+def test_mail_of_a_run_that_nothing_else_set_off_says_that_a_program_wrote_it(tmp_path: Path) -> None:
+    with two(tmp_path, WAYS["compose"], WAYS["reply"]) as (one, other):
+        (automation,) = (each for each in one.all("automation") if each["name"] == "answers")
+        perform(own_context(one.service), of_record(automation), {"message_sender_email": other.email})
+        go_on(one, other)
+        (came,) = other.all("message")[:1]
+        assert "Auto-Submitted: auto-generated" in came["headers"]
+        assert (one.taken, other.taken) == (0, 1)
+
+
+def test_automations_are_not_told_of_too_much_bulk_mail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flood, "MAX_AUTOMATIC", 3)
+    with two(tmp_path, WAYS["compose"], WAYS["reply"]) as (one, other):
+        for number in range(flood.MAX_AUTOMATIC + 2):
+            raw = f"From: list@kite.example\nPrecedence: bulk\nMessage-ID: <{number}@kite.example>\n\nNews {number}\n"
+            mailroom.receive(own_context(one.service), raw.encode())
+        go_on(one, other)
+        assert (other.taken, len(one.all("ticket"))) == (flood.MAX_AUTOMATIC, 2 * flood.MAX_AUTOMATIC + 2)

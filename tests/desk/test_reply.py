@@ -1,5 +1,6 @@
 """Reply, merge and split: who gets the mail, what is kept, and what changes about the ticket."""
 
+from dataclasses import replace
 from email import message_from_bytes
 from email.message import Message
 from email.policy import default
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from server.desk import records, tickets
+from server.desk.tickets.unsent import NOTE
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
 from server.records.shared.tables import LINK
 from tests.desk.conftest import NOW, Post
@@ -122,6 +124,36 @@ def test_automatic_mail_gets_no_automatic_answer(
     kept = desk.message(ticket)
     assert (kept["is_autoreply"], kept["is_not_sent"]) == (1, 1) and "answered automatically" in kept["notes"]
     assert smtp.messages == [] and desk.all("draft") == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "sender", "depth", "more", "is_sent"),
+    [
+        ({"Auto-Submitted": "auto-replied"}, "ann@kite.example", 1, {}, False),
+        ({"Auto-Submitted": "auto-replied"}, "ann@kite.example", 1, {"to": "ann@kite.example"}, False),
+        ({}, "postmaster@kite.example", 1, {"to": "ann@kite.example"}, False),
+        ({"Auto-Submitted": "auto-replied"}, "ann@kite.example", 1, {"to": "bo@kite.example", "is_forward": "1"}, True),
+        ({"Auto-Submitted": "auto-replied"}, "ann@kite.example", 0, {}, True),
+        ({"Auto-Submitted": "no"}, "ann@kite.example", 1, {}, True),
+        ({"List-Id": "<list.kite.example>"}, "ann@kite.example", 1, {}, True),
+    ],
+)
+def test_an_automation_answers_no_program_whatever_set_it_off(
+    desk: Post, smtp: SmtpServer, ticket: int, headers: dict[str, str], sender: str, depth: int, more: dict[str, str],
+    is_sent: bool,
+) -> None:  # fmt: skip
+    values = {"message_id": desk.received(ticket, sender, **headers), "content": "On its way.", **more}
+    tickets.reply(replace(desk.context(desk.nora), depth=depth), values)
+    kept = desk.message(ticket)
+    assert (len(smtp.messages), kept["is_not_sent"]) == (int(is_sent), int(not is_sent))
+    assert is_sent == (NOTE not in kept["notes"]) and "To: " in kept["headers"]
+
+
+def test_an_automation_may_answer_what_another_one_of_ours_wrote(desk: Post, smtp: SmtpServer, ticket: int) -> None:
+    id = desk.received(ticket, **{"Auto-Submitted": "auto-generated"})
+    desk.write(lambda writing: writing.set("message", id, {"is_outgoing": 1}))
+    tickets.reply(replace(desk.context(desk.nora), depth=1), {"message_id": id, "content": "Any news?"})
+    assert len(smtp.messages) == 1
 
 
 def test_an_automatic_answer_says_so_and_cannot_bounce(

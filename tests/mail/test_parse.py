@@ -180,6 +180,26 @@ def test_automatic_mail(lines, is_automatic, auto_submitted):
     assert (found.is_automatic, found.auto_submitted) == (is_automatic, auto_submitted)
 
 
+@pytest.mark.parametrize(
+    ("line", "is_machine_written"),
+    [
+        ("Subject: Boat", False),
+        ("Auto-Submitted: no", False),
+        ("Auto-Submitted: no (a person)", False),
+        ("Auto-Submitted: auto-notified; owner-email=a@b", True),
+        ("Auto-Submitted: something-new", True),
+        ("Precedence: auto_reply", True),
+        ("Precedence: list", False),
+        ("List-Id: <x.example>", False),
+        ("Return-Path: < >", True),
+        ("Reply-To: postmaster@x.example", True),
+        ("Content-Type: multipart/report; boundary=b", True),
+    ],
+)
+def test_mail_that_a_program_wrote(line, is_machine_written):
+    assert read("From: ann@kite.example", line).is_machine_written == is_machine_written
+
+
 def test_the_header_of_an_installation_is_read():
     assert read("From: a@b", "x-svc-installation: 5f1c").loop_token == "5f1c"
 

@@ -57,8 +57,9 @@ def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
-    found, sender = asking.asked(ctx, incoming), incoming.mail.sender
-    return lambda tx: _take(ctx, tx, found, sender)
+    by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
+    found, sender = asking.asked(by, incoming), incoming.mail.sender
+    return lambda tx: _take(by, tx, found, sender)
 
 
 def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:

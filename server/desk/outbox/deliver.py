@@ -129,7 +129,8 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
 
 def sending_context(service: Service, draft_id: int, now: int) -> Context:
     """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
-    return own_context(service, now, depth=service.store.read(lambda tx: events.depth_of(tx, draft_id)))
+    depth, is_by_machine = service.store.read(lambda tx: events.cause_of(tx, draft_id))
+    return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
 
 
 def park(writing: RecordWriter, draft_id: int, email: str) -> None:

@@ -116,7 +116,7 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
             return False
         if save(RecordWriter(by, tx), draft_id):
             return True
-        RecordWriter(by, tx).delete("draft", draft_id)  # an automatic answer that nobody may get
+        RecordWriter(by, tx).delete("draft", draft_id)  # kept on its ticket: nobody may get it
         return False
 
     return ctx.service.store.write(write)

@@ -1,5 +1,6 @@
 """Compose: a new ticket with an outgoing message. Source: Tickets, Compose."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from server.desk.outbox.sending import send_and_tell
 from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.letter import TICKET, Facts, Recipients
 from server.desk.tickets.parameters import ComposeRequest, compose_request
+from server.desk.tickets.unsent import is_unsent
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
@@ -103,12 +105,15 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
     settings = writing.ctx.service.settings
     subject = subject_of_compose(request.subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
     recipients = Recipients(request.to, request.cc, request.bcc)
+    if is_unsent(writing.ctx):
+        recipients = recipients.unsent()
+    is_mailed = not request.dont_send and not recipients.is_empty
     mail = replace(prepared.mail, subject=subject, records={**prepared.mail.records, "ticket": ticket_id})
     message_id = letter.keep_message(writing, mail, prepared.body, recipients, ticket_id, {
-        "worker_id": prepared.worker_id, "is_not_sent": int(request.dont_send),
+        "worker_id": prepared.worker_id, "is_not_sent": int(not is_mailed), "notes": json.dumps(recipients.notes),
     })  # fmt: skip
     _log(writing, prepared, ticket)
-    if request.dont_send:
+    if not is_mailed:
         return ticket_id, 0, ""
     draft = _draft_values(prepared, recipients) | {"ticket_id": ticket_id}
     draft_id, claim = letter.queue(writing, mail, facts.way, draft, message_id, draft_id)

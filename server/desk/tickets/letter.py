@@ -18,6 +18,7 @@ from server.desk.outbox.content import Body, Placeholders, Signature, signature_
 from server.desk.outbox.deliver import Mail, own_file, park
 from server.desk.outbox.sender import Sender, Way, sender_of, way_of
 from server.desk.tickets.parameters import Addresses, MailRequest
+from server.desk.tickets.unsent import NOTE
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
@@ -53,16 +54,22 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Who gets a mail. `notes` tells who of the requesters does not, and why."""
+    """Who gets a mail. `notes` tells who of the requesters does not, and why. `is_unsent`: nobody gets it, and it is
+    kept with these."""
 
     to: Addresses
     cc: Addresses = ()
     bcc: Addresses = ()
     notes: tuple[str, ...] = ()
+    is_unsent: bool = False
 
     @property
     def is_empty(self) -> bool:
-        return not (self.to or self.cc or self.bcc)
+        return self.is_unsent or not (self.to or self.cc or self.bcc)
+
+    def unsent(self) -> "Recipients":
+        """The same, of a mail that does not leave because an automation wrote it."""
+        return replace(self, notes=(*self.notes, NOTE), is_unsent=True)
 
 
 # -- read --------------------------------------------------------------------------------------------------------------

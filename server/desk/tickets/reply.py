@@ -19,6 +19,7 @@ from server.desk.tickets.compose import Answer
 from server.desk.tickets.letter import Facts, Recipients
 from server.desk.tickets.parameters import ReplyRequest, reply_request
 from server.desk.tickets.recipients import recipients_of
+from server.desk.tickets.unsent import answers_machine, is_unsent
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
@@ -95,7 +96,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
     if not request.is_applied:
         _apply(writing, prepared)
     message_id = 0
-    if not request.dont_keep_copy:
+    if found.recipients.is_unsent or not request.dont_keep_copy:
         message_id = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),
@@ -141,10 +142,19 @@ def _read(reading: RecordWriter, request: ReplyRequest, is_checked: bool) -> Rea
         ticket,
         fields,
         letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"]),
-        recipients_of(reading, request, ticket, fields),
+        _recipients(reading, request, ticket, answered),
         _changes(request, ticket, group, bucket),
         _quoted(reading, answered),
     )
+
+
+def _recipients(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
+    """Nobody where an automation answers a program, else those of recipients.py. A forward answers nobody."""
+    ctx, fields = reading.ctx, headers.head(answered["headers"])
+    found = recipients_of(reading, request, ticket, fields)
+    sender = reading.label("address", answered["sender_id"])
+    answers = not request.is_forward and answers_machine(ctx, answered, fields, sender)
+    return found.unsent() if answers or is_unsent(ctx) else found
 
 
 def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Record | None) -> dict[str, Any]:

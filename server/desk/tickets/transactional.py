@@ -8,8 +8,9 @@ from server.desk.outbox.deliver import Mail
 from server.desk.outbox.sender import NO_SENDER, Sender, Way, default_sender, way_of
 from server.desk.tickets import drafts, letter
 from server.desk.tickets.parameters import ComposeRequest
+from server.desk.tickets.unsent import NOTE, is_unsent
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Invalid
+from server.errors import AdminOnly, Forbidden, Invalid
 from server.records.base import Record
 from server.store.transaction import Transaction
 
@@ -25,9 +26,12 @@ class Prepared:
 
 
 def prepare(ctx: Context, draft: Record) -> Prepared:
-    """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service."""
+    """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service; Forbidden
+    for what an automation writes because of mail that a program wrote: there is no ticket to keep it on."""
     if not ctx.actor.is_admin:
         raise AdminOnly("only administrators may send mail that belongs to no ticket")
+    if is_unsent(ctx):
+        raise Forbidden(f"{NOTE}; send it again to let it leave")
     request = drafts.transactional_of(ctx, draft)
 
     def read(tx: Transaction) -> tuple[Sender, Way | None]:
