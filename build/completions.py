@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from server.__main__ import parser  # noqa: E402
+from server.cli.commands import parser  # noqa: E402
 from server.cli.completion import FORMS, walk  # noqa: E402
 
 FOLDER = ROOT / "resources" / "completions"

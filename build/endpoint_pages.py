@@ -12,7 +12,7 @@ from cells import code, head, row
 from type_pages import note, types
 
 from server import app
-from server.__main__ import description
+from server.cli.describe import description
 from server.web.openapi import errors, shapes
 from server.web.openapi.parameters import METHODS_WITH_BODY, is_map
 from server.web.openapi.shapes import Schema, Success

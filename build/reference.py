@@ -22,7 +22,7 @@ import type_pages  # noqa: E402
 from cells import code, head, row, shown  # noqa: E402
 from limits import LIMITS  # noqa: E402
 
-from server.__main__ import parser  # noqa: E402
+from server.cli.commands import parser  # noqa: E402
 from server.settings import LIVE, help_rows  # noqa: E402
 
 HELP = ROOT / "resources" / "help"

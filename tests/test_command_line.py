@@ -14,7 +14,8 @@ import apsw
 import pytest
 
 from server import passwords
-from server.__main__ import main, parser
+from server.__main__ import main
+from server.cli.commands import ABOUT, parser
 from server.records.worker import WORKER_LOGIN
 from server.settings import SETTINGS
 from tests.service import PASSWORD, Api, Server, command
@@ -111,6 +112,28 @@ def test_every_command_and_option_has_help(words: tuple[str, ...], capsys: pytes
 @pytest.mark.parametrize("flag", "--host --port --data --base-url --no-open".split())
 def test_serve_has_the_flags_that_are_promised(flag: str) -> None:
     assert flag in _parser_of(("serve",)).format_help()
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["no-such-command"]])
+def test_what_needs_no_service_is_answered_before_one_is_imported(arguments: list[str]) -> None:
+    told = (
+        "import atexit, sys; from server.__main__ import main; "
+        "atexit.register(lambda: print(*(each for each in sys.modules if each.startswith(('server.', 'console'))))); "
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    ended = subprocess.run([sys.executable, "-c", told, *arguments], capture_output=True, text=True, timeout=60)
+    modules = {each.removeprefix("server.") for each in ended.stdout.splitlines()[-1].split()}
+    assert modules == {"__main__", "cli", "cli.commands", "errors", "settings"}
+
+
+@pytest.mark.parametrize("name", sorted(ABOUT))
+def test_a_command_is_the_same_alone_as_among_all(name: str) -> None:
+    (alone,), (among_all,) = (
+        [each.choices[name] for each in made._actions if isinstance(each, argparse._SubParsersAction)]
+        for made in (parser(name), parser())
+    )
+    assert alone.format_help() == among_all.format_help() and alone.get_default("run") == among_all.get_default("run")
+    assert parser(name).format_help() == parser().format_help()
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

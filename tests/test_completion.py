@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.__main__ import main, parser
+from server.__main__ import main
+from server.cli.commands import parser
 from server.cli.completion import FORMS, walk
 from server.settings import SETTINGS
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from server.__main__ import parser
+from server.cli.commands import parser
 from server.settings import BY_NAME, PREFIX, load
 from server.web.watching import HEALTH
 

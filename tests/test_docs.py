@@ -19,7 +19,6 @@ import pytest
 
 from console.articles import slug
 from server import app, passwords, template
-from server.__main__ import description, parser
 from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
 from server.automation import bindings, checker
@@ -31,7 +30,8 @@ from server.automation.program import FLOW
 from server.automation.service import MAX_DEPTH
 from server.automation.webhooks.deliveries import KEPT_DAYS
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
-from server.cli.describe import shipped_files
+from server.cli.commands import parser
+from server.cli.describe import description, shipped_files
 from server.desk import first_start, queues
 from server.desk.mailboxes import due, telling
 from server.desk.queries.frame import query_types

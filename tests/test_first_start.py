@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from server import __main__ as program
+from server.cli import serve as program
 from server.desk import first_start
 from server.desk.sign_in import Peer
 from server.errors import HelpdeskError, NotFound

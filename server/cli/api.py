@@ -83,7 +83,7 @@ class Parameter:
 
 def declare(commands: Any) -> None:
     """Declare the command."""
-    api = command(commands, "api", "Send a request to a running server; prints the answer.", _run, ABOUT)
+    api = command(commands, "api", _run, ABOUT)
     api.formatter_class = argparse.RawDescriptionHelpFormatter
     api.epilog = EPILOG
     api.add_argument("--url", metavar="URL", help="address of the server, such as https://desk.example")

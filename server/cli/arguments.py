@@ -3,18 +3,30 @@
 import argparse
 from typing import Any
 
+from server.cli.commands import ABOUT
 
-def command(commands: Any, name: str, about: str, run: Any, description: str = "") -> argparse.ArgumentParser:
-    """Declare a command, which takes a data folder as all do; answers its parser for more arguments."""
+
+def command(commands: Any, name: str, run: Any, description: str = "", about: str = "") -> argparse.ArgumentParser:
+    """Declare a command, which takes a data folder as all do; answers its parser for more arguments.
+
+    about: what help says of one that stands below another."""
+    about = about or ABOUT[name]
     made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
     made.set_defaults(run=run, refuse=made.error)
     made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
     return made
 
 
-def offline(commands: Any, name: str, about: str, run: Any, shapes: str) -> argparse.ArgumentParser:
+def group(commands: Any, name: str, description: str) -> Any:
+    """Declare a command that stands for those below it; answers what they are declared with."""
+    made = commands.add_parser(name, help=ABOUT[name], description=description)
+    return made.add_subparsers(metavar="ACTION", required=True)
+
+
+def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") -> argparse.ArgumentParser:
     """Declare a command that reads one text, or requests from standard input. shapes: those of a request and of its
-    answer. `run` finds `refuse` among its options, which ends the command for wrong arguments."""
+    answer. about: as of `command`. `run` finds `refuse` among its options, which ends it for wrong arguments."""
+    about = about or ABOUT[name]
     made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=(
         f"{about} Without --data this happens in a temporary folder, which is removed at the end."
     ))  # fmt: skip

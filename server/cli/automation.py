@@ -10,7 +10,7 @@ from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import FUNCTION, Automation
 from server.cli import lines, texts
-from server.cli.arguments import offline, only_for_files
+from server.cli.arguments import group, offline, only_for_files
 from server.cli.workspace import OfflineHost, Workspace, workspace
 from server.errors import HelpdeskError, Invalid, nearest
 
@@ -23,12 +23,11 @@ ENDED = ("return", "await", "exit")
 
 def declare(commands: Any) -> None:
     """Declare the command."""
-    automation = commands.add_parser("automation", help="Automations.", description="Automations: scripts in KATA.")
-    group = automation.add_subparsers(metavar="ACTION", required=True)
     run = offline(
-        group, "run", "Run an automation; print how it ends, its variables, its log and the commands it took.", _run,
+        group(commands, "automation", "Automations: scripts in KATA."), "run", _run,
         "{script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, "
         "policy?, extension_id?}}",
+        "Run an automation; print how it ends, its variables, its log and the commands it took.",
     )  # fmt: skip
     run.add_argument("--vars", metavar="JSON", help="the dictionary that it begins with, as a JSON object")
     run.add_argument("--policy", metavar="FILE", help="what it may do; without one it may only compute")

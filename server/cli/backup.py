@@ -2,13 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from server import app, log
 from server.access.own import command_context
 from server.cli.arguments import command
+from server.cli.opening import settings_of
 from server.cli.progress import Progress
 from server.desk import restoring
 from server.errors import HelpdeskError, Invalid
@@ -19,14 +19,12 @@ from server.store.backup import Contents
 VERIFY = "verify"
 MIB = 1024 * 1024
 COUNTED = ("ticket", "message", "worker")  # told of a backup, so that one sees whose and of when it is
-SettingsOf = Callable[[argparse.Namespace], Settings]
 
 
-def declare(commands: Any, settings_of: SettingsOf) -> None:
-    """Declare the commands. settings_of: the settings of a command line."""
+def declare(commands: Any) -> None:
+    """Declare the commands."""
     make = command(
-        commands, "backup", "Copy the database into a new file, also while a server runs.",
-        lambda options: _backup(options, settings_of),
+        commands, "backup", _backup,
         "Copy the database into a new file, also while a server runs; or look whether such a file is whole and sound. "
         "Nothing is ever written over, and what is cut short leaves no file.",
     )  # fmt: skip
@@ -35,15 +33,14 @@ def declare(commands: Any, settings_of: SettingsOf) -> None:
     )
     make.add_argument("file", metavar="FILE", help="the backup")
     back = command(
-        commands, "restore", "Put a backup in the place of the database; no server may run.",
-        lambda options: _restore(options, settings_of),
+        commands, "restore", _restore,
         "Put a backup in the place of the database, after all of it was checked. No server may run on the data folder. "
         "The database that was there is kept beside it, as helpdesk.db.before-restore-TIME.",
     )  # fmt: skip
     back.add_argument("file", metavar="FILE", help="the backup")
 
 
-def _backup(options: argparse.Namespace, settings_of: SettingsOf) -> None:
+def _backup(options: argparse.Namespace) -> None:
     file = Path(options.file)
     if options.action == VERIFY:
         print(f"{file} is sound: {_told(backup.verify(file))}")
@@ -61,7 +58,7 @@ def _backup(options: argparse.Namespace, settings_of: SettingsOf) -> None:
     print(f"{file}: {_size(size)}")
 
 
-def _restore(options: argparse.Namespace, settings_of: SettingsOf) -> None:
+def _restore(options: argparse.Namespace) -> None:
     settings = settings_of(options)
     log.configure("warning", settings.log_format)
     file, folder = Path(options.file), Path(settings.data)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.cli import texts
+from server.cli.commands import ABOUT, parser
 from server.settings import VERSION, help_rows
 
 PROGRAM = "helpdesk"
 FOLDERS, FILES = frozenset(("DIR",)), frozenset(("FILE", "PATH"))  # what stands for an argument in help texts
-ParserMaker = Callable[[], argparse.ArgumentParser]
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,20 @@ class Command:
         return [each for each in self.arguments if not each.flags]
 
 
-def declare(commands: Any, parser: ParserMaker) -> None:
-    """Declare the command. parser: makes the whole command line."""
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    about = ABOUT["completion"]
     made = commands.add_parser(
-        "completion", help="Print what a shell needs to complete commands, or the man page.", description="Print what "
-        "a shell needs to complete commands, or the man page. For bash: source <(helpdesk completion bash). For zsh, "
+        "completion", help=about, description=f"{about} For bash: source <(helpdesk completion bash). For zsh, "
         "as _helpdesk in a folder of $fpath. For fish: helpdesk completion fish | source. The man page: helpdesk "
         "completion man > helpdesk.1",
     )  # fmt: skip
     made.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
-    made.set_defaults(run=lambda options: texts.put(FORMS[options.shell](list(walk(parser())))))
+    made.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    texts.put(FORMS[options.shell](list(walk(parser()))))
 
 
 def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Command]:

@@ -34,7 +34,7 @@ NOT_SHIPPED = (".", "screenshots")  # beginnings of names; the pictures are thos
 def declare(commands: Any) -> None:
     """Declare the command."""
     describe = command(
-        commands, "describe", "Describe record types, kinds of field and endpoints.", _run,
+        commands, "describe", _run,
         "List the record types and the endpoints; with TYPE, the fields and the filters of that type.",
     )  # fmt: skip
     describe.add_argument("type", nargs="?", metavar="TYPE", help="a record type, such as ticket")

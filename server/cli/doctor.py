@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from server import app, clock, log
 from server.cli import texts
 from server.cli.arguments import command
+from server.cli.opening import settings_of
 from server.desk import checkup, live_settings
 from server.desk.checkup import Finding
 from server.errors import HelpdeskError
@@ -26,13 +27,12 @@ MOST_TOLD = 3
 ANSWER_SECONDS = 5  # that a server has to say how it is
 MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-SettingsOf = Callable[[argparse.Namespace], Settings]
 
 
-def declare(commands: Any, settings_of: SettingsOf) -> None:
-    """Declare the command. settings_of: the settings of a command line."""
+def declare(commands: Any) -> None:
+    """Declare the command."""
     doctor = command(
-        commands, "doctor", "Look for what is wrong, and say what to do.", lambda options: _run(options, settings_of),
+        commands, "doctor", _run,
         "Look at settings, data folder, server, database, disk, clock, base URL, mail, jobs and backups, and say what "
         "to do about what is wrong. Changes nothing. Ends with 1 when there is a problem; warnings alone are none.",
     )  # fmt: skip
@@ -40,7 +40,7 @@ def declare(commands: Any, settings_of: SettingsOf) -> None:
     doctor.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
 
-def _run(options: argparse.Namespace, settings_of: SettingsOf) -> int:
+def _run(options: argparse.Namespace) -> int:
     log.configure("error", "text")
     found = list(findings(lambda: settings_of(options)))
     if options.json:

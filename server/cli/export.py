@@ -1,24 +1,21 @@
 """`helpdesk export`: everything in a data folder, as files for other programs and for people."""
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from server import app
 from server.cli.arguments import command
+from server.cli.opening import with_database
 from server.cli.progress import Progress
 from server.context import Context
 from server.desk.export import Summary, export
 
-WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
 
-
-def declare(commands: Any, with_service: WithService) -> None:
-    """Declare the command. with_service: runs something on the database of a data folder."""
+def declare(commands: Any) -> None:
+    """Declare the command."""
     made = command(
-        commands, "export", "Write everything to a new folder or zip file, also while a server runs.",
-        lambda options: _export(options, with_service),
+        commands, "export", _export,
         "Write everything to a new folder, or to a new zip file for a name that ends in .zip: records as JSON lines, a "
         "file for each type, attachments and mails as they are, and manifest.json, which tells what is there. All of "
         "it is of one moment, and what is cut short leaves nothing. It cannot be read back: that is what backups are "
@@ -31,7 +28,7 @@ def declare(commands: Any, with_service: WithService) -> None:
     )
 
 
-def _export(options: argparse.Namespace, with_service: WithService) -> None:
+def _export(options: argparse.Namespace) -> None:
     shown, place = Progress(), Path(options.place)
 
     def work(ctx: Context) -> Summary:
@@ -39,7 +36,7 @@ def _export(options: argparse.Namespace, with_service: WithService) -> None:
         return export(ctx, place, tables, shown.show, with_secrets=options.with_secrets)
 
     try:
-        found = with_service(options, work)
+        found = with_database(options, work)
     finally:
         shown.end()
     records, files = sum(found.records.values()), sum(found.contents.values())

@@ -18,7 +18,7 @@ SHAPE = lines.Shape("source", maps=frozenset(("vars",)))
 def declare(commands: Any) -> None:
     """Declare the command."""
     offline(
-        commands, "kata", "Print the tree of a KATA text as JSON, or its first mistake.", _run,
+        commands, "kata", _run,
         "{source, vars?} -> {tree, lines, value} or {error: {code, line or path}}; lines count from 0",
     )  # fmt: skip
 

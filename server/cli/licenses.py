@@ -27,7 +27,7 @@ TEXT = re.compile(r"(?i)^(licen[cs]e|copying|notice|copyright|authors)")
 
 def declare(commands: Any) -> None:
     """Declare the command."""
-    command(commands, "licenses", "Print the licences of all that this program contains.", _run)
+    command(commands, "licenses", _run)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -1,28 +1,25 @@
 """`helpdesk mail import`: files of mail into the database of a data folder, whether or not a server runs on it."""
 
-import argparse
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from server.cli.arguments import command
+from server.cli.arguments import command, group
+from server.cli.opening import with_service
 from server.cli.progress import Progress
 from server.context import Context
 from server.desk import mail_import
 
 DONE, FAILED = 0, 1
-WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
 
 
-def declare(commands: Any, with_service: WithService) -> None:
-    """Declare the commands. with_service: runs something on the database of a data folder."""
-    mail = commands.add_parser("mail", help="Mail.", description="Mail in files.")
-    group = mail.add_subparsers(metavar="ACTION", required=True)
+def declare(commands: Any) -> None:
+    """Declare the commands."""
     bring = command(
-        group, "import", "Import mail as tickets and replies.",
+        group(commands, "mail", "Mail in files."), "import",
         lambda options: with_service(options, lambda ctx: _import(ctx, options.paths)),
         "Import mail as tickets and replies. Mail that is there already is not imported twice. An import that was cut "
         "short goes on where it ended when it is started again with the same files.",
+        "Import mail as tickets and replies.",
     )  # fmt: skip
     bring.add_argument(
         "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "

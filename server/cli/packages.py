@@ -3,29 +3,26 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from server.cli import texts
-from server.cli.arguments import command
-from server.context import Context
+from server.cli.arguments import command, group
+from server.cli.opening import with_service
 from server.desk.packages import exporting, importing, shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.errors import Invalid, Required, TooLarge
 from server.web import json_text
 
 PROMPT = re.compile(r"prompts\[(.+)\]")  # the parameter that an answer is for the API
-WithService = Callable[[argparse.Namespace, Callable[[Context], Any]], Any]
 
 
-def declare(commands: Any, with_service: WithService) -> None:
-    """Declare the commands. with_service: runs something on the database of a data folder."""
-    package = commands.add_parser("package", help="Packages.", description="Packages: records as one JSON document.")
-    group = package.add_subparsers(metavar="ACTION", required=True)
+def declare(commands: Any) -> None:
+    """Declare the commands."""
+    below = group(commands, "package", "Packages: records as one JSON document.")
     bring = command(
-        group, "import", "Import a package: all of it or nothing.", lambda options: _import(options, with_service),
-        "Import a package: all of it or nothing. Prints what was made, as JSON.",
+        below, "import", _import, "Import a package: all of it or nothing. Prints what was made, as JSON.",
+        "Import a package: all of it or nothing.",
     )  # fmt: skip
     bring.add_argument(
         "file", metavar="FILE", help=f"a package, - for standard input, or a shipped one: {', '.join(shipped.names())}"
@@ -39,15 +36,12 @@ def declare(commands: Any, with_service: WithService) -> None:
         "--grants", action="store_true",
         help="agree to the rights and sign-ins that the package gives, which --dry-run prints",
     )  # fmt: skip
-    out = command(
-        group, "export", "Print records as a package, with what is on them.",
-        lambda options: _export(options, with_service),
-    )  # fmt: skip
+    out = command(below, "export", _export, about="Print records as a package, with what is on them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
     out.add_argument("--name", default="", metavar="N", help="name of the package")
 
 
-def _import(options: argparse.Namespace, with_service: WithService) -> None:
+def _import(options: argparse.Namespace) -> None:
     package, answers = _package(options.file), _answers(options.answer)
     try:
         found = with_service(options, lambda ctx: importing.import_package(
@@ -66,7 +60,7 @@ def _import(options: argparse.Namespace, with_service: WithService) -> None:
     _put({"records_created": found.records} | ({"grants": found.granted} if found.granted else {}))
 
 
-def _export(options: argparse.Namespace, with_service: WithService) -> None:
+def _export(options: argparse.Namespace) -> None:
     _put(with_service(options, lambda ctx: exporting.export_package(ctx, options.records, options.name)))
 
 

@@ -1,0 +1,65 @@
+"""`helpdesk worker` and `helpdesk token`: who may use a service, made from outside of it."""
+
+import argparse
+import getpass
+import sys
+from typing import Any
+
+from server import passwords
+from server.cli.arguments import command, group
+from server.cli.opening import with_database, with_service
+from server.context import Context
+from server.desk import app_tokens, first_start, records
+
+
+def declare(commands: Any) -> None:
+    """Declare the commands."""
+    worker = group(commands, "worker", "Workers: the people who answer.")
+    create = command(worker, "create", _create_worker, about="Create a worker; prints the id.")
+    create.add_argument("--email", required=True, metavar="E", help="mail address, also the name to sign in with")
+    create.add_argument("--first-name", required=True, metavar="F", help="given name")
+    create.add_argument("--last-name", default="", metavar="L", help="family name")
+    create.add_argument("--admin", action="store_true", help="make the worker an administrator")
+    create.add_argument(
+        "--password-file", metavar="F", help="file whose first line is the password; - asks for it. Without one the "
+        "worker cannot sign in with a password"
+    )  # fmt: skip
+    token = group(commands, "token", "Access tokens for the REST API.")
+    create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
+    create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
+    create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({first_start.APP_NAME})")
+    create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
+    create.add_argument("--expires", default="1 hour", metavar="TIME", help="such as '30 days' or 2027-01-31 (1 hour)")
+
+
+def _create_worker(options: argparse.Namespace) -> None:
+    fields = {
+        "email": options.email,
+        "first_name": options.first_name,
+        "last_name": options.last_name,
+        "is_superuser": "1" if options.admin else "0",
+        "language": "en_US",
+        "timezone": "UTC",
+    }
+    if options.password_file is not None:
+        fields["password"] = _password(options.password_file)
+    found = with_service(options, lambda ctx: records.create(ctx, "worker", fields))
+    print(found["id"])
+
+
+def _password(source: str) -> str:
+    if source == "-":
+        return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    return passwords.from_file(source)
+
+
+def _create_token(options: argparse.Namespace) -> None:
+    def work(ctx: Context) -> str:
+        worker_id = app_tokens.worker_with_email(ctx, options.worker)
+        app_id = app_tokens.app_named(ctx, options.app) if options.app else 0
+        made = app_tokens.create(
+            ctx, worker_id, app_id, options.scope, options.expires, "command line", is_renewable=False
+        )
+        return made.access_token
+
+    print(with_database(options, work))

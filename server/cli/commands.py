@@ -1,0 +1,72 @@
+"""The commands, and the command line that they make.
+
+A command is declared by the module that runs it, which is imported only when it is meant: `--version` and `--help`
+answer before anything of the service is."""
+
+import argparse
+import importlib
+import platform
+from typing import Any
+
+from server.settings import BUILD, VERSION
+
+PARTS: dict[str, dict[str, str]] = {
+    "serve": {"serve": "Start the server."},
+    "accounts": {"worker": "Workers.", "token": "Access tokens."},
+    "mail": {"mail": "Mail."},
+    "export": {"export": "Write everything to a new folder or zip file, also while a server runs."},
+    "kata": {"kata": "Print the tree of a KATA text as JSON, or its first mistake."},
+    "script": {"script": "Print what a template renders."},
+    "automation": {"automation": "Automations."},
+    "packages": {"package": "Packages."},
+    "backup": {
+        "backup": "Copy the database into a new file, also while a server runs.",
+        "restore": "Put a backup in the place of the database; no server may run.",
+    },
+    "doctor": {"doctor": "Look for what is wrong, and say what to do."},
+    "completion": {"completion": "Print what a shell needs to complete commands, or the man page."},
+    "api": {"api": "Send a request to a running server; prints the answer."},
+    "describe": {"describe": "Describe record types, kinds of field and endpoints."},
+    "licenses": {"licenses": "Print the licences of all that this program contains."},
+    "setup_link": {"setup-link": "Print a new set-up link, for a service without administrator."},
+    "checking": {
+        "check": "Check the database: integrity, indexes, schema.",
+        "settings": "List the settings, their defaults and what they mean.",
+    },
+}  # {module beside this one: {command: what it is about}}, as help lists them
+ABOUT = {name: about for commands in PARTS.values() for name, about in commands.items()}
+
+
+class _Version(argparse.Action):
+    """Prints the versions, which are asked for when they are wanted."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help="show program's version number and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import apsw
+        import tornado
+
+        made_of = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, Tornado {tornado.version}"
+        print(f"helpdesk {VERSION} ({BUILD}), {made_of}")
+        parser.exit()
+
+
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line. only: the command that is meant; of the others there are only the names."""
+    top = argparse.ArgumentParser(
+        prog="helpdesk",
+        description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",
+        epilog="Without a command the server is started. Settings: flags, then HELPDESK_* variables, then "
+        "helpdesk.toml in the data folder, then what was set in the console. "
+        "`helpdesk settings` lists them.",
+    )
+    top.add_argument("--version", action=_Version)
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for module, names in PARTS.items():
+        if only is None or only in names:
+            importlib.import_module(f"server.cli.{module}").declare(commands)
+        else:
+            for name, about in names.items():
+                commands.add_parser(name, help=about)
+    return top

@@ -1,0 +1,41 @@
+"""What commands work on: the settings of a command line, and the service of its data folder."""
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from server import app, log
+from server.access.own import command_context
+from server.context import Context
+from server.settings import Settings, load
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings that flags, variables and the settings file give. Raises Invalid."""
+    flags: dict[str, str | None] = {}
+    for name in ("data", "host", "port", "base_url", "config"):
+        value = getattr(options, name, None)
+        if value is not None:
+            flags[name] = value
+    if getattr(options, "no_open", False):
+        flags["open_browser"] = "no"
+    return load(flags, os.environ)
+
+
+def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:
+    """Run `work` on the database of the data folder, whether or not a server runs on it."""
+    settings = settings_of(options)
+    log.configure("warning", settings.log_format)
+    service = app.open_service(settings)
+    try:
+        return work(command_context(service))
+    finally:
+        service.store.close()
+
+
+def with_database(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:
+    """The same for what means nothing on a new database: a slip in --data makes none."""
+    app.require_database(Path(settings_of(options).data))
+    return with_service(options, work)

@@ -1,0 +1,25 @@
+"""`helpdesk setup-link`: the way in for the first administrator."""
+
+import argparse
+from typing import Any
+
+from server.cli.arguments import command
+from server.cli.opening import with_database
+from server.context import Context
+from server.desk import first_start
+from server.errors import Conflict
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    command(commands, "setup-link", _setup_link)
+
+
+def _setup_link(options: argparse.Namespace) -> None:
+    def work(ctx: Context) -> str:
+        path = first_start.setup_path(ctx)
+        if path is None:
+            raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
+        return (ctx.service.store.read(first_start.served_at) or ctx.service.base_url) + path
+
+    print(with_database(options, work))
