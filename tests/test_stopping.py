@@ -1,5 +1,6 @@
 """Being told to stop, and clocks that are set: what is under way is finished, what is due is done once."""
 
+import resource
 import signal
 import threading
 from pathlib import Path
@@ -67,6 +68,21 @@ def test_a_request_that_waits_for_others_is_finished_before_the_server_stops(dat
     assert [(each.status_code, each.text) for each in answers] == [(200, "from far away")]
     server.stop()
     _is_all_there(data, nora.token, clients)
+
+
+def test_a_disk_that_takes_no_more_writes_does_not_break_the_stop(data: Path) -> None:
+    """What was acknowledged is in the log, which the next start reads."""
+    server = Server(data)
+    nora = server.set_up()
+    nora.create("task", title="before the disk refused").ok()
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    assert nora.create("task", title="refused").status == 507
+    assert server.stop() == 0
+    server = Server(data)
+    rows = Api(server.url, nora.token).search("task", "").ok()["results"]
+    assert [row["title"] for row in rows] == ["before the disk refused"]
+    assert server.stop() == 0
+    assert command("check", data=data).stdout == b"the database is sound\n"
 
 
 def _is_all_there(data: Path, token: str, clients: Clients) -> None:

@@ -293,14 +293,19 @@ class Store:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self) -> None:
-        """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable."""
+        """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable.
+
+        On a disk that takes no writes the log stays, with all that was acknowledged: the next start reads it."""
         if self._closed:
             return
         self._closed = True
         self._writer.close()
         in_place = self.files.are_in_place
         if in_place:
-            self.checkpoint()
+            try:
+                self.checkpoint()
+            except apsw.Error as error:
+                LOG.warning("database.log_kept", reason=str(as_helpdesk_error(error)))
         with self._connections_lock:
             for connection in self._connections:
                 if not in_place:  # or SQLite would remove the log that has the name now, whosever it is
