@@ -151,7 +151,7 @@ class Transaction:
     def reserve(self, table: Table, number: int) -> range:
         """So many ids that no row gets by itself; for rows that must be named before they are added."""
         known: Any = peewee.Table("sqlite_sequence", ("name", "seq"))
-        last = self.value(("last id",), lambda: known.select(known.seq).where(known.name == slot(0)), (table.name,))
+        last = self._last_id(table)
         if last is None:  # never had a row
             self.run(
                 ("first id",), lambda: known.insert({known.name: slot(0), known.seq: slot(1)}), (table.name, number)
@@ -162,6 +162,18 @@ class Transaction:
                 (table.name, last + number),
             )  # fmt: skip
         return range((last or 0) + 1, (last or 0) + 1 + number)
+
+    def next_ids(self, table: Table, number: int) -> range:
+        """What reserve answers unless somebody adds rows before."""
+        first = (self._last_id(table) or 0) + 1
+        return range(first, first + number)
+
+    def _last_id(self, table: Table) -> int | None:
+        known: Any = peewee.Table("sqlite_sequence", ("name", "seq"))
+        found: int | None = self.value(
+            ("last id",), lambda: known.select(known.seq).where(known.name == slot(0)), (table.name,)
+        )
+        return found
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""

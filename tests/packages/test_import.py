@@ -2,12 +2,15 @@
 
 import copy
 import json
+import threading
 
 import pytest
 
 from server.desk import records
-from server.desk.packages import document, requirements
-from server.desk.packages.importing import import_package
+from server.desk.packages import document, importing, requirements
+from server.desk.packages.importing import ATTEMPTS, import_package
+from server.desk.packages.preparing import Prepared
+from server.desk.packages.substitution import Substitution
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.records.base import Record
 from server.records.worker import WORKER_LOGIN
@@ -464,3 +467,46 @@ def test_no_password_comes_with_a_package(desk: Desk, title: str) -> None:
     made = import_package(desk.context(), package(worker), {}, grants_agreed=True)
     assert made.notes == ["records: 'eve': the password was left out; workers choose theirs behind a link"]
     assert desk.read(lambda tx: tx.first(WORKER_LOGIN, worker_id=ids_of(made)["eve"])) is None
+
+
+class Interrupted(Prepared):
+    """An import that others come before, between its preparing and its making."""
+
+    times = 0
+    desk: Desk
+
+    def __init__(self, *given, **named) -> None:
+        super().__init__(*given, **named)
+        if Interrupted.times:
+            Interrupted.times -= 1
+            Interrupted.desk.create("task", title="In between")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("times", [0, 1, ATTEMPTS])
+def test_entries_name_the_ids_that_are_made_though_others_come_before(times, dry_run, desk, monkeypatch):
+    monkeypatch.setattr(importing, "Prepared", Interrupted)
+    Interrupted.desk, Interrupted.times = desk, times
+    value = package(task("a", _label="{{{uid.b}}}"), task("b", _label="{{{uid.a}}}"))
+    made = import_package(desk.context(), value, {}, dry_run=dry_run).records["svc.contexts.task"]
+    assert [made["a"]["label"], made["b"]["label"]] == [str(made["b"]["id"]), str(made["a"]["id"])]
+    assert [len(on(desk, "task", id=each["id"])) for each in made.values()] == [int(not dry_run)] * 2
+    assert Interrupted.times == 0
+
+
+def test_no_template_is_rendered_by_the_writer(desk, ids, monkeypatch):
+    threads = []
+    rendered = Substitution._rendered
+
+    def noted(self, *given):
+        threads.append(threading.current_thread().name)
+        return rendered(self, *given)
+
+    monkeypatch.setattr(Substitution, "_rendered", noted)
+    bring(desk, package(
+        task("one", _label="Mine {{{uid.two}}}"), task("two", title="{{{uid.one}}}"), bots=[BOT], workspaces=[PAGE],
+        events=[{"event": "record.changed", "kata": BINDING}], worker_preferences={f"{{{{{{{ids['milo']}}}}}}}": {
+            "color": "{{{uid.one}}}"
+        }}, settings={"core": {"x": "{{{uid.one}}}"}},
+    ))  # fmt: skip
+    assert len(threads) >= 8 and "writer" not in threads

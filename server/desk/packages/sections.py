@@ -32,13 +32,14 @@ class Part:
     is_shown: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Addition:
-    """Something put to a record that is there: text to the event or toolbar `name`, or a node to a behavior."""
+    """Something put to a record that is there: text to an event or a toolbar, or a node to a behavior. key: what of the
+    entry names that record."""
 
     where: str
     section: str
-    name: Any
+    key: str
     entry: Tree
 
 
@@ -58,9 +59,9 @@ def plan(document: Document, substitution: Substitution) -> Plan:
         if section in SECTIONS:
             parts += SECTIONS[section](reader, document.sections.get(section))
     additions: list[Addition] = []
-    for section, name, needed in ADDITIONS:
+    for section, key, needed in ADDITIONS:
         for where, entry in reader.entries(document.sections.get(section), section, needed):
-            additions.append(Addition(where, section, entry[name], entry))
+            additions.append(Addition(where, section, key, entry))
     parts.sort(key=lambda each: each.type != CUSTOM_TYPE)  # later entries may be records of the types
     return Plan(parts, additions)
 

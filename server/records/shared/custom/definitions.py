@@ -113,10 +113,11 @@ def definitions(tx: "Transaction") -> Definitions:
     found = tx.memo.get("custom fields")
     if found is None:
         now = tx.version("fields")
-        kept = tx.store.shared.get("custom fields")
+        kept = tx.memo.get("custom fields written") or tx.store.shared.get("custom fields")
         if kept is None or kept[0] != now:
             kept = (now, _read_definitions(tx))
             if tx.can_write:
+                tx.memo["custom fields written"] = kept
                 tx.after_commit(partial(_share, tx.store.shared, kept))  # others shall not see what may be undone
             else:
                 _share(tx.store.shared, kept)
