@@ -351,7 +351,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.packages.prompts.MAX_CHOSEN", "", "records or options in the answer to one prompt"),
         ("desk.packages.placeholders.MAX_RANDOM_CHARS", "", "letters and digits of one random placeholder"),
         ("desk.packages.substitution.MAX_RENDERED_CHARS", "characters", "texts that all its templates make, together"),
-        ("desk.packages.importing.MAX_SETTING_CHARS", "characters", "value of a setting or a preference"),
+        ("desk.packages.making.MAX_SETTING_CHARS", "characters", "value of a setting or a preference"),
         ("desk.packages.exporting.MAX_EXPORTED", "", "records of one export, with what is on them"),
     ),
     "Webhooks": (
