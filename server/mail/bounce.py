@@ -16,6 +16,7 @@ INSTALLATION_HEADER = "X-Svc-Installation"
 
 _COPY_LINE = "------ This is a copy of the message, including all the headers. ------"
 _MACHINES = frozenset({"postmaster", "mailer-daemon"})
+_COMMENT = re.compile(r"\([^()]*\)")
 _PERMANENT_STATUS = re.compile(r"5\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
 _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
 
@@ -35,6 +36,28 @@ class Bounce:
 def from_machine(address: str | None) -> bool:
     """True for postmaster@ and mailer-daemon@ anything."""
     return address is not None and address.partition("@")[0].lower() in _MACHINES
+
+
+def is_nameless(head: headers.Head) -> bool:
+    """Whether a mail server wrote the mail and gave no address to answer: MAILER-DAEMON alone, <>, a null return path.
+
+    Only for mail without a usable sender."""
+    written = [" ".join(_COMMENT.sub(" ", value).split()) for value in head.all("from")]
+    words = {word.strip("<>\"'").lower() for value in written for word in value.split()}
+    return (
+        any(value.endswith("<>") for value in written)
+        or not words.isdisjoint(_MACHINES)
+        or is_returned(head)
+        or head.has("x-failed-recipients")
+        or _is_report(head)
+    )
+
+
+def stand_in(statuses: Sequence[bytes], host: str) -> str:
+    """The address under which a report without one is filed: mailer-daemon at the server that reports, else at host."""
+    servers = (headers.split(status).first("reporting-mta").rpartition(";")[2].strip().lower() for status in statuses)
+    made = (f"mailer-daemon@{server}" for server in (*servers, host))
+    return next((address for address in made if addresses.valid(address)), "mailer-daemon@localhost")
 
 
 def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes]) -> Bounce | None:
@@ -64,13 +87,18 @@ def is_auto_submitted(head: headers.Head) -> bool:
     return value not in ("", "no")
 
 
+def is_returned(head: headers.Head) -> bool:
+    """Whether the mail came with a null return path: it must not come back itself."""
+    return any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
+
+
 def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> bool:
     """True for mail that a program wrote, by itself or in answer: not for what people write to a list."""
     return (
         is_auto_submitted(head)
         or head.first("precedence").lower() == "auto_reply"
-        or any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
-        or headers.parameters(head.first("content-type"))[0] == "multipart/report"
+        or is_returned(head)
+        or _is_report(head)
         or any(from_machine(sender) for sender in senders)
     )
 
@@ -83,6 +111,10 @@ def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
         or head.first("precedence").lower() in ("bulk", "list", "junk")
         or len(head.all("received")) > RECEIVED
     )
+
+
+def _is_report(head: headers.Head) -> bool:
+    return headers.parameters(head.first("content-type"))[0] == "multipart/report"
 
 
 def _original_id(originals: Iterable[bytes]) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
-from server.mail import addresses, bounce, charsets, headers
+from server.mail import addresses, bounce, bounce_text, charsets, headers
 from server.mail.addresses import Address
 from server.mail.bounce import Bounce
 
@@ -64,7 +64,8 @@ class File:
 class Mail:
     """What a mail says. Addresses are lower case; texts have `\\n` line ends and no NUL; times are Unix seconds.
 
-    sender: first usable address of Reply-To, From, Return-Path. subject: one line, of any length.
+    sender: first usable address of Reply-To, From, Return-Path, else what stands in for that of a report.
+    subject: one line, of any length.
     message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
     text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
@@ -141,12 +142,19 @@ def _declared_charset(raw: bytes) -> str:
 def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     from_list = _addresses(head, content.limits, "from")
     sender = next(_senders(head, from_list, content.limits), None)
+    is_nameless = sender is None and bounce.is_nameless(head)
     from_address = from_list[0].address if from_list else None
     read_id = headers.own_id(head.first("message-id"))
     message_id = read_id or f"<{_base36(now)}.{_random()}{_random()}@{host}>"
-    senders = (from_address, sender.address if sender else None)
-    found_bounce = content.bounce(any(map(bounce.from_machine, senders)))
+    found_bounce = content.bounce(
+        is_nameless or bounce.from_machine(from_address) or bounce.from_machine(sender.address if sender else None)
+    )
     text, html, has_plain = content.texts()
+    if found_bounce is None or found_bounce.failed_address is None:
+        found_bounce = bounce_text.read(head, text, found_bounce)
+    if sender is None and (is_nameless or found_bounce is not None):
+        sender = Address("", content.stand_in(host))
+    senders = (from_address, sender.address if sender else None)
     is_made = read_id is None
     return Mail(
         sender=sender.address if sender else None,
@@ -269,6 +277,10 @@ class _Content:
             for part, content in self.statuses:
                 self._add_file(part, content)
         return found
+
+    def stand_in(self, host: str) -> str:
+        """The sender of a report that names none."""
+        return bounce.stand_in([content for _, content in self.statuses], host)
 
     def _leaves(self, head: headers.Head) -> Iterator[_Part]:
         """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""

@@ -61,6 +61,24 @@ def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk,
     assert not any(name.startswith("delivery_status") for name in desk.files(received))
 
 
+@pytest.mark.parametrize("sender", ["MAILER-DAEMON <>", "<>", "MAILER-DAEMON", "postmaster"])
+def test_a_bounce_that_names_no_sender_does_the_same(desk: Desk, boat: Received, sender: str) -> None:
+    received = desk.receive(bounce("ann@kite.example", From=sender))
+    assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
+    assert desk.ticket(boat)["status_id"] == status.OPEN and is_defunct(desk, "ann@kite.example")
+    assert desk.requesters(boat.ticket_id) == ["ann@kite.example"]
+
+
+def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Received) -> None:
+    told = (
+        "I could not deliver your message.\n\n<ann@kite.example>:\nRemote host said: 550 5.1.1 no such user\n\n"
+        "--- Below this line is a copy of the message.\n\nMessage-ID: <out@desk.example>\n\nShut the valve.\n"
+    )
+    received = desk.receive(f"Return-Path: <>\nFrom: MAILER-DAEMON\nSubject: failure notice\n\n{told}".encode())
+    assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
+    assert desk.ticket(boat)["status_id"] == status.OPEN and is_defunct(desk, "ann@kite.example")
+
+
 def test_a_bounce_marks_whoever_else_the_mail_went_to(desk: Desk, boat: Received) -> None:
     desk.create("address", email=BO)
     desk.receive(bounce(BO))

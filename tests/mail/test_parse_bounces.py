@@ -53,6 +53,92 @@ def test_delivery_status(status, address, is_permanent):
     assert "message/rfc822" in kinds
 
 
+@pytest.mark.parametrize(
+    ("sender", "email"),
+    [
+        ("MAILER-DAEMON <>", "mailer-daemon@mx.example"),
+        ("<>", "mailer-daemon@mx.example"),
+        ("MAILER-DAEMON", "mailer-daemon@mx.example"),
+        ("Mail Delivery System <postmaster>", "mailer-daemon@mx.example"),
+        ("mail-relay", "mailer-daemon@mx.example"),
+        ("MAILER-DAEMON (Mail Delivery System)", "mailer-daemon@mx.example"),
+        ("Mail Delivery <noreply@mx2.example>", "noreply@mx2.example"),
+    ],
+)
+def test_a_report_is_taken_whatever_its_from(sender, email):
+    found = parse(report(FAILED + "Status: 5.1.1\n", sender=sender), NOW)
+    assert found.sender == email and found.is_automatic and found.is_machine_written
+    assert found.bounce == Bounce("<sent@desk.example>", "ann@kite.example", True)
+
+
+@pytest.mark.parametrize("server", ["", "Reporting-MTA: dns;\n\n", "Reporting-MTA: x-local; a b\n\n"])
+def test_a_report_that_names_no_server_is_filed_under_our_own_host(server):
+    raw = report(FAILED, sender="<>").replace(b"Reporting-MTA: dns; mx.example\n\n", server.encode())
+    assert parse(raw, NOW, host="desk.example").sender == "mailer-daemon@desk.example"
+
+
+@pytest.mark.parametrize("sender", ["bogus", "Ann", "mailer daemon", ""])
+def test_other_mail_without_an_address_names_no_sender(sender):
+    assert parse(f"From: {sender}\nSubject: x\n\nhello".encode(), NOW).sender is None
+
+
+QMAIL = """Hi. This is the qmail-send program at mx.example.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+
+{0}:
+192.0.2.1 does not like the recipient.
+Remote host said: {1}
+Giving up on 192.0.2.1.
+
+--- Below this line is a copy of the message.
+
+Return-Path: <help@desk.example>
+Message-ID: <sent@desk.example>
+To: other@kite.example
+
+other@kite.example:
+5.1.1
+"""
+EXIM = """A message that you sent could not be delivered to one or more of its recipients.
+
+  {0}
+    host mx.example [192.0.2.1]
+    SMTP error after RCPT TO: {1}
+
+------ This is a copy of the message, including all the headers. ------
+
+Message-ID: <sent@desk.example>
+
+text
+"""
+QUOTED = "{0}: host mx.example said: {1}\n\n> Subject: Boat\n> Message-Id:\n>  <sent@desk.example>\n"
+ANN = "ann@kite.example"
+NO_USER = "550 5.1.1 no such user"
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "failed", "reason", "expected"),
+    [
+        ("Return-Path: <>\nFrom: MAILER-DAEMON", QMAIL, "<ann@kite.example>", NO_USER, (ANN, True)),
+        ("Return-Path: <>", QMAIL, "<Ann@Kite.example>", "550 (#5.1.1)", (ANN, True)),
+        ("Return-Path: <>\nFrom: x@mx.example", QMAIL, "<ann@kite.example>", "452 4.2.2 full", (ANN, False)),
+        ("Return-Path: <>", QMAIL, "somebody", NO_USER, (None, False)),
+        ("From: Mailer-Daemon@mx.example", EXIM, "ann@kite.example", NO_USER, (ANN, True)),
+        ("From: x@mx.example\nX-Failed-Recipients: ann@kite.example", QMAIL, "there", NO_USER, (ANN, False)),
+        ("From: Mailer-Daemon@mx.example", QUOTED, "<ann@kite.example>", NO_USER, (ANN, True)),
+        ("From: Mailer-Daemon@mx.example", QUOTED, "15.1.1.2@", "", (None, False)),
+    ],
+)
+def test_bounces_in_words(head, text, failed, reason, expected):
+    found = parse(f"{head}\nSubject: failure notice\n\n{text.format(failed, reason)}".encode(), NOW)
+    assert found.bounce == Bounce("<sent@desk.example>", *expected)
+
+
+@pytest.mark.parametrize("head", ["From: ann@kite.example", "From: ann@kite.example\nReturn-Path: <ann@kite.example>"])
+def test_a_person_who_quotes_headers_does_not_bounce(head):
+    assert parse(f"{head}\n\n{QMAIL.format('<ann@kite.example>', NO_USER)}".encode(), NOW).bounce is None
+
+
 def test_headers_of_the_original_are_enough():
     found = parse(report(FAILED + "Status: 5.1.1", kind="text/rfc822-headers"), NOW)
     assert found.bounce == Bounce("<sent@desk.example>", "ann@kite.example", True)
