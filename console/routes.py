@@ -19,6 +19,7 @@ SMALL_FORM_BYTES = 64 * 1024
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _FORMS = {
     "id": r"[0-9]{1,19}", "code": r"[A-Za-z0-9_-]{20,100}", "name": r"[A-Za-z0-9_-]{1,200}", "folder": r"[a-z]{1,40}",
+    "type": r"[A-Za-z0-9_.-]{1,200}", "mask": r"[^/]{1,3100}", "file": r"[^/]*", "rest": r".+",
 }  # fmt: skip
 
 
@@ -47,7 +48,8 @@ def page(
     method: str, path: str, access: Access = "worker", *, checks_form: bool = True,
     form_bytes: int = SMALL_FORM_BYTES, is_open: bool = False, hashes: bool = False,
 ) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
-    """Declare the decorated function as a page. path: `{id}`, `{code}`, `{folder}` and `{name}` are arguments."""
+    """Declare the decorated function as a page. path: what stands in braces is an argument, by the names of _FORMS.
+    `mask`, `file` and `rest` are as they were sent, not unquoted."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
     def declare(show: Callable[["Visit"], "Shown"]) -> Callable[["Visit"], "Shown"]:

@@ -83,6 +83,7 @@ INTERNAL = {
         console.pages.log.MAX_EXPORTED console.diffs.MAX_LINES
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
+        console.pages.records.MAX_EXCERPT_CHARS console.pages.records.MAX_TEXT_CHARS records.tickets.merged.MAX_MERGES
         console.pages.webhooks.MAX_SHOWN_CHARS console.pages.webhooks.MAX_SHOWN_INPUTS
         console.pages.webhooks.MAX_SHOWN_ENTRIES
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
@@ -121,14 +122,14 @@ INTERNAL = {
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         desk.export.exporting.MAX_SECONDS
         desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
-        desk.mailroom.threading.MAX_MERGES desk.outbox.deliver.MAX_RECIPIENTS
+        desk.outbox.deliver.MAX_RECIPIENTS
         desk.custom_fields.MAX_COUNTED desk.custom_fields.MAX_SUFFIX
         desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_NAME_STEPS outbound.dns.MAX_SERVERS
-        outbound.dns.MAX_SERVER_BYTES records.message.MAX_MERGES records.shared.mentions.MAX_CHARS
+        outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS
         records.shared.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED records.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,

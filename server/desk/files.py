@@ -24,6 +24,7 @@ SAFE_TYPES = frozenset(
     "audio/mpeg audio/ogg video/mp4 video/webm message/rfc822 text/calendar".split()
 )
 OCTETS = "application/octet-stream"
+IMAGES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))  # that browsers show inside of pages
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,22 @@ class StoredFile:
     @property
     def safe_type(self) -> str:
         """The type to send: its own when no browser would run it."""
-        own = self.mime_type.partition(";")[0].strip().lower()
+        own = plain_type(self.mime_type)
         return own if own in SAFE_TYPES else OCTETS
+
+    @property
+    def is_image(self) -> bool:
+        """Whether browsers show it inside of pages."""
+        return plain_type(self.mime_type) in IMAGES
+
+
+def plain_type(mime_type: str) -> str:
+    """A MIME type without its parameters.
+
+    >>> plain_type("Image/PNG; name=a.png")
+    'image/png'
+    """
+    return mime_type.partition(";")[0].strip().lower()
 
 
 def find(ctx: Context, id: int) -> StoredFile:

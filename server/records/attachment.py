@@ -4,7 +4,6 @@ Their bytes are kept once whatever the number of files that hold them (store/blo
 here."""
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import peewee
 
@@ -24,6 +23,7 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
+from server.records.shared import paths
 from server.records.shared.collections import ids_text, listed, readable_pairs
 from server.records.shared.file_content import FileContent, copied, decoded, keep, take_name
 from server.records.shared.forms import read_form
@@ -137,7 +137,7 @@ class Attachment(RecordType):
         Key("storage_sha1hash", "text", "SHA-1 of the content.", column="storage_sha1hash"),
         Key("url_download", "url", "Download address in the console; that of the API is "
             "`/rest/attachments/<id>/download.json`.",
-            lambda record, shown: shown.address(f"/files/{record['id']}/{quote(record['name'], safe='')}")),
+            lambda record, shown: shown.address(paths.file(record["id"], record["name"]))),
     )  # fmt: skip
     expands = (
         Expand(

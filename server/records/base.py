@@ -29,7 +29,7 @@ from server.records.parts import (
     Subtotals,
     Writing,
 )
-from server.records.shared import acts, checks
+from server.records.shared import acts, checks, paths
 from server.records.shared import features as common
 from server.records.shared.points import POINTS
 from server.search.filters.base import Filter
@@ -160,7 +160,7 @@ class RecordType:
 
     def url_path(self, record: Record) -> str:
         """The path of a record's page."""
-        return f"/profiles/{self.uri}/{record['id']}"
+        return paths.record(self.uri, record["id"])
 
     # -- rows -------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
+from server.records.shared import paths
 from server.records.shared.comment_text import COMMENT_TEXT
 from server.records.shared.mentions import mentioned
 from server.search.filters.date import DateFilter
@@ -53,8 +54,8 @@ def _load_url(shown: Shown, records: list[Record], form: str) -> dict[int, dict[
         for record in own:
             target = targets.get(record["target_id"])
             if target is not None:
-                url = f"{shown.url(record_type, target)}#comment{record['id']}"
-                found[record["id"]] = {"record_url": url}
+                page = paths.within(record_type.url_path(target), "comment", record["id"])
+                found[record["id"]] = {"record_url": shown.address(page)}
     return found
 
 

@@ -10,6 +10,7 @@ from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import paths
 from server.records.shared.secrets import random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
@@ -33,7 +34,7 @@ def _content(record: Record, shown: Shown) -> Any:
 def _ticket_url(record: Record, shown: Shown) -> str:
     if not record["ticket_id"]:
         return ""
-    return shown.address(f"/profiles/ticket/{record['ticket_id']}#draft{record['id']}")
+    return shown.address(paths.within(paths.record("ticket", record["ticket_id"]), "draft", record["id"]))
 
 
 class Draft(RecordType):

@@ -26,9 +26,11 @@ from server.records.base import (
 from server.records.messages import authorship, counters, former, headers
 from server.records.messages.expands import EXPANDS
 from server.records.messages.filters import MESSAGE_TEXT, MessageIdFilter, TicketColumnFilter, id_hash
+from server.records.shared import paths
 from server.records.shared.resolve import address_of, worker_named
 from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
+from server.records.tickets import merged
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.flag import FlagFilter
@@ -43,7 +45,6 @@ from server.store.tables import Column, Index
 
 CONTEXT = "svc.contexts.message"
 TOKEN_CHARS = 10
-MAX_MERGES = 10  # followed from a merged ticket to the one that took over
 BY_ID = "By id; comparison and sets as for numbers."
 
 
@@ -123,7 +124,8 @@ class Message(RecordType):
         Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
         Key("reply_to", "text", "Recipients a reply would use.", on_expand=True),
         Key("ticket_url", "url", "Web address of the message on its ticket.",
-            lambda record, shown: shown.address(f"/profiles/ticket/{record['ticket_id']}#message{record['id']}")),
+            lambda record, shown: shown.address(
+                paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
     )  # fmt: skip
     expands = (*EXPANDS, former.FORMER)
     tables = (former.MESSAGE_FORMER,)
@@ -258,10 +260,7 @@ def _labels(shown: Shown, uri: str, ids: set[int]) -> dict[int, str]:
 def _ticket_with_mask(writing: Writing, mask: str) -> int:
     """The ticket of a mask; for a merged one the ticket that took over. Raises Invalid."""
     ticket = writing.find("ticket", mask=mask.strip()) if mask.strip() else None
-    for _ in range(MAX_MERGES):
-        if ticket is None or not ticket["merged_into"]:
-            break
-        ticket = writing.record("ticket", ticket["merged_into"])
+    ticket = merged.survivor(lambda id: writing.record("ticket", id), ticket)
     if ticket is None:
         raise Invalid(f"ticket_mask: there is no ticket '{mask[:80]}'", field="ticket_mask")
     return int(ticket["id"])

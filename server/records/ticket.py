@@ -30,6 +30,7 @@ from server.records.base import (
     Writing,
 )
 from server.records.messages.filters import MESSAGE_TEXT
+from server.records.shared import paths
 from server.records.shared.references import redirect
 from server.records.shared.resolve import org_named
 from server.records.shared.tables import REQUESTER
@@ -350,7 +351,7 @@ class Ticket(RecordType):
         return f"[#{record['mask']}] {record['subject']}"
 
     def url_path(self, record: Record) -> str:
-        return f"/profiles/ticket/{record['mask']}"
+        return paths.ticket(record["mask"])
 
 
 def _forget_merged(tx: Transaction, id: int) -> None:

@@ -281,5 +281,5 @@ def test_a_notification_leads_to_its_record_and_to_its_mark(api: Api) -> None:
     id = tell(api, "milo", "<b>look</b>")
     found = api.as_("milo").get(f"/rest/notifications/{id}.json", expand="target_").ok()
     assert found["url"] == api.record("task", found["target_id"])["record_url"] == found["target_record_url"]
-    assert found["url_markread"] == f"{found['url'].partition('/profiles')[0]}/notifications/{id}"
+    assert found["url_markread"] == f"{found['url'].partition('/records')[0]}/notifications/{id}"
     assert found["message"].startswith("Nora Berg commented on task ") and "<b>" not in found["message_html"]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from server.web.rest.attachments import disposition
+from server.web.downloads import disposition
 from tests.api.minimal import made, number
 from tests.service import Api, Reply
 

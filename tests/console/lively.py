@@ -154,6 +154,13 @@ class Lively:
             id = f"<{number}@customer.example>"
             reply = "In-Reply-To: <0@customer.example>\n" if number >= tickets else ""
             self.nora.parse(f"{head}Subject: {subject}\nMessage-ID: {id}\n{reply}\nMessage {number}.\n".encode()).ok()
+        first = self.nora.found("ticket", "sort:id")[0]
+        self.texts["mask"] = self.nora.record("ticket", first).ok()["mask"]
+        self.nora.create("comment", comment="They called twice.", target__context="ticket", target_id=first).ok()
+        self._make("file", "attachment", name="floor plan.txt", content="Third floor", attach=[f"ticket:{first}"])
+        told = {"message": "They called twice.", "urls": {"message": f"ctx://ticket:{first}"}}
+        self._make("notification", "notification", activity_point="custom.other", params=told,
+                   worker_id=self.ids["nora"])  # fmt: skip
         for id in self.nora.found("ticket", "sort:id")[1:8]:
             self.nora.update("ticket", id, owner_id=self.ids["nora"]).ok()
 

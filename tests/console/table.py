@@ -17,6 +17,7 @@ IDS = {
     "/admin/jobs/timers": "timer", "/admin/mail/mailboxes": "mailbox", "/admin/mail/outbox": "mail",
     "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
+    "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
 }  # fmt: skip
 NAMES = {
@@ -24,7 +25,7 @@ NAMES = {
     "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
-FOLDER = "api"
+FOLDER, TYPE = "api", "worker"
 # What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
@@ -55,13 +56,14 @@ def _address(page: routes.Page, lively: Lively) -> str:
     before = re.split(r"/\{(?:id|name)\}", path)[0]
     names = NAMES | {"/admin/mail/failed": lively.texts["letter"]}
     filled = path.format(
-        code=GONE, name=names.get(before, ""), id=lively.ids.get(IDS.get(before, ""), 1), folder=FOLDER
+        code=GONE, name=names.get(before, ""), id=lively.ids.get(IDS.get(before, ""), 1), folder=FOLDER, type=TYPE,
+        mask=lively.texts["mask"], file="a.txt", rest="1-Nora-Berg",
     )
     return f"{filled}?{QUERIES[path].format(**lively.ids)}" if path in QUERIES else filled
 
 
 def pattern(page: routes.Page) -> str:
-    """The path of a page as it was declared, with {id}, {code} and {name}."""
+    """The path of a page as it was declared, with its arguments in braces."""
     return _ARGUMENT.sub(lambda match: f"{{{match[1]}}}", page.pattern.pattern.removesuffix(r"\Z"))
 
 

@@ -25,7 +25,7 @@ def path_of(page: routes.Page, nora: Api) -> str:
     code = re.search(r"\(\?P<code>[^)]*\)", text)
     if code:
         text = text.replace(code[0], "A" * 43)
-    text = re.sub(r"\(\?P<(?:name|folder)>[^)]*\)", "anything", text)
+    text = re.sub(r"\(\?P<(?:name|folder|type|mask|file|rest)>[^)]*\)", "anything", text)
     name = {"apps": "app", "webhooks": "webhook", "deliveries": "delivery", "automations": "automation"}
     parts = [part for part in text.split("/") if part in name]
     id = nora.ids.get(name[parts[-1]], 1) if parts else 1

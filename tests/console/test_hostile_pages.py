@@ -30,9 +30,10 @@ GETS = [each for each in routes.PAGES if each.method == "GET"]
 QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "next", "tried", "records", "status")
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
 # What a page shows that took a text for markup.
-ACTS = """own => [...document.querySelectorAll('*')].filter(each => {
+ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   if (each.localName == 'script') return !each.src.startsWith(own + '/static/');
-  if (['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
+  const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(each.getAttribute('src'));
+  if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   return [...each.attributes].some(one => one.name.startsWith('on') || one.name == 'style' || one.name == 'srcdoc');
 }).map(each => each.outerHTML.slice(0, 200))"""
 

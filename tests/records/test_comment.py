@@ -119,4 +119,4 @@ def test_a_long_comment_has_a_short_label_and_a_page(desk, ids, ticket, comment)
     assert len(shown["_label"]) <= 131 and shown["_label"].endswith("...")
     mask = desk.row("ticket", ticket)["mask"]
     url = desk.record("comment", shown["id"], expand="record_url")["record_url"]
-    assert url == f"https://desk.example/profiles/ticket/{mask}#comment{shown['id']}"
+    assert url == f"https://desk.example/tickets/{mask}?comment={shown['id']}#comment{shown['id']}"

@@ -44,7 +44,7 @@ def test_an_answer_is_drafted_by_those_who_may_change_the_ticket(desk, everyone)
     ticket = desk.create("ticket", subject="Pump", group_id=everyone["support"])["id"]
     fields = {"type": "ticket.reply", "ticket_id": ticket}
     made = desk.create("draft", by=everyone["milo"], worker_id=everyone["milo"], **fields)
-    assert made["ticket_url"] == f"https://desk.example/profiles/ticket/{ticket}#draft{made['id']}"
+    assert made["ticket_url"] == f"https://desk.example/records/ticket/{ticket}?draft={made['id']}#draft{made['id']}"
     with pytest.raises(Forbidden):
         desk.create("draft", by=everyone["olga"], worker_id=everyone["olga"], **fields)
 

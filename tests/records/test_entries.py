@@ -7,7 +7,7 @@ import pytest
 from server.errors import Forbidden, NotFound, Required
 from server.records.shared import entries, points
 
-PAGES = {("ticket", 5): "https://desk.example/profiles/ticket/5"}
+PAGES = {("ticket", 5): "https://desk.example/records/ticket/5"}
 
 
 def page_of(context, id):
@@ -50,9 +50,9 @@ def test_every_placeholder_but_the_actor_needs_a_value():
         (body("{{ a }} <b>", a="x & y"), "x & y <b>", "x &amp; y &lt;b&gt;"),
         (body("{{a}} left", {"a": "https://x.example/?a=1&b=2"}, a="Ana"), "Ana left",
          '<a href="https://x.example/?a=1&amp;b=2">Ana</a> left'),
-        (body("{{a}}", {"a": "ctx://ticket:5"}, a="T"), "T", '<a href="https://desk.example/profiles/ticket/5">T</a>'),
+        (body("{{a}}", {"a": "ctx://ticket:5"}, a="T"), "T", '<a href="https://desk.example/records/ticket/5">T</a>'),
         (body("{{a}}", {"a": "ctx://ticket:5/some-title"}, a="T"), "T",
-         '<a href="https://desk.example/profiles/ticket/5">T</a>'),
+         '<a href="https://desk.example/records/ticket/5">T</a>'),
         (body("{{a}}", {"a": "ctx://ticket:6"}, a="T"), "T", "T"),
         (body("{{a}}", {"a": "javascript:alert(1)"}, a="T"), "T", "T"),
         (body("{{a}}", {"a": "https://x.example/ y"}, a="T"), "T", "T"),
@@ -87,9 +87,9 @@ def test_a_notification_reads_as_its_sentence_and_leads_somewhere(desk, ids):
         target__context="task", target_id=task,
     )  # fmt: skip
     assert (made["_label"], made["message"]) == ("Nora wrote", "Nora wrote")
-    nora_page = f"https://desk.example/profiles/worker/{ids['nora']}"
+    nora_page = f"https://desk.example/records/worker/{ids['nora']}"
     assert made["message_html"] == f'<a href="{nora_page}">Nora</a> wrote'
-    assert made["url"] == f"https://desk.example/profiles/task/{task}"
+    assert made["url"] == f"https://desk.example/records/task/{task}"
     assert made["url_markread"] == f"https://desk.example/notifications/{made['id']}"
     assert json.loads(made["event_json"]) == params
     assert made["assignee_id"] == ids["milo"]

@@ -143,7 +143,7 @@ def test_what_a_ticket_shows_on_request(filled):
     assert "Nora of Support" in shown["signature_html"]
     assert list(shown["_messages"]) == [str(made["message"]), str(made["reply"])]
     assert shown["latest_incoming_activity"] == shown["_messages"][str(made["message"])]["created"]
-    assert shown["url"] == shown["record_url"] == f"https://desk.example/profiles/ticket/{shown['mask']}"
+    assert shown["url"] == shown["record_url"] == f"https://desk.example/tickets/{shown['mask']}"
 
 
 @pytest.mark.parametrize("uri", ["address", "contact", "org"])

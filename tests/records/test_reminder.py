@@ -39,7 +39,7 @@ def test_a_reminder_is_told_when_it_is_due_and_closed(desk, ids):
     (notification,) = desk.found("notification", "")
     row = desk.record("notification", notification)
     assert (row["target__context"], row["target_id"], row["is_read"]) == ("svc.contexts.reminder", id, 0)
-    assert row["url"] == f"https://desk.example/profiles/reminder/{id}"
+    assert row["url"] == f"https://desk.example/records/reminder/{id}"
 
 
 def test_it_is_told_once_also_long_after_its_time(desk, ids):

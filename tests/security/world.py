@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import requests
 
@@ -36,7 +36,7 @@ CRUMBS = {
     "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
     "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
     "sessions": "session", "senders": "sender", "tokens": "token",
-    "imported": "package",
+    "imported": "package", "files": "attachment", "notifications": "notification",
 }  # fmt: skip
 # Pages with a name in their path.
 NAMED = {
@@ -109,7 +109,9 @@ class World:
         self._jobs()
         self._secrets()
         self._codes()
+        self.several = self._addressed()
         self.visitor.get("/")  # where what there is ticks off a list, once
+        self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 
     def close(self) -> None:
         self.desk.close()
@@ -257,6 +259,15 @@ class World:
                                    page="/admin/packages")  # fmt: skip
         self.codes = {"/reset/": found[1], "/admin/packages/done/": place(answer).rpartition("/")[2]}
 
+    def _addressed(self) -> dict[str, list[str]]:
+        """Pages that there is one of for each record type, and for each ticket with something to be seen."""
+        masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
+        return {
+            "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
+            "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
+            "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],
+        }
+
     # -- where it is shown ------------------------------------------------------------------------------------------
 
     def paths(self, page: routes.Page) -> list[str]:
@@ -268,10 +279,13 @@ class World:
         before = text[: argument.start()]
         if argument[1] == "id":
             crumb = before.rstrip("/").rpartition("/")[2]
-            return [text.replace(argument[0], str(self.ids[CRUMBS[crumb]] if crumb in CRUMBS else 1))]
+            id = str(self.ids[CRUMBS[crumb]] if crumb in CRUMBS else 1)
+            return [_ARGUMENT.sub(NOTHING, text.replace(argument[0], id))]
         if argument[1] == "code":
             return [text.replace(argument[0], self.codes.get(before, NOTHING))]
         named = _ARGUMENT.sub(r"{\1}", text)
+        if named in self.several:
+            return self.several[named]
         return [NAMED.get(named, named.replace("{name}", self.failed if "/failed/" in named else NOTHING))]
 
     def stored(self) -> dict[str, str]:

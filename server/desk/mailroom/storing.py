@@ -6,6 +6,7 @@ from server.desk.writing import RecordWriter
 from server.mail import charsets
 from server.records.attachment import COPIED
 from server.records.base import Record
+from server.records.shared import paths
 from server.records.shared.tables import ATTACHED
 from server.records.tickets.status import OPEN
 from server.store import blobs
@@ -71,7 +72,7 @@ def _files(writing: RecordWriter, incoming: Incoming) -> tuple[list[int], int]:
     made = [_attachment(writing, file.name, file.mime_type, file.content) for file in incoming.mail.files]
     if not incoming.html:
         return made, 0
-    html = incoming.html_bytes([_url(id) for id in made])
+    html = incoming.html_bytes([paths.file(id) for id in made])
     return made, _attachment(writing, HTML_NAME, HTML_TYPE, html)
 
 
@@ -83,6 +84,3 @@ def _attachment(writing: RecordWriter, name: str, mime_type: str, content: bytes
         "blob_id": blobs.keep(writing.tx, content),
     })  # fmt: skip
 
-
-def _url(attachment_id: int) -> str:
-    return f"/files/{attachment_id}"

@@ -9,9 +9,8 @@ from typing import Any
 from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
 from server.records.base import Record
+from server.records.tickets import merged
 from server.store.statements import in_list, slot
-
-MAX_MERGES = 10  # a ticket merged into one that was merged, and so on; a circle made by hand ends here
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,7 @@ def find(writing: RecordWriter, incoming: Incoming) -> Thread:
 
 def survivor(writing: RecordWriter, ticket_id: int) -> Record | None:
     """The ticket, or the one that it was merged into in the end; None when there is none."""
-    for _ in range(MAX_MERGES + 1):
-        ticket = writing.record("ticket", ticket_id)
-        if ticket is None or not ticket["merged_into"]:
-            return ticket
-        ticket_id = ticket["merged_into"]
-    return None
+    return merged.survivor(lambda id: writing.record("ticket", id), writing.record("ticket", ticket_id))
 
 
 def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:

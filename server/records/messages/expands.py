@@ -1,6 +1,5 @@
 """What a message shows on request: its HTML, and whom a reply would go to."""
 
-import re
 from typing import Any
 
 import peewee
@@ -10,13 +9,12 @@ from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html
 from server.records.messages import headers
 from server.records.parts import Expand, Record, Shown
+from server.records.shared import paths
 from server.records.shared.tables import REQUESTER
 from server.store import blobs
 from server.store.statements import in_list, slot
 
 UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes that nobody reads
-
-_OWN_FILE = re.compile(r"/files/[0-9]{1,19}")
 
 Loaded = dict[int, dict[str, Any]]
 
@@ -58,7 +56,7 @@ def _safe(shown: Shown, content: bytes) -> str:
     """Images that are files of the message are shown from here; other ones of the network are not."""
 
     def image_url(url: str) -> str | None:
-        return shown.address(url) if _OWN_FILE.fullmatch(url) else None
+        return shown.address(url) if paths.OWN_FILE.fullmatch(url) else None
 
     try:
         return clean_html(decode(content, "utf-8"), image_url=image_url)

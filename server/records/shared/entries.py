@@ -9,6 +9,7 @@ from typing import Any
 
 from server.errors import NotFound
 from server.records.parts import Shown
+from server.records.shared import paths
 from server.records.shared.points import PLACEHOLDER
 
 MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
@@ -71,7 +72,7 @@ def pages(shown: Shown) -> PageOf:
             record_type = shown.type(context)
         except NotFound:
             return ""
-        return shown.address(f"/profiles/{record_type.uri}/{id}") if record_type.has_url and id else ""
+        return shown.address(paths.record(record_type.uri, id)) if record_type.has_url and id else ""
 
     return page_of
 

@@ -1,18 +1,15 @@
-"""Attachments: download with ranges, upload. Source: Endpoints, Attachments; upload and ranges are ours."""
+"""Attachments: download, upload. Source: Endpoints, Attachments; upload is ours."""
 
-import re
-import urllib.parse
-from email.utils import formatdate
 from typing import Any
 
 from server.desk import files
 from server.errors import Required
-from server.web.call import SANDBOX, Answer, Call
+from server.web import downloads
+from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.routes import Parameter, endpoint
 
-_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})\Z")
 FILE_HEADERS = {
     "Content-Disposition": "The file's name.",
     "Accept-Ranges": "bytes",
@@ -34,25 +31,7 @@ BYTES = (
     answer=BYTES,
 )  # fmt: skip
 def download(call: Call) -> Answer:
-    file = files.find(call.ctx, call.id)
-    headers = {
-        "Content-Disposition": disposition(file.name),
-        "Accept-Ranges": "bytes",
-        "ETag": f'"{file.sha1}"',
-        "Last-Modified": formatdate(file.updated, usegmt=True),
-        "Content-Security-Policy": SANDBOX,
-    }
-    span = _span(call.headers.get("Range", ""), file.size)
-    if span is not None and span[0] >= span[1]:
-        headers["Content-Range"] = f"bytes */{file.size}"
-        return Answer(status=416, headers=headers)
-    start, end = span or (0, file.size)
-    if span is not None:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
-    return Answer(
-        status=200 if span is None else 206, headers=headers, content_type=file.safe_type, length=end - start,
-        pieces=lambda: files.pieces(call.ctx, file, start, end),
-    )
+    return downloads.download(call.ctx, files.find(call.ctx, call.id), call.headers.get("Range", ""))
 
 
 @endpoint(
@@ -77,25 +56,3 @@ def upload(call: Call) -> dict[str, Any]:
     content = files.decoded(params.raw("content"), params.text("encoding", "").lower())
     found = files.upload(call.ctx, name, kind, content)
     return found | {"file_id": found["id"]}
-
-
-def disposition(name: str) -> str:
-    """Content-Disposition with a name that every browser reads and none misreads (RFC 6266)."""
-    plain = "".join(char if " " <= char <= "~" and char not in '"\\%;' else "_" for char in name) or "file"
-    if plain == name:
-        return f'attachment; filename="{plain}"'
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{urllib.parse.quote(name, safe='')}"
-
-
-def _span(header: str, size: int) -> tuple[int, int] | None:
-    """[start, end) of one byte range, empty for one past the end; None for none, several, or what is not understood."""
-    match = _RANGE.match(header.strip())
-    if not match or match[1] == match[2] == "":
-        return None
-    if match[1] == "":
-        return max(size - int(match[2]), 0), size
-    start = int(match[1])
-    end = min(int(match[2]) + 1, size) if match[2] else size
-    if match[2] and int(match[2]) < start:
-        return None
-    return start, end

@@ -1,0 +1,30 @@
+"""Files at the addresses that the API tells, for who is signed in: images inside of messages show, and links to files
+download them. Programs have `/rest/attachments/<id>/download.json`. Source: Records, `url_download`; ours."""
+
+from console.routes import page
+from console.shown import Shown
+from console.visit import Visit
+from server.desk import files
+from server.web.downloads import download
+
+CACHE_SECONDS = 60  # an image that stands on several pages is asked for once
+
+
+@page("GET", "/files/{id}")
+def show(visit: Visit) -> Shown:
+    """The bytes of a file that who asks may read; browsers show images and download all else. Raises NotFound,
+    Forbidden."""
+    file = files.find(visit.ctx, visit.id)
+    kind, headers = "attachment", {"Cross-Origin-Resource-Policy": "same-origin"}
+    if file.is_image:
+        kind, headers["Cache-Control"] = "inline", f"private, max-age={CACHE_SECONDS}"
+    found = download(visit.ctx, file, visit.request.headers.get("Range", ""), kind)
+    headers |= found.headers
+    return Shown(status=found.status, headers=headers, content_type=found.content_type, pieces=found.pieces,
+                 length=found.length)  # fmt: skip
+
+
+@page("GET", "/files/{id}/{file}")
+def show_named(visit: Visit) -> Shown:
+    """The same with a name behind it, which is there for people alone."""
+    return show(visit)

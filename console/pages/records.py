@@ -1,0 +1,112 @@
+"""The pages of records, at the addresses that the API tells: what somebody may read of one. Source: Records,
+`record_url`; the pages are ours."""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from console import record_parts
+from console.pages.jump import KINDS
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.desk import records, sheet
+from server.desk.records import SearchRequest
+from server.desk.sheet import Sheet
+from server.desk.tickets import masks
+from server.digits import id_in
+from server.errors import NotFound
+from server.records.shared import paths
+
+TICKET, FILE = "ticket", "attachment"
+MAX_TEXT_CHARS, MAX_EXCERPT_CHARS = 200_000, 5_000  # of a text on its own page, and among others
+MESSAGES, DRAFTS = 20, 10  # on a page of a ticket
+MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
+# Types whose page shows a text that is asked for by name.
+TEXT_KEYS = {"message": "content", "draft": "content"}
+BADGES = {"open": ("ok", "open"), "waiting": ("warn", "waiting"), "closed": ("muted", "closed"),
+          "deleted": ("err", "deleted")}  # fmt: skip
+OPEN_IN = {each.uri: each for each in KINDS}
+_NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
+
+
+@page("GET", "/records/{type}/{id}")
+def show(visit: Visit) -> Shown:
+    """A record of any type, for who may read it; a ticket has a page of its own. Raises NotFound, Forbidden."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    if record_type.uri == TICKET:
+        return _to(visit, paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
+    text_key = TEXT_KEYS.get(record_type.uri, "")
+    found = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
+    own_file = sheet.file(found.keys) if record_type.uri == FILE else None
+    return render(visit, "record.html", found=found, place=_place(visit, found), text=found.keys.get(text_key, ""),
+                  own_file=own_file, most=MAX_TEXT_CHARS, parts=record_parts)  # fmt: skip
+
+
+@page("GET", "/tickets/{mask}")
+def ticket(visit: Visit) -> Shown:
+    """A ticket with its messages, newest first. Raises NotFound, Forbidden."""
+    found = _ticket(visit, unquote(visit.arguments["mask"]))
+    if paths.ticket(found.keys["mask"]) != visit.path:
+        return _to(visit, paths.ticket(found.keys["mask"]))
+    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    messages = _of_ticket(visit, "message", found.id, "sort:-created", MESSAGES, number, MESSAGE_KEYS)
+    drafts = _of_ticket(visit, "draft", found.id, "sort:-updated", DRAFTS, 1, "content,worker_")
+    listed = {"message": messages["results"], "draft": drafts["results"], "comment": found.comments}
+    missing = _not_listed(visit, listed)
+    if missing:
+        return see(missing)
+    return render(
+        visit, "ticket.html", found=found, messages=messages, drafts=drafts["results"], number=number, limit=MESSAGES,
+        most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths,
+        parts=record_parts,
+    )  # fmt: skip
+
+
+@page("GET", "/profiles/{type}/{rest}")
+def former(visit: Visit) -> Shown:
+    """The addresses that scripts of this family know: a mask, or an id with or without a name behind it; the name of a
+    part of the page may follow. Raises NotFound."""
+    uri = visit.service.registry.type(visit.arguments["type"]).uri
+    name = unquote(visit.arguments["rest"].partition("/")[0])
+    number = _NUMBER.match(name)
+    id = id_in(number[1]) if number else None
+    if uri == TICKET and (id is None or masks.ticket_id(visit.ctx, name) is not None):
+        return _to(visit, paths.ticket(name))
+    if id is None:
+        raise NotFound(f"'{name[:50]}' is not a record id")
+    return _to(visit, paths.record(uri, id))
+
+
+def _ticket(visit: Visit, mask: str) -> Sheet:
+    id = masks.ticket_id(visit.ctx, mask)
+    if id is None:
+        raise NotFound(f"There is no ticket '{mask[:80]}'.")
+    return sheet.sheet(visit.ctx, TICKET, id, "requesters")
+
+
+def _of_ticket(
+    visit: Visit, uri: str, id: int, sort: str, limit: int, number: int, expand: str
+) -> dict[str, Any]:
+    return records.search(visit.ctx, uri, SearchRequest(f"ticket.id:{id} {sort}", limit, number, expand))
+
+
+def _not_listed(visit: Visit, listed: dict[str, Any]) -> str:
+    """The page of the message, comment or draft that the address asks for, when it does not stand on this one."""
+    for uri, found in listed.items():
+        id = id_in(visit.query.text(uri, ""))
+        if id and id not in [each["id"] for each in found]:
+            return paths.record(uri, id)
+    return ""
+
+
+def _place(visit: Visit, found: Sheet) -> str:
+    """Where administrators change such a record, "" for nowhere."""
+    kind = OPEN_IN.get(found.type.uri)
+    return kind.path.format(found.id) if kind is not None and visit.actor.is_admin else ""
+
+
+def _to(visit: Visit, path: str) -> Shown:
+    """On to another path with what the address asks for."""
+    return see(f"{path}?{visit.request.query}" if visit.request.query else path)

@@ -1,0 +1,29 @@
+"""What pages of records are put together from, as HTML. Values are escaped."""
+
+from collections.abc import Sequence
+
+from console import ui
+from console.shown import fragment
+from console.visit import Visit
+from server.desk.sheet import Fact, File
+from server.records.shared import paths
+
+
+def fact(visit: Visit, fact: Fact) -> str:
+    """A value: a time, a link, a text."""
+    return fragment("parts/fact.html", fact=fact, when=lambda at: ui.when(visit, at))
+
+
+def files(found: Sequence[File]) -> str:
+    """Files with the way to their bytes; images show what they are. Nothing for none."""
+    return fragment("parts/files.html", found=found, size=ui.bytes_text, page=paths.record) if found else ""
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, and how much of it is left out.
+
+    >>> cut("Short.", 20), cut("Long enough.", 4)
+    ('Short.', 'Long\\n[8 more characters]')
+    """
+    left = len(text) - most
+    return f"{text[:most]}\n[{left:,} more characters]" if left > 0 else text

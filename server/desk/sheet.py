@@ -1,0 +1,198 @@
+"""One record as a page shows it to people: what it is called, its keys with the names of what they point to, its files,
+comments and links; as far as who asks may read them. Source: ours."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.context import Context
+from server.desk import records
+from server.desk.dictionary import Dictionaries
+from server.desk.files import IMAGES, plain_type
+from server.records import describe
+from server.records.base import RecordType
+from server.records.registry import Registry
+from server.records.shared import custom, paths
+from server.records.shared.custom import CustomField
+from server.records.shared.forms import MOST
+
+LABEL = "_label"
+BLOCK_CHARS = 160  # a text of more stands below its name
+# What the page says otherwise.
+_SAID = frozenset((LABEL, "_context", "_type", "_image_url", "id", "record_url", "event_json", "message_html"))
+_BLANK: tuple[Any, ...] = ("", None, [], {})
+_KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "object": "json"}
+_CUSTOM_KINDS = {"E": "time", "C": "flag", "U": "url"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Another record. path: of its page."""
+
+    label: str
+    type_label: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A value with its name. kind: `text`, `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`."""
+
+    name: str
+    kind: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """size in bytes. path: of its bytes. is_image: whether browsers show it inside of pages."""
+
+    id: int
+    name: str
+    size: int
+    path: str
+    is_image: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """keys: the record as the API tells it, with what was opened. picture: the path of its picture, "" for none."""
+
+    type: RecordType
+    id: int
+    label: str
+    keys: dict[str, Any]
+    facts: tuple[Fact, ...]
+    links: tuple[Link, ...]
+    files: tuple[File, ...]
+    comments: tuple[dict[str, Any], ...]
+    picture: str
+
+
+def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
+    """The page of a record. more: further paths to open. Raises NotFound, Forbidden, NotOffered, as the API does."""
+    registry = ctx.service.registry
+    record_type = registry.type(uri)
+    fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    found = records.retrieve(ctx, uri, id, ",".join((*_opened(record_type), *more)))
+    return Sheet(
+        type=record_type, id=id, label=str(found[LABEL]), keys=found,
+        facts=(*_pointers(registry, record_type, found), *_values(record_type, found),
+               *_customs(ctx, fields, found)),
+        links=tuple(_links(registry, found)),
+        files=tuple(files(found)),
+        comments=tuple((found.get("comments") or {}).values()),
+        picture=f"/avatars/{record_type.uri}/{id}" if "avatars" in record_type.features else "",
+    )  # fmt: skip
+
+
+def files(found: Mapping[str, Any]) -> Iterator[File]:
+    """The files of a record that was shown with `attachments`, whatever their form."""
+    listed = found.get("attachments") or []
+    if isinstance(listed, list):
+        yield from map(file, listed)
+    else:
+        for each in listed.values():
+            yield _file(each["id"], each["file_name"], each["file_size"], each["file_type"])
+
+
+def file(found: Mapping[str, Any]) -> File:
+    """An attachment by its dictionary."""
+    return _file(found["id"], found["name"], found["size"], found["mime_type"])
+
+
+def _file(id: int, name: str, size: int, mime_type: str) -> File:
+    return File(id, name, size, paths.file(id, name), plain_type(mime_type) in IMAGES)
+
+
+def _opened(record_type: RecordType) -> Iterator[str]:
+    yield LABEL
+    yield from (f"{nested.prefix}_" for nested in record_type.nested if nested.stub)
+    forms = {"custom_": "custom_", "links": f"links~{MOST}:{LABEL}", "comments": f"comments~{MOST}:author_",
+             "attachments": f"attachments~{MOST}"}  # fmt: skip
+    yield from (form for name, form in forms.items() if name in record_type.expand_by_name)
+
+
+def _pointers(registry: Registry, record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
+    """What the record belongs to and who works on it."""
+    for nested in record_type.nested:
+        id = found.get(f"{nested.prefix}_id")
+        if nested.stub and id:
+            link = _link(registry, found[f"{nested.prefix}__context"], id, found.get(f"{nested.prefix}__label"))
+            yield Fact(_named(nested.prefix), "links", [link])
+
+
+def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
+    behind = {name for each in record_type.nested for name in (f"{each.prefix}_id", f"{each.prefix}__context")}
+    for key in describe.keys(record_type):
+        name = key["key"]
+        if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, found):
+            yield from _fact(_named(name), _KINDS.get(key["type"], "text"), found.get(name))
+
+
+def _is_own_page(name: str, found: dict[str, Any]) -> bool:
+    return name == "url" and found[name] == found.get("record_url")
+
+
+def _customs(ctx: Context, fields: tuple[CustomField, ...], found: dict[str, Any]) -> Iterator[Fact]:
+    for field in fields:
+        name = f"custom_{field.id}"
+        value = found.get(f"{name}_label") if field.kind == "Y" else found.get(name)
+        kind = _CUSTOM_KINDS.get(field.kind, "text")
+        if field.target:
+            links = _targets(ctx, field.target, found["custom"][str(field.id)])
+            yield from [Fact(field.name, "links", links)] if links else []
+        else:
+            yield from _fact(field.name, kind, int(value) if value and kind in ("time", "flag") else value)
+
+
+def _targets(ctx: Context, type: str, value: Any) -> list[Link]:
+    """What a custom field points to: one record, or several."""
+    registry = ctx.service.registry
+    ids = [int(each) for each in (value if isinstance(value, list) else [value]) if each]
+    record_type = registry.find(type)
+    if record_type is None or not ids:
+        return []
+    uri = record_type.uri
+    found = records.reading(ctx, lambda tx: _labels(Dictionaries(ctx, tx), uri, ids))
+    return [_link(registry, uri, id, found.get(id)) for id in ids]
+
+
+def _labels(shown: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
+    return shown.type(uri).labels(shown, shown.records(uri, ids))
+
+
+def _fact(name: str, kind: str, value: Any) -> Iterator[Fact]:
+    """Nothing for what is blank: a page of blanks tells less."""
+    if value in _BLANK or (kind in ("time", "flag") and not value):
+        return
+    if kind == "json" or isinstance(value, (list, dict)):
+        yield Fact(name, "block", json.dumps(value, ensure_ascii=False, indent=1))
+    elif kind == "text" and isinstance(value, str) and ("\n" in value.strip() or len(value) > BLOCK_CHARS):
+        yield Fact(name, "block", value)
+    else:
+        yield Fact(name, kind, value)
+
+
+def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:
+    for each in found.get("links") or []:
+        yield _link(registry, each["_context"], each["id"], each.get(LABEL))
+
+
+def _link(registry: Registry, type: str, id: int, label: object) -> Link:
+    """The way to another record; without a path to one that who asks may not read, which has no label then."""
+    found = registry.find(type)
+    type_label = found.label_names[0] if found else type
+    if found is None or label is None or not found.operations["retrieve"]:
+        return Link(f"{type_label} {id}", type_label, "")
+    return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id))
+
+
+def _named(key: str) -> str:
+    """A key as people read it.
+
+    >>> _named("last_opened_at"), _named("_amount")
+    ('Last opened at', 'Amount')
+    """
+    return key.strip("_").replace("_", " ").capitalize()

@@ -1,0 +1,307 @@
+"""The addresses that records show, and what stands there: pages of records and tickets, files, notifications."""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from server.records import describe
+from server.web.call import SANDBOX
+from tests.api.conftest import ITS_OWN
+from tests.api.minimal import MINIMAL, made
+from tests.console.browser import Browser, violations
+from tests.console.visitor import Visitor, place, text_of
+from tests.records.desk import Desk
+from tests.service import Api
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY52fTcuYAAAAAElFTkSuQmCC"
+)
+SCRIPT = "<script>alert(1)</script>"
+MAIL = f"""From: Ana Lund <ana@kite.example>
+To: support@desk.example
+Subject: The pump leaks
+MIME-Version: 1.0
+Content-Type: multipart/related; boundary=b
+
+--b
+Content-Type: text/html; charset=utf-8
+
+<p>See <b>this</b> &lt;i&gt; <img src="cid:pump@kite"></p>
+--b
+Content-Type: image/png; name="pump.png"
+Content-Id: <pump@kite>
+Content-Disposition: inline; filename="pump.png"
+Content-Transfer-Encoding: base64
+
+{base64.encodebytes(PICTURE).decode()}
+--b--
+"""
+LISTED = "automation_log"  # which is not retrieved one by one
+PROGRAMS = ("/webhooks/",)  # addresses that programs call by methods of their own
+names = pytest.mark.parametrize
+
+
+@pytest.fixture(scope="module")
+def mailed(nora: Api) -> dict[str, Any]:
+    """A ticket by mail, with a picture inside; `message` is its message."""
+    ticket = nora.parse(MAIL).ok().json
+    [message] = nora.found("message", f"ticket.id:{ticket['id']}")
+    return ticket | {"message": message}
+
+
+@pytest.fixture(scope="module")
+def one_of_each(nora: Api, desk: Desk, mailed: dict[str, Any]) -> dict[str, int]:
+    """A record of every type, built in and custom."""
+    for uri, values in ITS_OWN:
+        desk.own(uri, **values)
+    uris = [each["alias"] for each in nora.get("/rest/contexts/list.json").ok()["results"]]
+    found = {uri: made(nora, uri) for uri in uris}
+    found |= {"message": mailed["message"], "ticket": mailed["id"]}
+    found["draft"] = made(nora, "draft", ticket_id=mailed["id"], type="ticket.reply")
+    found["comment"] = made(nora, "comment", target__context="ticket", target_id=mailed["id"])
+    parcels = nora.record("custom_record", found["custom_record"]).ok()["uri"]
+    return found | {parcels: nora.create(parcels, name="Box").ok()["id"]}
+
+
+def addresses(value: Any, base: str) -> Iterator[str]:
+    """The addresses of ours in an answer of the API, also those inside of HTML and JSON."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from addresses(each, base)
+    elif isinstance(value, str):
+        yield from (html.unescape(each) for each in re.findall(rf"{re.escape(base)}/[^\s\"'<>\\]*", value))
+
+
+def opened(visitor: Visitor, address: str) -> int:
+    """The status of what is shown in the end, redirects followed."""
+    answer = visitor.session.get(address, timeout=60)
+    assert answer.url.startswith(visitor.url) and urlsplit(answer.url).path != "/login", (address, answer.url)
+    return answer.status_code
+
+
+def expands(desk: Desk, uri: str) -> str:
+    """All that the records of a type can be asked for."""
+    record_type = desk.registry.find(uri)
+    return ",".join(each["key"] for each in describe.expand(record_type)) if record_type else ""
+
+
+def test_every_address_that_a_record_shows_can_be_opened(
+    signed_in: Visitor, nora: Api, desk: Desk, one_of_each: dict[str, int]
+) -> None:
+    """Of every record type, with all that it shows when it is asked for it."""
+    assert len(one_of_each) > len(MINIMAL)
+    api = Api(nora.url, nora.token, is_checked=False)  # the shapes of what is asked for are looked at elsewhere
+    seen: dict[str, str] = {}
+    for uri, id in one_of_each.items():
+        asked = expands(desk, uri)
+        found = api.search(uri, f"id:{id}", expand=asked).ok().json if uri == LISTED else None
+        found = found or api.record(uri, id, asked).ok().json
+        for address in addresses(found, nora.url):
+            seen.setdefault(address, uri)
+        has_page = not desk.registry.find(uri) or desk.registry.type(uri).has_url
+        assert not has_page or nora.url in json.dumps(found), uri
+    wanted = {each for each in seen if not urlsplit(each).path.startswith(PROGRAMS)}
+    wrong = {each: status for each in wanted if (status := opened(signed_in, each)) != 200}
+    assert wrong == {}
+    kinds = {urlsplit(each).path.split("/")[1] for each in wanted}
+    assert {"records", "tickets", "files", "avatars", "notifications"} <= kinds and "profiles" not in kinds
+
+
+def test_a_page_opens_for_whom_the_api_shows_the_record(
+    visitor: Visitor, nora: Api, one_of_each: dict[str, int]
+) -> None:
+    """milo is a member of the group; olga belongs nowhere."""
+    private = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
+    pages = {f"/records/{uri}/{id}": (uri, id) for uri, id in one_of_each.items()}
+    pages[f"/tickets/{private['mask']}"] = pages[f"/records/ticket/{private['id']}"] = ("ticket", private["id"])
+    statuses = set()
+    for name in ("milo", "olga"):
+        visitor.sign_in(f"{name}@desk.example")
+        for path, (uri, id) in pages.items():
+            status = nora.as_(name).record(uri, id).status
+            assert opened(visitor, nora.url + path) == status, (name, path)
+            statuses.add(status)
+        visitor.send("/sign-out", page="/account")
+    assert statuses == {200, 403, 405}
+    for path in ("/records/org/999999", "/records/nosuch/1", "/tickets/NO-SUCH", "/files/999999",
+                 "/notifications/999999", "/profiles/org/acme", "/profiles/nosuch/1"):  # fmt: skip
+        visitor.sign_in()
+        assert opened(visitor, nora.url + path) == 404, path
+        visitor.send("/sign-out", page="/account")
+        assert place(visitor.get(path)) == f"/login?next={quote(path, safe='')}", path
+
+
+def test_the_addresses_that_scripts_of_this_family_know_lead_there(
+    signed_in: Visitor, nora: Api, mailed: dict[str, Any]
+) -> None:
+    ticket, mask, worker = mailed["id"], mailed["mask"], nora.ids["milo"]
+    numbered = nora.create("ticket", subject="By number", mask="2026-11-23", group_id=nora.ids["support"]).ok()["id"]
+    for path, target in (
+        (f"/profiles/ticket/{mask}", f"/tickets/{mask}"), (f"/profiles/ticket/{ticket}", f"/records/ticket/{ticket}"),
+        (f"/profiles/ticket/{ticket}-the-pump-leaks", f"/records/ticket/{ticket}"),
+        (f"/profiles/ticket/{mask}/conversation?message=1", f"/tickets/{mask}?message=1"),
+        ("/profiles/ticket/2026-11-23", "/tickets/2026-11-23"), (f"/records/ticket/{numbered}", "/tickets/2026-11-23"),
+        (f"/profiles/worker/{worker}", f"/records/worker/{worker}"),
+        (f"/profiles/worker/{worker}-Milo-Test", f"/records/worker/{worker}"),
+        (f"/profiles/workers/{worker}-M%C3%BCller/tab", f"/records/worker/{worker}"),
+        (f"/profiles/svc.contexts.worker/{worker}", f"/records/worker/{worker}"),
+        (f"/records/tickets/{ticket}?comment=2", f"/tickets/{mask}?comment=2"),
+    ):  # fmt: skip
+        answer = signed_in.get(path)
+        assert (answer.status_code, place(answer)) == (303, target), path
+    for path in ("/records/org/9223372036854775808", "/profiles/worker/Milo", "/profiles/worker/",
+                 "/profiles/worker/1Milo", "/profiles/worker/-1"):  # fmt: skip
+        assert signed_in.get(path).status_code == 404, path
+
+
+# -- a ticket ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_ticket_shows_what_was_written(signed_in: Visitor, nora: Api, mailed: dict[str, Any]) -> None:
+    ticket = mailed["id"]
+    comment = nora.create("comment", comment=f"Ask {SCRIPT}", target__context="ticket", target_id=ticket).ok()["id"]
+    org = nora.create("org", name="Kite & Sons").ok()["id"]
+    nora.update("ticket", ticket, links=[f"org:{org}"], owner_id=nora.ids["milo"]).ok()
+    page = signed_in.get(f"/tickets/{mailed['mask']}").text
+    text = text_of(page)
+    for words in ("The pump leaks", "open", mailed["mask"], "ana@kite.example", "See this <i>", f"Ask {SCRIPT}",
+                  "Kite & Sons", "Milo Test", "pump.png"):  # fmt: skip
+        assert words in text, words
+    assert SCRIPT not in page and f'id="message{mailed["message"]}"' in page and f'id="comment{comment}"' in page
+    assert f'href="/records/org/{org}"' in page and f'href="/records/worker/{nora.ids["milo"]}"' in page
+
+
+def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visitor, nora: Api) -> None:
+    ticket = nora.create("ticket", subject="Long", group_id=nora.ids["support"]).ok().json
+    head = "From: ana@kite.example\r\n"
+    made = [
+        nora.create("message", ticket_id=ticket["id"], sender="ana@kite.example", headers=head, created=1000 + number,
+                    content=f"Number {number}. " + "x" * (6000 if number == 21 else 0)).ok()["id"]
+        for number in range(22)
+    ]  # fmt: skip
+    page = f"/tickets/{ticket['mask']}"
+    first, second = text_of(signed_in.get(page).text), text_of(signed_in.get(f"{page}?page=2").text)
+    assert first.index("Number 21.") < first.index("Number 20.") < first.index("Number 2.") and "1–20 of 22" in first
+    assert "Number 1." not in first and "Number 1." in second and "Number 0." in second
+    assert "1,011 more characters" in first and "Show the whole message" in first
+    assert "more characters" not in signed_in.get(f"/records/message/{made[21]}").text
+    assert signed_in.get(f"{page}?message={made[21]}").status_code == 200
+    assert place(signed_in.get(f"{page}?message={made[0]}")) == f"/records/message/{made[0]}"
+    assert place(signed_in.get(f"{page}?comment=999999")) == "/records/comment/999999"
+    shown = nora.record("message", made[0]).ok()["ticket_url"]
+    assert shown == f"{nora.url}/records/ticket/{ticket['id']}?message={made[0]}#message{made[0]}"
+
+
+def test_a_merged_ticket_leads_to_the_one_that_took_over(signed_in: Visitor, nora: Api) -> None:
+    old, new = (nora.create("ticket", subject=each, group_id=nora.ids["support"]).ok().json for each in ("Old", "New"))
+    nora.post("/rest/tickets/merge.json", **{"ticket_ids[]": [new["id"], old["id"]]}).ok()
+    assert nora.record("ticket", new["id"]).ok()["status"] == "deleted"
+    assert place(signed_in.get(f"/tickets/{new['mask']}")) == f"/tickets/{old['mask']}"
+
+
+def test_drafts_are_shown_to_their_writers_alone(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    ticket = nora.create("ticket", subject="Draft", group_id=nora.ids["support"]).ok().json
+    params = {"content": "Dear Ana, not yet"}
+    draft = nora.create("draft", type="ticket.reply", ticket_id=ticket["id"], params=params,
+                        worker_id=nora.ids["milo"]).ok()["id"]  # fmt: skip
+    for name, is_shown in (("milo", True), ("olga", False)):
+        visitor.sign_in(f"{name}@desk.example")
+        page = visitor.get(f"/tickets/{ticket['mask']}")
+        may_read = nora.as_(name).record("ticket", ticket["id"]).status
+        assert page.status_code == may_read and ("Dear Ana, not yet" in page.text) is (is_shown and may_read == 200)
+        assert (f'id="draft{draft}"' in page.text) is (is_shown and may_read == 200)
+        visitor.send("/sign-out", page="/account")
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_inside_of_messages_are_seen(
+    chromium: Browser, signed_in: Visitor, nora: Api, mailed: dict[str, Any]
+) -> None:
+    shown = nora.record("message", mailed["message"], "content_html").ok()["content_html"]
+    [source] = re.findall(r'src="([^"]*)"', shown)
+    answer = signed_in.get(source.removeprefix(nora.url))
+    assert answer.content == PICTURE and answer.headers["Content-Type"] == "image/png"
+    with chromium.page(nora.url, cookies=signed_in.cookies) as page:
+        page.goto(f"/tickets/{mailed['mask']}")
+        picture = page.get_by_role("img", name="pump.png")
+        expect(picture).to_have_js_property("complete", True)
+        assert picture.evaluate("each => each.naturalWidth") == 10
+        assert violations(page) == []
+
+
+@names(("name", "kind", "shown_as"), [
+    ("pump.png", "image/png", "inline"), ("pump.jpg", "IMAGE/JPEG; name=x", "inline"),
+    ("page.html", "text/html", "attachment"), ("page.html", "image/svg+xml", "attachment"),
+    ("page.xhtml", "application/xhtml+xml", "attachment"), ("notes.txt", "text/plain", "attachment"),
+    ("form.pdf", "application/pdf", "attachment"), ("odd.xyz", "no type at all", "attachment"),
+])  # fmt: skip
+def test_no_browser_takes_a_file_for_a_page_of_ours(
+    signed_in: Visitor, nora: Api, name: str, kind: str, shown_as: str
+) -> None:
+    """What calls itself a picture and is HTML is told to be a picture, and not to be guessed."""
+    form = {"file_name": name, "mime_type": kind, "encoding": "text", "content": SCRIPT}
+    file = nora.post("/rest/attachments/upload.json", **form).ok()
+    answer = signed_in.get(file["url_download"].removeprefix(nora.url))
+    assert answer.text == SCRIPT and answer.headers["Content-Disposition"].startswith(f"{shown_as}; filename=")
+    assert answer.headers["Content-Security-Policy"] == SANDBOX
+    assert answer.headers["X-Content-Type-Options"] == "nosniff" and "html" not in answer.headers["Content-Type"]
+    assert "svg" not in answer.headers["Content-Type"]
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    api = nora.get(f"/rest/attachments/{file['id']}/download.json")
+    same = ("Content-Type", "Content-Security-Policy", "X-Content-Type-Options", "ETag", "Accept-Ranges")
+    assert [api.headers[each] for each in same] == [answer.headers[each] for each in same]
+
+
+def test_a_part_of_a_file_is_given_and_no_file_to_others(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+    ticket = nora.create("ticket", subject="Files", group_id=nora.ids["private"]).ok()["id"]
+    file = nora.create("attachment", name="a.txt", content="abcdef", attach=[f"ticket:{ticket}"]).ok()["id"]
+    part = signed_in.get(f"/files/{file}", headers={"Range": "bytes=2-3"})
+    assert (part.status_code, part.text, part.headers["Content-Range"]) == (206, "cd", "bytes 2-3/6")
+    assert signed_in.get(f"/files/{file}", headers={"Range": "bytes=9-"}).status_code == 416
+    assert signed_in.session.head(f"{nora.url}/files/{file}/a.txt", timeout=60).headers["Content-Length"] == "6"
+    assert place(visitor.get(f"/files/{file}/a.txt")) == f"/login?next=%2Ffiles%2F{file}%2Fa.txt"
+    assert Api(nora.url, nora.token).session.get(f"{nora.url}/files/{file}", allow_redirects=False).status_code == 303
+    visitor.sign_in("milo@desk.example")
+    assert visitor.get(f"/files/{file}").status_code == 403
+
+
+# -- notifications ----------------------------------------------------------------------------------------------------
+
+
+def test_a_notification_is_read_when_its_reader_follows_it(
+    signed_in: Visitor, visitor: Visitor, nora: Api, mailed: dict[str, Any]
+) -> None:
+    def told(worker: str, **more: Any) -> dict[str, Any]:
+        fields = {"activity_point": "custom.other", "params": {"message": "Look"}, "worker_id": nora.ids[worker]}
+        return nora.create("notification", **fields | more).ok().json
+
+    about = {"target__context": "svc.contexts.ticket", "target_id": mailed["id"]}
+    note = told("milo", **about)
+    path = note["url_markread"].removeprefix(nora.url)
+    assert place(signed_in.get(path)) == f"/records/ticket/{mailed['id']}"
+    assert nora.record("notification", note["id"]).ok()["is_read"] == 0, "somebody else looked at it"
+    visitor.sign_in("milo@desk.example")
+    assert place(visitor.get(path)) == f"/records/ticket/{mailed['id']}"
+    assert nora.record("notification", note["id"]).ok()["is_read"] == 1
+    visitor.send("/sign-out", page="/account")
+    visitor.sign_in("olga@desk.example")
+    assert visitor.get(path).status_code == 403
+    elsewhere = told("nora", params={"message": "Look", "urls": {"message": "https://evil.example/"}})
+    for each in (elsewhere, told("nora")):
+        path = each["url_markread"].removeprefix(nora.url)
+        assert place(signed_in.get(path)) == f"/records/notification/{each['id']}"
+        assert nora.record("notification", each["id"]).ok()["is_read"] == 1
+    assert 'href="https://evil.example/" rel="noreferrer"' in signed_in.get(
+        f"/records/notification/{elsewhere['id']}"
+    ).text  # fmt: skip
