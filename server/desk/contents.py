@@ -12,7 +12,7 @@ from server.access.own import own_context
 from server.access.rules import Rules
 from server.context import Context, Service
 from server.desk import files
-from server.desk.files import OCTETS, StoredFile
+from server.desk.files import OCTETS, StoredFile, require_kept
 from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import Forbidden, Invalid, NotFound
@@ -142,6 +142,8 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
         raise NotFound(f"there is no {record_type.uri} '{name[:100]}'", type=record_type.uri)
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, record["id"]):
         raise Forbidden(f"you may not read {record_type.uri} '{name[:100]}'")
+    if record_type.uri == "attachment":
+        require_kept(record)
     blob = tx.get(blobs.BLOB, record["blob_id"]) if record["blob_id"] else None
     sha1 = str(blob[blobs.BLOB.position["sha1"]]) if blob is not None else ""
     return StoredFile(

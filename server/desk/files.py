@@ -15,6 +15,7 @@ from server.context import Context
 from server.desk import records
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound
+from server.records.base import Record
 from server.store import blobs
 from server.store.transaction import Transaction
 
@@ -61,7 +62,7 @@ def plain_type(mime_type: str) -> str:
 
 
 def find(ctx: Context, id: int) -> StoredFile:
-    """Raises NotFound, Forbidden."""
+    """Raises NotFound, also for a file whose content was not kept, and Forbidden."""
     record_type = ctx.service.registry.type("attachment")
 
     def read(tx: Transaction) -> StoredFile:
@@ -71,12 +72,19 @@ def find(ctx: Context, id: int) -> StoredFile:
         if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, id):
             raise Forbidden(f"you may not read attachment {id}")
         record = record_type.record(row)
+        require_kept(record)
         return StoredFile(
             id, record["name"], record["mime_type"], record["size"], record["storage_sha1hash"], record["updated"],
             record["blob_id"],
         )
 
     return records.reading(ctx, read)
+
+
+def require_kept(record: Record) -> None:
+    """Raises NotFound for a file of which a mail told more than is kept. record: an attachment."""
+    if record["dropped"]:
+        raise NotFound(f"attachment {record['id']} was not kept: {record['dropped']}")
 
 
 def pieces(ctx: Context, file: StoredFile, start: int, end: int) -> Iterator[bytes]:

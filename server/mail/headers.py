@@ -201,11 +201,20 @@ def own_id(value: str) -> str | None:
     return found if 2 < len(found) <= ID_CHARACTERS else None
 
 
-def date_in(value: str, now: int) -> int:
-    """Unix seconds of a Date field; `now` when it is missing, cannot be read, or lies in the future.
+def date_in(value: str, now: int) -> tuple[int, str]:
+    """(Unix seconds of a Date field, a note or ""); `now` when it is missing, cannot be read, or lies in the future.
 
     Source: Mail, Date. Without a zone it is UTC.
     """
+    moment = _moment(value)
+    if moment is not None and 0 < moment <= now:
+        return moment, ""
+    why = "" if not value.strip() else "lies in the future" if moment is not None and moment > now else "cannot be read"
+    shown = one_line(value)[:DATE_CHARACTERS]
+    return now, f"the date '{shown}' {why}; the time of arrival stands for it" if why else ""
+
+
+def _moment(value: str) -> int | None:
     text = value[:DATE_CHARACTERS].strip()
     try:
         parsed = parsedate_tz(text)
@@ -216,8 +225,8 @@ def date_in(value: str, now: int) -> int:
             read = datetime.fromisoformat(text)
             moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, TypeError, IndexError):
-        return now
-    return int(moment) if 0 < moment <= now else now
+        return None
+    return int(moment)
 
 
 def _after_empty_line(raw: bytes, position: int, end: int) -> int:

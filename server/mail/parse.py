@@ -51,13 +51,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An attachment. `name` is safe to show and unique in its mail; `content_id` comes without angle brackets."""
+    """An attachment. `name` is safe to show and unique in its mail; `content_id` comes without angle brackets.
+
+    size: bytes that it came with. dropped: why its content was left out, "" where it is there."""
 
     name: str
     mime_type: str
     content: bytes
     content_id: str | None
     is_inline: bool
+    size: int
+    dropped: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         sender = Address("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
     is_made = read_id is None
+    date, date_note = headers.date_in(head.first("date"), now)
     return Mail(
         sender=sender.address if sender else None,
         sender_name=_sender_name(sender, from_list),
@@ -165,7 +170,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         message_id_was_made=is_made,
         in_reply_to=next((found for found in headers.ids_in(head.first("in-reply-to")) if found != message_id), None),
         references=_references(head, message_id),
-        date=headers.date_in(head.first("date"), now),
+        date=date,
         to=_addresses(head, content.limits, "to"),
         cc=_addresses(head, content.limits, "cc"),
         delivered_to=_addresses(head, content.limits, "envelope-to", "x-envelope-to", "delivered-to"),
@@ -175,7 +180,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         html=html,
         has_plain=has_plain,
         files=tuple(content.files),
-        notes=_notes(head, from_list, content.notes),
+        notes=_notes(head, from_list, [*filter(None, (date_note,)), *content.notes]),
         is_automatic=bounce.is_automatic(head, senders),
         is_machine_written=bounce.is_machine_written(head, senders),
         auto_submitted=bounce.is_auto_submitted(head),
@@ -382,10 +387,12 @@ class _Content:
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 
     def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
-        if len(content) > self.limits.file_bytes:
-            self.notes.append(f"file {name} ({len(content)} bytes) was too large")
-            return
-        self.files.append(File(self._unique(name), mime_type, content, content_id, is_inline))
+        size, most = len(content), self.limits.file_bytes
+        dropped = f"it has {size} bytes; at most {most} are kept of a file in a mail" if size > most else ""
+        if dropped:
+            self.notes.append(f"file {name} was not kept: {dropped}")
+            content = b""
+        self.files.append(File(self._unique(name), mime_type, content, content_id, is_inline, size, dropped))
 
     def _unique(self, name: str) -> str:
         """`name`, or with -1, -2 before its extension when an earlier file has it. Case makes no difference."""

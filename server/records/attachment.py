@@ -125,6 +125,7 @@ class Attachment(RecordType):
     columns = (
         Column("blob_id"),
         Column("storage_sha1hash", "TEXT"),
+        Column("dropped", "TEXT"),
         Column("uploader_id"),  # the worker who sent it, who may read it while it hangs on nothing
     )
     indexes = (
@@ -134,6 +135,8 @@ class Attachment(RecordType):
         Index(("storage_sha1hash",), "the same bytes again"),
     )
     keys = (
+        Key("dropped", "text", "Why its content was not kept, as of a file in a mail that is too large; else blank.",
+            column="dropped"),
         Key("storage_sha1hash", "text", "SHA-1 of the content.", column="storage_sha1hash"),
         Key("url_download", "url", "Download address in the console; that of the API is "
             "`/rest/attachments/<id>/download.json`.",
@@ -192,11 +195,13 @@ class Attachment(RecordType):
         if (is_copy or content is not None) and change.was("blob_id"):
             blobs.forget(writing.tx, change.was("blob_id"))
         if "blob_id" in new:
+            new.setdefault("dropped", "")
             blob = writing.tx.get(blobs.BLOB, new["blob_id"])
             if blob is None:
                 raise Invalid("content: its bytes are not there", field="content")
             place = blobs.BLOB.position
-            new |= {"size": blob[place["size"]], "storage_sha1hash": blob[place["sha1"]]}
+            size = new["size"] if new.get("dropped") else blob[place["size"]]
+            new |= {"size": size, "storage_sha1hash": blob[place["sha1"]]}
             new |= {"storage_extension": STORAGE, "storage_key": str(new["blob_id"])}
         if change.is_create and "uploader_id" not in new and change.sent and writing.actor.context == WORKER:
             new["uploader_id"] = writing.actor.id

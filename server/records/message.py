@@ -3,6 +3,7 @@
 The declaration; what is read from headers, counted on the ticket and shown on request is in messages/. Creating one
 sends nothing."""
 
+import json
 from collections.abc import Sequence
 
 from server.errors import Invalid
@@ -25,7 +26,7 @@ from server.records.base import (
 )
 from server.records.messages import authorship, counters, former, headers
 from server.records.messages.expands import EXPANDS
-from server.records.messages.filters import MESSAGE_TEXT, MessageIdFilter, TicketColumnFilter, id_hash
+from server.records.messages.filters import MESSAGE_TEXT, MessageIdFilter, NotesFilter, TicketColumnFilter, id_hash
 from server.records.shared import paths
 from server.records.shared.resolve import address_of, worker_named
 from server.records.shared.secrets import random_text
@@ -121,6 +122,10 @@ class Message(RecordType):
         Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
+        Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
+            "worker, nor a recipient.", column="is_stranger"),
+        Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
+            "somebody; a sentence each.", lambda record, shown: json.loads(record["notes"])),
         Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
         Key("reply_to", "text", "Recipients a reply would use.", on_expand=True),
         Key("ticket_url", "url", "Web address of the message on its ticket.",
@@ -149,6 +154,11 @@ class Message(RecordType):
         FlagFilter("isEncrypted", "Arrived or left encrypted.", "was_encrypted"),
         FlagFilter("isNotSent", "Saved without being mailed.", "is_not_sent"),
         FlagFilter("isOutgoing", "Written by a worker.", "is_outgoing"),
+        FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
+        NotesFilter(
+            "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",
+            sortable=False,
+        ),
         DeepFilter(
             "notes", "A comment on the message matches.", "comment",
             PointingHere("comment", "target_id", (("target__context", CONTEXT),)),
@@ -171,8 +181,8 @@ class Message(RecordType):
     )  # fmt: skip
     subtotals = Subtotals(
         search=(
-            "fieldset", "isBroadcast", "isEncrypted", "isNotSent", "isOutgoing", "links", "ticket.bucket.id",
-            "ticket.bucket.name", "ticket.group.id", "ticket.group.name", "ticket.id", "worker.id",
+            "fieldset", "isBroadcast", "isEncrypted", "isNotSent", "isOutgoing", "isStranger", "links",
+            "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name", "ticket.id", "worker.id",
         ),
         also=("size", "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name"),
         virtual=("bucket", "group", "ticket.bucket", "ticket.group", "ticket.mask"),

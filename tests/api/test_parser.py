@@ -259,3 +259,51 @@ def test_a_message_in_the_query_is_taken_as_well_and_the_body_wins(post: Post) -
     made = post.api.call("POST", PATH, params={"message": raw}).ok()
     assert stored(post, made["last_message_id"]) == raw.encode()
     names(post.api.call("POST", PATH, params={"message": raw}, data={"message": ""}), "message", "ERROR_PARAM_REQUIRED")
+
+
+def test_what_was_noted_about_a_mail_is_shown_and_found(post: Post) -> None:
+    sender, limit = customer(), int(str(BY_NAME["mail_file_bytes"].default))
+    big = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
+    head = {"From": sender, "Date": "Fri, 31 Dec 2999 10:00:00 +0000", "Content_Type": "multipart/mixed; boundary=b"}
+    ticket = post.api.parse(mail(big, **head)).ok()
+    plain = post.api.parse(mail(From=sender)).ok()
+    (row,) = post.api.search("message", f"ticket.id:{ticket['id']}").ok()["results"]
+    date, file = row["notes"]
+    assert "31 Dec 2999" in date and "lies in the future" in date
+    assert file == f"file big.pdf was not kept: it has {limit + 1} bytes; at most {limit} are kept of a file in a mail"
+    (other,) = post.api.search("message", f"ticket.id:{plain['id']}").ok()["results"]
+    assert (other["notes"], other["is_stranger"]) == ([], 0)
+    for query, found in [
+        ("mailNotes:any", [row]), ("mailNotes:none", [other]), ("mailNotes:null", [other]),
+        ("mailNotes:!none", [row]),
+        ('mailNotes:"*big.pdf was*"', [row]), ("mailNotes:future", [row]), ("mailNotes:banana", []),
+    ]:  # fmt: skip
+        rows = post.api.search("message", f"ticket.id:[{ticket['id']},{plain['id']}] {query}").ok()["results"]
+        assert [each["id"] for each in rows] == [each["id"] for each in found], query
+
+
+def test_a_file_that_was_not_kept_is_listed_with_its_size_and_why(post: Post) -> None:
+    limit = int(str(BY_NAME["mail_file_bytes"].default))
+    body = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
+    ticket = post.api.parse(mail(body, Content_Type="multipart/mixed; boundary=b")).ok()
+    (message,) = post.api.search("message", f"ticket.id:{ticket['id']}", expand="attachments").ok()["results"]
+    (file,) = post.api.search("attachment", f"on.message:(ticket.id:{ticket['id']})").ok()["results"]
+    assert (file["name"], file["mime_type"], file["size"]) == ("big.pdf", "application/pdf", limit + 1)
+    assert file["dropped"] == f"it has {limit + 1} bytes; at most {limit} are kept of a file in a mail"
+    gone = post.api.get(f"/rest/attachments/{file['id']}/download.json")
+    assert gone.status == 404 and file["dropped"] in gone["message"]
+    again = post.api.compose(
+        group_id=1, to=customer(), subject="x", content="y", dont_send=1, **{"file_id[]": file["id"]}
+    )
+    assert again.status == 422 and file["dropped"] in again["message"]
+    assert [each["id"] for each in message["attachments"].values()] == [file["id"]]
+
+
+def test_a_message_of_a_stranger_says_so(post: Post) -> None:
+    ticket = post.api.parse(mail(Message_Id="<known@kite.example>")).ok()
+    answer = post.api.parse(mail(From=customer(), In_Reply_To="<known@kite.example>")).ok()
+    assert answer["id"] == ticket["id"]
+    rows = post.api.search("message", f"ticket.id:{ticket['id']} isStranger:yes").ok()["results"]
+    assert [(row["id"], row["is_stranger"]) for row in rows] == [(answer["last_message_id"], 1)]
+    found = post.api.search("message", f"ticket.id:{ticket['id']}", subtotals="isStranger").ok()
+    assert {each["label"]: each["hits"] for each in found["subtotals"]["isStranger"]} == {"Yes": 1, "No": 1}

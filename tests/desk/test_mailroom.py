@@ -317,12 +317,14 @@ def test_the_same_bytes_are_kept_once_and_each_message_has_its_own_name_for_them
     assert first["blob_id"] == second["blob_id"] and first["size"] == len("same bytes")
 
 
-def test_a_file_above_the_limit_is_left_out_and_noted(desk: Desk) -> None:
+def test_a_file_above_the_limit_is_a_stub_and_noted(desk: Desk) -> None:
     desk.set(mail_file_bytes=2000)
     big = f"Content-Type: a/b; name=big.bin\n\n{'x' * 3000}"
     received = desk.receive(multipart("Content-Type: text/plain\n\nHi", big))
-    assert desk.files(received) == {}
-    assert any("big.bin" in note and "too large" in note for note in desk.notes(received))
+    assert desk.files(received) == {"big.bin": b""}
+    [stub] = desk.all("attachment")
+    assert stub["size"] == 3000 and stub["dropped"] == "it has 3000 bytes; at most 2000 are kept of a file in a mail"
+    assert desk.notes(received) == [f"file big.bin was not kept: {stub['dropped']}"]
 
 
 def test_an_attached_message_is_one_file_and_not_unpacked(desk: Desk) -> None:

@@ -131,10 +131,13 @@ def test_files_of_one_name_are_numbered():
     assert [file.name for file in found.files] == ["a.txt", "a-1.txt", "a-1-1.txt", "A-2.TXT", "noext", "noext-1"]
 
 
-def test_a_file_above_the_limit_is_left_out_with_a_note():
+def test_of_a_file_above_the_limit_the_name_the_size_and_the_reason_are_kept():
     found = read(multi(TEXT, named("big.pdf", "x" * 101), named("ok.pdf", "x" * 100)), Limits(file_bytes=100))
-    assert [file.name for file in found.files] == ["ok.pdf"]
-    assert found.notes == ("file big.pdf (101 bytes) was too large",)
+    why = "it has 101 bytes; at most 100 are kept of a file in a mail"
+    assert [(file.name, file.content, file.size, file.dropped) for file in found.files] == [
+        ("big.pdf", b"", 101, why), ("ok.pdf", b"x" * 100, 100, ""),
+    ]  # fmt: skip
+    assert found.notes == (f"file big.pdf was not kept: {why}",)
 
 
 def test_an_attached_message_is_not_opened_and_keeps_its_bytes():

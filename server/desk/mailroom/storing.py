@@ -69,18 +69,24 @@ def _files(writing: RecordWriter, incoming: Incoming) -> tuple[list[int], int]:
     """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
 
     Source: Mail, Bodies, Attachments."""
-    made = [_attachment(writing, file.name, file.mime_type, file.content) for file in incoming.mail.files]
+    made = [
+        _attachment(writing, file.name, file.mime_type, file.content, file.size, file.dropped)
+        for file in incoming.mail.files
+    ]
     if not incoming.html:
         return made, 0
     html = incoming.html_bytes([paths.file(id) for id in made])
     return made, _attachment(writing, HTML_NAME, HTML_TYPE, html)
 
 
-def _attachment(writing: RecordWriter, name: str, mime_type: str, content: bytes) -> int:
+def _attachment(
+    writing: RecordWriter, name: str, mime_type: str, content: bytes, size: int = 0, dropped: str = ""
+) -> int:
     # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
     return writing.create("attachment", {
         "name": charsets.fit(name),
         "mime_type": OCTETS if mime_type == COPIED else mime_type,
         "blob_id": blobs.keep(writing.tx, content),
+        **({"size": size, "dropped": dropped} if dropped else {}),
     })  # fmt: skip
 

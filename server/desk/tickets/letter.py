@@ -115,6 +115,8 @@ def check_ids(reading: RecordWriter, request: MailRequest) -> None:
         file = reading.record("attachment", id)
         if file is None or not reading.rules.may_read(reading.tx, files, id):
             raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")
+        if file["dropped"]:
+            raise Invalid(f"file_id: attachment {id} was not kept: {file['dropped']}", field="file_id")
         total += file["size"]
     most = min(reading.ctx.service.settings.max_attachment_bytes, MAX_FILES_BYTES)
     if total > most:

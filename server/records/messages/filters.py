@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.search.ast import Items, Term, Text
-from server.search.conditions import NEVER, Condition, equals, one_of
+from server.search.conditions import NEVER, Condition, equals, negated, one_of
 from server.search.filters.base import Filter, is_null
+from server.search.filters.links import ANY, NONE
 from server.search.filters.number import ChooserFilter
 from server.search.filters.text import TextFilter, text_condition
 from server.search.values import integer, is_wildcard
@@ -47,6 +48,16 @@ class MessageIdFilter(TextFilter):
         return equals(self.column, id_hash(value))
 
     item = one
+
+
+class NotesFilter(TextFilter):
+    """Words of what was noted about a mail; any and none."""
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        word = "" if text.quoted else text.value.strip().lower()
+        if word in NONE:
+            return equals(self.column, "[]")
+        return negated(equals(self.column, "[]")) if word in ANY else super().one(text, scope)
 
 
 class TicketColumnFilter(ChooserFilter):
