@@ -16,10 +16,10 @@ from server.desk.sign_in import WORKER, require_password
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
 from server.jobs.queue import job
-from server.mail import addresses
 from server.records.base import Record
 from server.records.shared import identity, login_changes
 from server.records.shared.login_changes import LoginChange
+from server.records.shared.resolve import address_in
 from server.store.transaction import Transaction
 
 CONFIRM_SECONDS = 3 * 86400  # that a link works: people read mail after the weekend
@@ -64,9 +64,7 @@ def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
 
     Raises NotAuthenticated for a wrong password, TooMany, Invalid for what is no address, Conflict for one that is
     somebody else's or that mail is sent from."""
-    worker_id, email = ctx.actor.worker_id, new_email.strip().lower()
-    if not addresses.valid(email):
-        raise Invalid(f"email: '{new_email[:80]}' is not a mail address, such as ana@example.com", field="email")
+    worker_id, email = ctx.actor.worker_id, address_in(new_email, "email")
     require_password(ctx, worker_id, password)
 
     def write(tx: Transaction) -> LoginChange:

@@ -17,11 +17,11 @@ from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue
-from server.mail.addresses import valid
 from server.mail.compose import Outgoing, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
 from server.records.base import Record
 from server.records.mailboxes.taken import MAILBOX_LOOK
+from server.records.shared.resolve import address_in
 from server.settings import VERSION
 from server.store.transaction import Transaction
 
@@ -124,9 +124,7 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
 
     Raises AdminOnly, Invalid for what is no mail address and for one that would change nothing."""
     _require_admin(ctx)
-    text = email.strip().lower()
-    if not valid(text):
-        raise Invalid(f"'{text[:100]}' is not a mail address; use name@host", field="email")
+    text = address_in(email, "email")
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -233,9 +231,7 @@ def _sender(reading: RecordWriter, id: int) -> str:
 
 
 def _send(ctx: Context, way: Way, name: str, sender: str, recipient: str) -> None:
-    to = recipient.strip()
-    if not valid(to):
-        raise Invalid(f"'{to[:100]}' is not a mail address; use name@host", field="recipient")
+    to = address_in(recipient, "recipient")
     mail = Outgoing(
         message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
         from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,

@@ -100,10 +100,10 @@ class Url(Text):
 
 
 def _email(field: Text, text: str) -> str:
-    address = text.strip().lower()
-    if not addresses.valid(address):
+    address = addresses.the_one(text)
+    if address is None and text.strip():
         raise field.bad(f"'{text[:80]}' is not a mail address, such as ana@example.com")
-    return address
+    return address or ""
 
 
 def _language(field: Text, text: str) -> str:

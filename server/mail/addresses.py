@@ -21,6 +21,7 @@ NAME_CHARACTERS = 255
 ENCODED_WORD_BYTES = 45  # in base64 within the 75 characters that RFC 2047 allows a word
 
 _SIMPLE = re.compile(r'([^"(),:;<>@\\\[\]=]*)<([^"(),:;<>@\\\s]+@[^"(),:;<>@\\\s]+)>')
+_NAMED = re.compile(r'(?:(?:"(?:[^"\\]|\\.)*+"|[^",;:<>()]*+)\s*<([^<>]*)>|([^\s"(),;:<>]+)\s*\([^()]*\))', re.DOTALL)
 _PLAIN = re.compile(r'[^",;:<(]+')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _IN_ANGLES = re.compile(r"<([^<>]*)>?")
@@ -63,6 +64,20 @@ def valid(address: str) -> bool:
         return False
     domain = address[match.end(1) + 1 :]
     return _is_network_address(domain) if domain.startswith("[") else "-." not in domain + "."
+
+
+def the_one(text: str) -> str | None:
+    """The address of a field that takes a single one, in lower case; None for none, and for more than one. A name
+    beside the address is dropped.
+
+    >>> the_one('"Doe, Joe" <Joe@X.example>'), the_one("joe@x.example (Joe)"), the_one("a@x.example, b@x.example")
+    ('joe@x.example', 'joe@x.example', None)
+    """
+    text = text.strip()
+    if not valid(text):
+        named = _NAMED.fullmatch(text)
+        text = next((found.strip() for found in named.groups() if found), "") if named else ""
+    return text.lower() if valid(text) else None
 
 
 def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:

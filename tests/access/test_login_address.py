@@ -68,7 +68,7 @@ def by_service(desk: Desk, milo: int) -> None:
 
 
 def by_themself(desk: Desk, milo: int) -> None:
-    login_address.ask(by(desk, milo), f" {NEW.upper()} ", PASSWORD)
+    login_address.ask(by(desk, milo), f" Milo <{NEW.upper()}> ", PASSWORD)
 
 
 WAYS = [by_text, by_id, by_rename, by_service, by_themself]

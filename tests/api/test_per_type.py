@@ -301,6 +301,14 @@ def test_requesters_are_added_and_taken_away_by_address(api: Api) -> None:
     assert [each["activity_point"] for each in entries] == ["ticket.participant.added", "ticket.participant.removed"]
 
 
+def test_a_requester_may_stand_beside_a_name(api: Api) -> None:
+    ticket, email = made(api, "ticket"), f"ola{number()}@kite.example"
+    place, written = f"/rest/tickets/{ticket}/requester.json", f'"Kite, Ola" <{email.upper()}>'
+    assert api.put(place, email=written, expand="requester_emails").ok()["requester_emails"] == email
+    answer = api.call("DELETE", place, params={"email": written, "expand": "requester_emails"}).ok()
+    assert answer["requester_emails"] == ""
+
+
 @pytest.mark.parametrize(
     ("email", "status", "code"),
     [("", 422, "ERROR_PARAM_REQUIRED"), ("nobody", 422, "ERROR_PARAM_INVALID"),

@@ -3,7 +3,7 @@ import email.header
 import pytest
 
 from server.errors import Invalid
-from server.mail.addresses import Address, format_address, matches_pattern, parse_list, valid
+from server.mail.addresses import Address, format_address, matches_pattern, parse_list, the_one, valid
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,31 @@ from server.mail.addresses import Address, format_address, matches_pattern, pars
 )  # fmt: skip
 def test_lists(text, expected):
     assert parse_list(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" Ann@b.example ", "ann@b.example"),
+        ("Ann Kite <Ann@b.example>", "ann@b.example"),
+        ('"Kite, Ann" <a@b.example>', "a@b.example"),
+        ("<a@b.example>", "a@b.example"),
+        ("a@b.example (Ann)", "a@b.example"),
+        ("a@b.example <a@b.example>", "a@b.example"),
+        ('Ann <"a b"@c.example>', '"a b"@c.example'),
+        ("a@b.example, c@d.example", None),
+        ("Ann <a@b.example>, Bob <c@d.example>", None),
+        ("Ann <a@b.example> <c@d.example>", None),
+        ("Kite, Ann <a@b.example>", None),
+        ("Ann <a@b.example> c@d.example", None),
+        ("Ann a@b.example", None),
+        ("Ann <a>", None),
+        ("<>", None),
+        ("", None),
+    ],
+)
+def test_the_one_address_of_a_text(text, expected):
+    assert the_one(text) == expected
 
 
 def test_a_list_ends_at_its_limit():

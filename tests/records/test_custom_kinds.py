@@ -11,7 +11,7 @@ from server.desk.builtin_records import add_missing
 from server.desk.subtotals import subtotals
 from server.errors import BadQuery, Invalid
 from server.records.registry import load
-from server.records.shared.custom.definitions import COUNTABLE, SEVERAL
+from server.records.shared.custom.definitions import COUNTABLE
 from tests.api.custom_kinds import GEO, KINDS, LINKS, SLIDER, Kind, filled, numbered, uri_of
 from tests.api.direct import direct
 from tests.api.minimal import MINIMAL, made
@@ -143,8 +143,7 @@ def is_shown(case: Case) -> None:
         id, name, uri = str(case.fields[kind.letter]), case.name(kind), uri_of(kind)
         assert (first["custom"][id], first[uri]) == (value, value), kind
         assert first[name] == (value if kind.letter == LINKS else filled(kind.fits[0][2], case.ids)), kind
-        nothing = [] if kind.letter in SEVERAL else None
-        assert (blank["custom"][id], blank[uri]) == (nothing, nothing), kind
+        assert (blank["custom"][id], blank[uri]) == (None, None), kind
         assert blank[name] == ([] if kind.letter == LINKS else ""), kind
     link, worker = (f"custom_{case.fields[letter]}" for letter in ("L", "W"))
     opened = case.shown(case.first, f"{link}_name,{worker}_address_email")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.desk import mail_setup
 from server.errors import AdminOnly, Conflict, Forbidden, Invalid, Required
 
 
@@ -27,6 +28,50 @@ def test_what_is_no_new_address(desk, email, error):
     desk.create("address", email="ana@x.example")
     with pytest.raises(error):
         desk.create("address", email=email)
+
+
+def a_ticket(desk, **fields):
+    return desk.create("ticket", subject="Boat", group_id=desk.create("group", name="Boats")["id"], expand="requesters",
+                       **fields)  # fmt: skip
+
+
+WRITTEN = "Joe Kite <Joe@Kite.example>"
+WRITES = {
+    "address": lambda desk: desk.create("address", email=WRITTEN)["id"],
+    "address changed": lambda desk: desk.update(
+        "address", desk.create("address", email="a@x.example")["id"], email=WRITTEN
+    )["id"],
+    "contact": lambda desk: desk.create("contact", first_name="Joe", email=WRITTEN)["email_id"],
+    "worker": lambda desk: desk.create(
+        "worker", first_name="Joe", email=WRITTEN, language="en_US", timezone="UTC"
+    )["address_id"],
+    "message": lambda desk: desk.create(
+        "message", ticket_id=a_ticket(desk)["id"], sender=WRITTEN, content="Hi", headers="A: b"
+    )["sender_id"],
+    "sender of ours": lambda desk: (
+        mail_setup.set_sender(desk.context(), WRITTEN, 0, True), desk.found("address", "email:joe@kite.example")[0]
+    )[1],
+    "ticket": lambda desk: int(next(iter(a_ticket(desk, participants=WRITTEN)["requesters"]))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("is_known", (False, True), ids=("new", "known"))
+def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_known):
+    known = desk.create("address", email="joe@kite.example")["id"] if is_known else 0
+    if is_known and write is WRITES["address"] or is_known and write is WRITES["address changed"]:
+        with pytest.raises(Conflict):
+            write(desk)
+        return
+    written = write(desk)
+    assert desk.row("address", written)["email"] == "joe@kite.example" and written == (known or written)
+
+
+@pytest.mark.parametrize("text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example"))
+def test_what_names_no_one_address_is_refused(desk, text):
+    for uri, fields in (("address", {}), ("contact", {"first_name": "Joe"})):
+        with pytest.raises(Invalid, match="is not a mail address"):
+            desk.create(uri, email=text, **fields)
 
 
 def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(desk):

@@ -6,7 +6,7 @@ from server.context import Context
 from server.desk import requesters
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
-from server.records.shared.resolve import address_of
+from server.records.shared.resolve import address_in, address_of
 from server.store.transaction import Transaction
 
 
@@ -42,7 +42,6 @@ def remove(ctx: Context, ticket_id: int, email: str) -> None:
 
 
 def _checked(email: str) -> str:
-    found = email.strip().lower()
-    if not found:
+    if not email.strip():
         raise Required("email is required: the address of the requester", field="email")
-    return found
+    return address_in(email, "email")

@@ -26,16 +26,24 @@ def org_named(writing: Writing, name: str) -> int:
 
 
 def address_of(writing: Writing, email: str, field: str) -> int:
-    """The record of a mail address; made when there is none, 0 for a blank one. Raises Invalid naming `field`."""
-    address = email.strip().lower()
-    if not address:
+    """The record of a mail address, which may stand beside a name; made when there is none, 0 for a blank one. Raises
+    Invalid naming `field`."""
+    if not email.strip():
         return 0
-    known = writing.find("address", email=address)
+    known = writing.find("address", email=email.strip().lower())
     if known:
         return int(known["id"])
-    if not addresses.valid(address):
-        raise Invalid(f"{field}: '{email[:80]}' is not a mail address, such as ana@example.com", field=field)
-    return writing.create("address", {"email": address})
+    address = address_in(email, field)
+    known = writing.find("address", email=address)
+    return int(known["id"]) if known else writing.create("address", {"email": address})
+
+
+def address_in(text: str, field: str) -> str:
+    """The one mail address of a text, in lower case: `Joe <joe@example.com>` has one. Raises Invalid naming `field`."""
+    found = addresses.the_one(text)
+    if found is None:
+        raise Invalid(f"{field}: '{text[:80]}' is not a mail address, such as ana@example.com", field=field)
+    return found
 
 
 def worker_named(writing: Writing, name: str, field: str) -> int:

@@ -36,10 +36,12 @@ def values_of(
 
 
 def shown_value(field: CustomField, values: list[Any]) -> Any:
-    """As in `custom` and under the uri: lists for kinds with several, None when unset."""
-    if field.kind in SEVERAL:
-        return values
-    return values[0] if values else None
+    """As in `custom` and under the uri: None when unset, lists for kinds with several.
+
+    Source: Decisions, JSON types."""
+    if not values:
+        return None
+    return values if field.kind in SEVERAL else values[0]
 
 
 def shown_text(field: CustomField, values: list[Any]) -> Any:
