@@ -78,7 +78,7 @@ def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: lis
         "params": {
             "names": {singular.lower(): "singular", plural.lower(): "plural"},
             "acl": [each for each in PRIVILEGED if "privilege" in getattr(record_type.access, each)],
-            "options": sorted(record_type.features | {"records"}),
+            "options": sorted(record_type.options),
         },
         "custom_fieldsets": fieldsets,
     }

@@ -10,12 +10,13 @@ from server.desk.queries.dimensions.base import Dimension, Member
 from server.desk.queries.dimensions.options import Options
 from server.desk.queries.dimensions.pairs import ContextDimension
 from server.desk.queries.dimensions.plain import ChoiceDimension, FlagDimension
+from server.desk.queries.dimensions.records import RecordDimension
 from server.desk.queries.dimensions.resolve import Fields
 from server.desk.queries.measures import FUNCTIONS
 from server.errors import BadQuery, nearest
 from server.records.shared import custom
 from server.search.filters.base import Filter
-from server.search.filters.links import TypeFilter
+from server.search.filters.links import LinksFilter, TypeFilter
 from server.search.select import Search
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def subtotals(search: Search, name: str, shown: "Dictionaries") -> list[dict[str
             f"{', '.join(record_type.subtotals.search)}",
             field=name,
         )
-    fields = Fields(search, shown, keeps_others=False)
+    fields = Fields(search, shown)
     dimension = _dimension(fields, name, found)
     if record_type.uri == "ticket" and found.column_name == "group_id":
         return _groups_and_buckets(fields, dimension)
@@ -60,6 +61,8 @@ def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
     if isinstance(found, TypeFilter):  # by the types of records, where data queries count by the records
         source = sources.own(fields.record_type, f"{found.prefix}__context")
         return ContextDimension(asked, name, name, source, fields.shown)
+    if isinstance(found, LinksFilter):
+        return ContextDimension(asked, name, name, fields.links("counted", "to_context"), fields.shown)
     made = fields.made(asked, found, "counted")
     assert made is not None, f"{fields.record_type.uri} declares {name} for counting, and nothing counts it"
     return made
@@ -67,8 +70,9 @@ def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
 
 def _groups_and_buckets(fields: Fields, groups: Dimension) -> list[dict[str, Any]]:
     """Groups by name, each with its buckets."""
-    by_bucket = fields.record_type.filter_by_name["bucket.id"]
-    buckets = _dimension(fields, "bucket.id", by_bucket)
+    asked = Options("bucket.id", "bucket.id", "", MAX_VALUES, 0)
+    source = sources.own(fields.record_type, "bucket_id")
+    buckets = RecordDimension(asked, "bucket.id", source, fields.shown.find_type("bucket"), fields.shown)
     found: dict[Any, dict[str, Any]] = {}
     cells = count(fields.search, (groups, buckets), None, FUNCTIONS["count"]).rows()
     for (group, bucket), tally in sorted(cells, key=lambda each: -each[1].hits):

@@ -107,6 +107,11 @@ class RecordType:
             other: name for name, each in declared.items() for other in each.alternatives if other not in declared
         }
 
+    @property
+    def options(self) -> frozenset[str]:
+        """Its features as programs ask for them; all types are `records`. Source: Contexts, List contexts."""
+        return self.features | {"records"}
+
     def _table(self) -> Table:
         columns = [each.column() for each in self.fields.values() if each.stored and each.name != "id"]
         if "avatars" in self.features:

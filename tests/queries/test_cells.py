@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from server.desk.queries.bins import UNITS
+from server.desk.records import SearchRequest, search
 from tests.queries.office import KINDS, Office
 
 
@@ -100,3 +101,39 @@ def test_rows_without_a_value_count_as_well(office: Office) -> None:
     assert sum(row["count"] for row in cells(office, "ticket", "org")) == len(office.tickets)
     assert sum(row["count"] for row in cells(office, "ticket", "tier")) == len(office.tickets)
     assert sum(row["count"] for row in cells(office, "ticket", "closed@day")) == len(office.tickets)
+
+
+@pytest.mark.parametrize("name", [each for each in KINDS if KINDS[each][0] not in ("X", "M")])
+def test_what_has_no_custom_value_counts_as_well(office: Office, name: str) -> None:
+    rows = cells(office, "ticket", f"{name.lower()}{'@day' if name == 'Seen' else ''}")
+    assert sum(row["count"] for row in rows) == len(office.tickets)
+    nothing = [row for row in rows if "(no data)" in row.values() or row.get(f"{name.lower()}_day", "") is None]
+    assert [office.total("ticket", f"{name.lower()}:null")] == [row["count"] for row in nothing]
+
+
+def test_links_are_counted_by_the_records_at_their_other_ends(office: Office) -> None:
+    rows = office.ask("type:worklist.subtotals of:task by:[links~100]")["data"]["children"]
+    hits = {row["value"]: (row["name"], row["hits"], row["query"].partition(" set.")[0]) for row in rows}
+    for id, name in zip(office.orgs, ("Acme", "Larch Foods", "Nothing"), strict=True):
+        assert hits[f"svc.contexts.org:{id}"] == (name, 4, f"links.org:(id:{id})")
+    assert len(rows) == 3 + 12 and sum(row["hits"] for row in rows) == 24
+    one = cells(office, "task", "links~1")[0]
+    assert (one["links__context"], one["links_id"] in office.orgs) == ("svc.contexts.org", True)
+    table = office.ask("type:worklist.subtotals of:task by:[links~1] format:table")["data"]["rows"][0]
+    assert (table["links"], table["links__context"]) == (one["links_id"], "svc.contexts.org")
+
+
+def test_linked_records_that_the_caller_may_not_read_have_no_row(office: Office) -> None:
+    rows = office.ask("type:worklist.subtotals of:task by:[links~100]", "olga")["data"]["children"]
+    tickets = {int(row["value"].partition(":")[2]) for row in rows if ".ticket:" in row["value"]}
+    readable = {id for id in office.tickets[:12] if office.total("ticket", f"id:{id}", "olga")}
+    assert tickets == readable and len(readable) < 12
+
+
+def test_buckets_of_the_same_name_are_told_with_their_groups(office: Office) -> None:
+    labels = {row["bucket__label"] for row in cells(office, "ticket", "bucket")}
+    assert labels == {"Support: Inbox", "Sales: Inbox"}
+    one = {row["bucket__label"] for row in cells(office, "ticket", "bucket", f"query:(group.id:{office.sales})")}
+    assert one == {"Inbox"}
+    found = search(office.desk.context(office.people["nora"]), "ticket", SearchRequest(subtotals=("bucket.id",)))
+    assert {each["label"] for each in found["subtotals"]["bucket.id"]} == labels

@@ -27,6 +27,13 @@ def test_record_types_with_several_options_have_them_all(ask, desk: Desk) -> Non
     assert "contact" in found and "task" not in found
 
 
+def test_all_record_types_are_records(ask, desk: Desk) -> None:
+    found = [each["uri"] for each in ask("type:record.types options:[records]")["data"]]
+    assert found == desk.registry.uris()
+    both = {each["uri"] for each in ask("type:record.types options:[records,comments]")["data"]}
+    assert both == {each.uri for each in desk.registry if "comments" in each.features}
+
+
 def test_pages_are_told_of_only_when_there_is_a_limit(ask) -> None:
     everything = ask("type:record.types")["data"]
     answer = ask("type:record.types limit:3 page:1")

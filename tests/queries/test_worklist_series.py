@@ -32,13 +32,36 @@ def test_other_shapes_list_only_what_there_is(depot: Depot) -> None:
     assert depot.data(f"{TWO} format:table x.label:Day") == {
         "columns": {
             "x": {"label": "Day", "type": "text"},
-            "a": {"label": "Opened", "type": "number"},
+            "a": {"label": "Opened", "type": "context",
+                  "type_options": {"context": "svc.contexts.ticket", "context_id_key": "id"}},
             "b": {"label": "Weight", "type": "number"},
         },
         "rows": rows,
     }
     assert depot.data(f"{TWO} format:table")["columns"]["x"]["label"] == "Created"
     assert depot.data(f"{TWO} format:pie") == [["a", 5], ["b", 85]]
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "options"),
+    [
+        ("", "context", ("svc.contexts.ticket", "id")),
+        ("y:id function:distinct", "context", ("svc.contexts.ticket", "id")),
+        ("y:org function:distinct", "context", ("svc.contexts.org", "org.id")),
+        ("y:response.first function:avg", "number_seconds", None),
+        ("y:response.first", "number", None),
+        ("y:response.first function:avg y.metric:\"x/60\"", "number", None),
+        ("y:importance function:sum", "number", None),
+    ],
+)
+def test_columns_of_a_table_tell_what_their_numbers_are_of(
+    depot: Depot, y: str, kind: str, options: tuple[str, str] | None
+) -> None:
+    q = f"type:worklist.series format:table series.n:(of:ticket x:created@day {y})"
+    found = {"label": "n", "type": kind}
+    if options:
+        found |= {"type_options": {"context": options[0], "context_id_key": options[1]}}
+    assert depot.data(q)["columns"]["n"] == found
 
 
 def line(inside: str) -> str:

@@ -59,7 +59,7 @@ WRITES = {
 @pytest.mark.parametrize("is_known", (False, True), ids=("new", "known"))
 def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_known):
     known = desk.create("address", email="joe@kite.example")["id"] if is_known else 0
-    if is_known and write is WRITES["address"] or is_known and write is WRITES["address changed"]:
+    if (is_known and write is WRITES["address"]) or (is_known and write is WRITES["address changed"]):
         with pytest.raises(Conflict):
             write(desk)
         return
@@ -67,7 +67,9 @@ def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_k
     assert desk.row("address", written)["email"] == "joe@kite.example" and written == (known or written)
 
 
-@pytest.mark.parametrize("text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example"))
+@pytest.mark.parametrize(
+    "text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example")
+)
 def test_what_names_no_one_address_is_refused(desk, text):
     for uri, fields in (("address", {}), ("contact", {"first_name": "Joe"})):
         with pytest.raises(Invalid, match="is not a mail address"):

@@ -9,21 +9,25 @@ from server.desk.queries.bins import MAX_AXIS_BINS, Bin, Calendar
 from server.desk.queries.counting import MAX_ROWS, count
 from server.desk.queries.dimensions.base import Dimension, Member
 from server.desk.queries.dimensions.dates import DateDimension
+from server.desk.queries.dimensions.records import RecordDimension
 from server.desk.queries.dimensions.resolve import Fields
+from server.desk.queries.measures import Function
 from server.desk.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
 from server.errors import BadDataQuery
+from server.records.base import RecordType
 
 DEFAULT_POINTS = 10  # of a field that is no date, where the search has no `limit:`
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series: its number at each value of x. hits: how many records stand behind each."""
+    """One series: its number at each value of x. column: its type in a table. hits: how many records
+    stand behind each."""
 
     id: str
     label: str
     x: Dimension
-    kind: str
+    column: dict[str, Any]
     members: dict[Hashable, Member]
     numbers: dict[Hashable, float]
     hits: dict[Hashable, int]
@@ -54,9 +58,17 @@ def line(asked: Asked, values: Values, label: str) -> Line:
         number = metric(tally.value(function))
         if number is not None:
             numbers[member.key] = number
-    counts = function is COUNT or measured is None or function.name == "distinct"
-    kind = "number" if counts or "y.metric" in values or measured is None else measured.measured_type
-    return Line(values.id, label, x, kind, members, numbers, hits)
+    column = {"type": "number"} if "y.metric" in values else _column(record_type, measured, function)
+    return Line(values.id, label, x, column, members, numbers, hits)
+
+
+def _column(record_type: RecordType, measured: Dimension | None, function: Function) -> dict[str, Any]:
+    """The type of numbers of records is that of the records. Source: Data queries, worklist.series, table."""
+    if measured is None or measured.name == "id":
+        return {"type": "context", "type_options": {"context": record_type.context, "context_id_key": "id"}}
+    if isinstance(measured, RecordDimension):
+        return {"type": "context", "type_options": {"context": measured.context, "context_id_key": measured.name}}
+    return {"type": "number" if function.name in ("count", "distinct") else measured.measured_type}
 
 
 def shared_axis(lines: list[Line]) -> list[Member]:

@@ -9,6 +9,7 @@ from server.desk.queries.dimensions.sources import Source
 
 MAX_LABELLED = 2 * MAX_BINS  # values of one field that get a label
 NONE = "(none)"
+NO_DATA, NOBODY = "(no data)", "(nobody)"  # of custom fields, of watchers
 Raw = tuple[Any, ...]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -37,10 +38,11 @@ class Dimension:
     """One field of `by:`.
 
     name: of its filter, which search terms begin with. base: the name in answers. scale: what stored numbers are
-    divided by; None for what is no number."""
+    divided by; None for what is no number. nothing: what records without a value come under."""
 
     scale: float | None = None
     default_limit = DEFAULT_BINS
+    nothing = NONE
 
     def __init__(self, asked: Options, name: str, source: Source) -> None:
         self.asked = asked
@@ -88,7 +90,10 @@ class Dimension:
         found = self.members(hits)
         if found is None:
             return None
-        return {raw: None if member is None or member.label == NONE else member.key for raw, member in found.items()}
+        return {
+            raw: None if member is None or member.label == self.nothing else member.key
+            for raw, member in found.items()
+        }
 
     def most(self, hits: Mapping[Key, int]) -> list[Key]:
         """The values worth a label: those with most hits, or fewest where the rarest are asked for."""

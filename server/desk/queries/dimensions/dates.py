@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server.desk.queries.bins import Bin, Calendar
-from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
+from server.desk.queries.dimensions.base import Dimension, Member, Raw
 from server.desk.queries.dimensions.options import DEFAULT_DATE_BINS, Options
 from server.desk.queries.dimensions.sources import Source
 
@@ -45,7 +45,7 @@ class DateDimension(Dimension):
         shown: dict[Bin, Member] = {}
         for raw in hits:
             if raw[0] is None:
-                found[raw] = Member(None, NONE, None, lambda: f"{self.name}:null")
+                found[raw] = Member(None, self.nothing, None, lambda: f"{self.name}:null")
                 continue
             entry = bins[raw[0]]
             member = shown.get(entry)

@@ -1,6 +1,7 @@
 """Fields that lead to records of any type: an owner, an author, a target, kept as a pair of context and id."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
@@ -75,8 +76,31 @@ class PairDimension(Dimension):
         return {self.name: member.value, f"{self.name}__context": member.context, f"{self.name}_label": member.label}
 
 
+class LinkDimension(PairDimension):
+    """The records at the other end of links, each `<context>:<id>`; `links.org:(id:55)` finds."""
+
+    def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
+        label, target = labels.get((context, id)), self.shown.find_type(context)
+        if label is None or target is None:
+            return None
+        term = f"{self.name}.{target.uri}:(id:{id})"
+        return Member((context, id), label, f"{context}:{id}", lambda: term, context=context)
+
+    def dictionary(self, member: Member) -> dict[str, Any]:
+        return super().dictionary(self._by_id(member))
+
+    def cells(self, member: Member) -> dict[str, Any]:
+        return super().cells(self._by_id(member))
+
+    def _by_id(self, member: Member) -> Member:
+        """With the id alone: the context stands beside it there."""
+        assert isinstance(member.key, tuple)
+        return replace(member, value=member.key[1])
+
+
 class ContextDimension(Dimension):
-    """The record types of a pair or of links: `actor.type`, `links`. term: the filter that takes their names."""
+    """The record types of a pair or of links: `actor.type`, `subtotals[]=links`. term: the filter that takes their
+    names."""
 
     def __init__(self, asked: Options, name: str, term: str, source: Source, shown: "Dictionaries") -> None:
         super().__init__(asked, name, source)

@@ -54,6 +54,15 @@ class FlagDimension(Dimension):
         return {raw: yes if raw[0] else no for raw in hits}
 
 
+class CheckboxDimension(FlagDimension):
+    """A custom field, whose searches for no find what was never set as well."""
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        unset = Member(None, self.nothing, None, lambda: f"{self.name}:null")
+        no = Member(0, "No", 0, lambda: f"{self.name}:no {self.name}:!null")
+        return super().members(hits) | {raw: unset if raw[0] is None else no for raw in hits if not raw[0]}
+
+
 class NumberDimension(Dimension):
     """Numbers. scale: what stored ones are divided by. decimals: how many a stored whole number has."""
 
@@ -77,7 +86,7 @@ class NumberDimension(Dimension):
 
     def _member(self, stored: Any) -> Member:
         if stored is None:
-            return Member(None, NONE, None, lambda: f"{self.name}:null")
+            return Member(None, self.nothing, None, lambda: f"{self.name}:null")
         value = float(Decimal(stored).scaleb(-self.decimals)) if self.decimals else stored
         text = str(Decimal(stored).scaleb(-self.decimals)) if self.decimals else f"{stored!r}"
         return Member(stored, text, value, lambda: f'{self.name}:"{text}"' if "e" in text else f"{self.name}:{text}")
@@ -121,7 +130,7 @@ class TextDimension(Dimension):
     def _member(self, key: str, texts: list[str]) -> Member:
         """texts: its spellings, the most frequent first. A search for one beyond ASCII finds the plain ones as well."""
         searched = next((text for text in texts if not text.isascii()), texts[0])
-        label = texts[0][:TEXT_CHARS] or NONE
+        label = texts[0][:TEXT_CHARS] or self.nothing
         return Member(key, label, texts[0][:TEXT_CHARS], lambda: f"{self.name}:{text_value(searched)}")
 
 

@@ -1,9 +1,10 @@
 """Fields that lead to records: by an id in a column, or through a table between."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from server.desk.queries.dimensions.base import NONE, Dimension, Member, Raw
+from server.desk.queries.dimensions.base import NOBODY, NONE, Dimension, Member, Raw
 from server.desk.queries.dimensions.options import Options
 from server.desk.queries.dimensions.sources import Source
 from server.search.conditions import ALWAYS
@@ -59,7 +60,7 @@ class RecordDimension(Dimension):
 
     def _member(self, id: Any, labels: dict[int, str]) -> Member | None:
         if not id:
-            return Member(0, NONE, 0, lambda: f"{self.name}:null", context=self.context)
+            return Member(0, self.nothing, 0, lambda: f"{self.name}:null", context=self.context)
         label = labels.get(id)
         if label is None and not (self.is_searched_by_id and self._sees_all()):
             return None
@@ -86,6 +87,22 @@ class RecordDimension(Dimension):
 
     def cells(self, member: Member) -> dict[str, Any]:
         return {self.name: member.value, f"{self.name}_label": member.label}
+
+
+class WatchersDimension(RecordDimension):
+    """Who watches: workers, and nobody."""
+
+    nothing = NOBODY
+
+
+class BucketDimension(RecordDimension):
+    """Buckets, by their names; those of the same name with their groups."""
+
+    def labels(self, ids: Iterable[Any]) -> dict[int, str]:
+        plain = super().labels(ids)
+        often = Counter(label.casefold() for label in plain.values())
+        alike = [id for id, label in plain.items() if often[label.casefold()] > 1]
+        return plain | with_groups(self.shown, alike) if alike else plain
 
 
 class MaskDimension(RecordDimension):
@@ -139,7 +156,12 @@ class GroupBucketDimension(RecordDimension):
         return "group_bucket"
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
-        buckets = self.shown.records("bucket", [id for id in ids if id])
-        groups = self.shown.records("group", {each["group_id"] for each in buckets})
-        names = {each["id"]: each["name"] for each in groups}
-        return {each["id"]: f"{names.get(each['group_id'], NONE)}: {each['name']}" for each in buckets}
+        return with_groups(self.shown, [id for id in ids if id])
+
+
+def with_groups(shown: "Dictionaries", bucket_ids: list[int]) -> dict[int, str]:
+    """{bucket id: group and bucket}."""
+    buckets = shown.records("bucket", bucket_ids)
+    groups = shown.records("group", {each["group_id"] for each in buckets})
+    names = {each["id"]: each["name"] for each in groups}
+    return {each["id"]: f"{names.get(each['group_id'], NONE)}: {each['name']}" for each in buckets}

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.desk.queries.dimensions import sources
-from server.desk.queries.dimensions.base import Dimension
+from server.desk.queries.dimensions.base import NO_DATA, Dimension
 from server.desk.queries.dimensions.dates import DateDimension
 from server.desk.queries.dimensions.options import Options
-from server.desk.queries.dimensions.pairs import ContextDimension, PairDimension
+from server.desk.queries.dimensions.pairs import ContextDimension, LinkDimension, PairDimension
 from server.desk.queries.dimensions.plain import (
+    CheckboxDimension,
     ChoiceDimension,
     FlagDimension,
     LevelDimension,
@@ -19,10 +20,12 @@ from server.desk.queries.dimensions.plain import (
     TextDimension,
 )
 from server.desk.queries.dimensions.records import (
+    BucketDimension,
     GroupBucketDimension,
     MaskDimension,
     NameDimension,
     RecordDimension,
+    WatchersDimension,
 )
 from server.errors import BadDataQuery, nearest
 from server.records.shared.custom import GEO, CustomFilter, definitions
@@ -56,12 +59,11 @@ _UNITS = ((DurationFilter, "number_seconds"), (BytesFilter, "number_bytes"))
 
 
 class Fields:
-    """The dimensions of one search, for one caller. keeps_others: records without a custom value, or without a record
-    at the other end, are counted as well, where a search can find them."""
+    """The dimensions of one search, for one caller. Records without a value, or without a record at the other end, are
+    counted as well, where a search can find them."""
 
-    def __init__(self, search: "Search", shown: "Dictionaries", *, keeps_others: bool = True) -> None:
+    def __init__(self, search: "Search", shown: "Dictionaries") -> None:
         self.search = search
-        self.keeps_others = keeps_others
         self.shown = shown
         self.record_type: RecordType = search.record_type
         self.scope = search.scope
@@ -121,10 +123,7 @@ class Fields:
         if isinstance(found, CustomFilter):
             return self._custom(asked, found, alias)
         if isinstance(found, LinksFilter):
-            link = peewee.Table("link", alias=f"{alias}_links")
-            readable = linked_to(link, None, self.scope)
-            source = sources.link_types(own, readable, link, alias)
-            return ContextDimension(asked, found.name, found.name, source, shown)
+            return LinkDimension(asked, found.name, self.links(alias, "to_context", "to_id"), shown)
         if isinstance(found, TypeFilter):
             source = sources.own(own, f"{found.prefix}__context", f"{found.prefix}_id")
             return PairDimension(asked, found.name, source, shown)
@@ -136,6 +135,11 @@ class Fields:
         if isinstance(found, (ByIdFilter, DeepFilter, WatchersFilter)):
             return self._through(asked, found, alias)
         return self._plain(asked, found, self._source(found))
+
+    def links(self, alias: str, *names: str) -> sources.Source:
+        """What the caller may know of links; `names` are columns of their table."""
+        link = peewee.Table("link", alias=f"{alias}_links")
+        return sources.links(self.record_type, linked_to(link, None, self.scope), link, alias, *names)
 
     def _source(self, found: Filter) -> sources.Source:
         """A filter that sorts says what by."""
@@ -149,11 +153,10 @@ class Fields:
         by_id = self.record_type.filter_by_name.get(f"{found.name}.id")
         if isinstance(by_id, ByIdFilter):
             found = by_id
-        is_by_id = isinstance(found, ByIdFilter)
-        source = sources.through(self.record_type, found.way, alias, keeps_others=is_by_id and self.keeps_others)
-        return RecordDimension(
-            asked, found.name, source, self.shown.find_type(found.target), self.shown, is_by_id
-        )
+        is_by_id, watches = isinstance(found, ByIdFilter), isinstance(found, WatchersFilter)
+        source = sources.through(self.record_type, found.way, alias, keeps_others=is_by_id or watches)
+        kind = WatchersDimension if watches else RecordDimension
+        return kind(asked, found.name, source, self.shown.find_type(found.target), self.shown, is_by_id)
 
     def _plain(self, asked: Options, found: Filter, source: sources.Source) -> Dimension | None:
         name, shown = found.name, self.shown
@@ -164,7 +167,9 @@ class Fields:
         if isinstance(found, FlagFilter):
             return FlagDimension(asked, name, source)
         if isinstance(found, (ChooserFilter, WorkerFilter)):
-            return RecordDimension(asked, name, source, shown.find_type(found.target), shown)
+            target = shown.find_type(found.target)
+            made = BucketDimension if found.target == "bucket" else RecordDimension
+            return made(asked, name, source, target, shown)
         if isinstance(found, ResponsibilityFilter):
             return LevelDimension(asked, name, source)
         if isinstance(found, NumberFilter):
@@ -176,14 +181,18 @@ class Fields:
         return None
 
     def _custom(self, asked: Options, found: CustomFilter, alias: str) -> Dimension:
-        field, source = found.field, sources.custom_value(found, alias, keeps_others=self.keeps_others)
-        name = self._custom_name(found)
+        made = self._custom_kind(asked, found, sources.custom_value(found, alias))
+        made.nothing = NO_DATA
+        return made
+
+    def _custom_kind(self, asked: Options, found: CustomFilter, source: sources.Source) -> Dimension:
+        field, name = found.field, self._custom_name(found)
         if field.target:
             return RecordDimension(asked, f"{name}.id", source, self.shown.find_type(field.target), self.shown)
         if field.kind == "E":
             return DateDimension(asked, name, source, self.scope.tz, self.scope.now)
         if field.kind == "C":
-            return FlagDimension(asked, name, source)
+            return CheckboxDimension(asked, name, source)
         if field.kind in ("S", "T", "U", "D", "M", "X", GEO):
             return TextDimension(asked, name, source, ignores_case=True)
         return NumberDimension(asked, name, source, decimals=field.decimals if field.kind in ("O", "Y") else 0)

@@ -43,14 +43,14 @@ def expression(key: Hashable, made: Any) -> Source:
     return Source(("expression", key), lambda at: [made])
 
 
-def custom_value(found: CustomFilter, alias: str, *, keeps_others: bool) -> Source:
-    """The values of a custom field. keeps_others: records without one are kept, with NULL."""
+def custom_value(found: CustomFilter, alias: str) -> Source:
+    """The values of a custom field; records without one are kept, with NULL."""
     own_id = peewee.Column(found.table.sql, found.own)
-    kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
+    kind = peewee.JOIN.LEFT_OUTER
     if found.field.kind not in SEVERAL:
         via: Any = peewee.Table("custom_value", alias=alias)
         return Source(
-            ("custom", found.own, alias, kind),
+            ("custom", found.own, alias),
             lambda at: [via.c.value],
             (found.field.id,),
             lambda query, at: query.join(
@@ -71,7 +71,7 @@ def custom_value(found: CustomFilter, alias: str, *, keeps_others: bool) -> Sour
         return query.join(once, kind, on=(once.c.record_id == own_id))
 
     return Source(
-        ("custom values", found.own, alias, kind), lambda at: [_joined(alias, "value")], (found.field.id,), join,
+        ("custom values", found.own, alias), lambda at: [_joined(alias, "value")], (found.field.id,), join,
         is_multi=True,
     )  # fmt: skip
 
@@ -98,20 +98,21 @@ def through(record_type: "RecordType", way: Through, alias: str, *, keeps_others
     )  # fmt: skip
 
 
-def link_types(record_type: "RecordType", readable: Condition, link: Any, alias: str) -> Source:
-    """The contexts of what records are linked to. link: the table of links that `readable` looks at."""
+def links(record_type: "RecordType", readable: Condition, link: Any, alias: str, *names: str) -> Source:
+    """What records are linked to. link: the table of links that `readable` looks at; names: its columns to count by."""
     own_id = record_type.column("id")
 
     def join(query: Any, at: At) -> Any:
-        pairs = link.select(link.c.from_id, link.c.to_context).where(link.c.from_context == record_type.context)
+        pairs = link.select(link.c.from_id, *(getattr(link.c, name) for name in names))
+        pairs = pairs.where(link.c.from_context == record_type.context)
         if readable is not ALWAYS:
             pairs = pairs.where(readable.build(at))
         pairs = pairs.distinct().alias(alias)
         return query.join(pairs, peewee.JOIN.INNER, on=(pairs.c.from_id == own_id))
 
     return Source(
-        ("link types", alias, readable.key), lambda at: [_joined(alias, "to_context")], readable.values, join,
-        is_multi=True,
+        ("links", alias, names, readable.key), lambda at: [_joined(alias, name) for name in names], readable.values,
+        join, is_multi=True,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ class RecordTypes(QueryType):
     description = "The record types, with their names."
     keys = (
         *LISTED,
-        Key("options", "list", "Only types that have all of these features, such as comments or search."),
+        Key("options", "list", "Only types that have all of these, such as comments or search; `records` have all."),
     )
     is_quick = True
 
@@ -27,13 +27,13 @@ class RecordTypes(QueryType):
                 "label_plural": each.label_names[1],
             }
             for each in types
-            if wanted <= each.features
+            if wanted <= each.options
         ]  # fmt: skip
         return listed(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 
 def _options(values: Values, types: list[RecordType]) -> set[str]:
-    known = sorted(set().union(*(each.features for each in types)))
+    known = sorted(frozenset[str]().union(*(each.options for each in types)))
     wanted = values.texts("options")
     for text in wanted:
         if text.value not in known:

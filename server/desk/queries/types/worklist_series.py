@@ -55,7 +55,7 @@ def _timeseries(lines: list[Line], asked: Asked) -> Answer:
 
 def _table(lines: list[Line], asked: Asked) -> Answer:
     columns = {"x": {"label": asked.values.text("x.label") or lines[0].x.label, "type": "text"}}
-    columns |= {each.id: {"label": each.label, "type": each.kind} for each in lines}
+    columns |= {each.id: {"label": each.label} | each.column for each in lines}
     return Answer({"columns": columns, "rows": _rows(lines)})
 
 
