@@ -94,6 +94,7 @@ class Message(RecordType):
         Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
         Column("is_autoreply"),
         Column("html_template_id"),  # that it was, or is to be, sent with
+        Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences

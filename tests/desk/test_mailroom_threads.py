@@ -261,6 +261,43 @@ def test_a_copy_of_a_mail_on_a_merged_ticket_is_answered_with_the_one_that_took_
 def test_the_same_id_from_another_sender_is_another_mail(desk: Desk, boat: Received) -> None:
     received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>"))
     assert received.outcome == "stored" and received.is_new_ticket
+    assert desk.notes(received) == [SAME_ID.format(boat.message_id)]
+
+
+SAME_ID = "the same Message-Id has come before, from another sender or with other words: message {}"
+FILE = "Content-Type: a/b; name=c\nContent-Transfer-Encoding: base64\n\n{}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ("The pump leaks.\n", "The pump  leaks.\r\n\r\n", "duplicate"),
+        ("The pump leaks.\n", "The pump does not leak.\n", "stored"),
+        ("Scan\n" + FILE.format("ZDE="), "Scan\n" + FILE.format("ZDE=\n"), "duplicate"),
+        ("Scan\n" + FILE.format("ZDE="), "Scan\n" + FILE.format("ZDI="), "stored"),
+    ],
+)
+def test_the_same_id_and_sender_with_other_words_or_files_is_another_mail(
+    desk: Desk, first: str, second: str, outcome: str
+) -> None:
+    mails = []
+    for said in (first, second):
+        words, _, file = said.partition("Content-Type")
+        parts = [f"Content-Type: text/plain\n\n{words}"] + ([f"Content-Type{file}"] if file else [])
+        mails.append(desk.receive(multipart(*parts, From="scanner@kite.example", Message_Id="<1@scanner>")))
+    assert [each.outcome for each in mails] == ["stored", outcome]
+    if outcome == "stored":
+        assert mails[0].message_id != mails[1].message_id and mails[1].is_new_ticket
+        assert desk.notes(mails[1]) == [SAME_ID.format(mails[0].message_id)]
+        desk.change("message", mails[0].message_id, content="corrected by a worker")
+        again = desk.receive(multipart(*parts, From="scanner@kite.example", Message_Id="<1@scanner>"))
+        assert (again.outcome, again.message_id) == ("duplicate", mails[1].message_id)
+
+
+def test_of_mail_that_was_stored_before_the_words_are_compared(desk: Desk, boat: Received) -> None:
+    desk.change("message", boat.message_id, body_digest="")
+    assert desk.receive(mail(Message_Id="<a@kite.example>")).outcome == "duplicate"
+    assert desk.receive(mail("Other words.\n", Message_Id="<a@kite.example>")).outcome == "stored"
 
 
 def test_mails_without_an_id_are_copies_only_of_the_same_bytes(desk: Desk) -> None:

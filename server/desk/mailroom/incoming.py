@@ -1,7 +1,6 @@
 """A mail made ready for storing: all that takes time and needs no database, done before the one writer is asked."""
 
 import hashlib
-import json
 import random
 import re
 import secrets
@@ -34,8 +33,8 @@ class Incoming:
     subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
     first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
     first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
-    notes: a JSON list. bytes_digest: "" for a mail that has an id. mask, token: drawn for a ticket and a message; a
-    mask may be taken.
+    notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words and files that came.
+    mask, token: drawn for a ticket and a message; a mask may be taken.
     """
 
     raw: bytes
@@ -45,12 +44,13 @@ class Incoming:
     header_text: str
     digest: str
     bytes_digest: str
+    body_digest: str
     references: tuple[str, ...]
     bounced: str | None
     masks: tuple[str, ...]
     words: tuple[str, ...]
     html: tuple[str | int, ...]
-    notes: str
+    notes: tuple[str, ...]
     mask: str
     token: str
 
@@ -73,11 +73,12 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
     return Incoming(
         raw=raw,
         bytes_digest=_digest(raw) if mail.message_id_was_made else "",
+        body_digest=_digest_of_body(mail),
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
         mask=_mask(settings.mail_mask_pattern, now),
         token=secrets.token_hex(TOKEN_BYTES),
-        notes=json.dumps(list(map(charsets.fit, mail.notes)), ensure_ascii=False),
+        notes=tuple(map(charsets.fit, mail.notes)),
         **_what_follows(mail),
     )
 
@@ -100,6 +101,14 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),
     }
+
+
+def _digest_of_body(mail: Mail) -> str:
+    """What a mail says, however it was encoded on its way: its words but for blanks, and its files."""
+    said = hashlib.sha256(" ".join(mail.text.split()).encode("utf-8", "replace"))
+    for file in mail.files:
+        said.update(b"\0" + hashlib.sha256(file.content).digest() + str(file.size).encode())
+    return said.hexdigest()
 
 
 def _digest(raw: bytes) -> str:

@@ -18,6 +18,7 @@ from server.errors import Rejected
 from server.records.base import Record
 from server.store.transaction import Transaction
 
+NAMED = 3  # messages with the same id that are named
 TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 
 
@@ -69,7 +70,7 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
     if _is_own_mail(ctx, incoming, thread, known):
         return _ignored(writing, thread)
     senders.refuse_banned(known.get(email))
-    again = _again(ctx, writing, incoming, _copy_from(thread, known.get(email)))
+    again = _again(ctx, writing, incoming, _same(writing, incoming, thread, known.get(email)))
     if again is not None:
         return again
     sender = senders.address_of_sender(writing, known, email)
@@ -88,7 +89,7 @@ def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, 
         ticket = _new_ticket(writing, asked, sender, known)
     else:
         is_stranger = _reply(writing, incoming, thread, sender, known)
-    message_id = storing.message(writing, incoming, ticket["id"], sender, is_stranger=is_stranger)
+    message_id = storing.message(writing, incoming, ticket["id"], sender, _notes(thread), is_stranger=is_stranger)
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
@@ -152,6 +153,23 @@ def _again(ctx: Context, writing: RecordWriter, incoming: Incoming, copy: Known 
     return Received(ticket["id"], ticket["mask"], message_id, False, "duplicate") if ticket is not None else None
 
 
-def _copy_from(thread: Thread, sender: Record | None) -> Known | None:
-    """The message that is the same mail: the same id, from the same sender."""
-    return next((copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]), None)
+def _same(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record | None) -> Known | None:
+    """The message that is the same mail: the same id, the same sender, and the same words and files. Scanners and forms
+    give the same id to many."""
+    of_sender = [copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]]
+    return next((copy for copy in of_sender if _says_the_same(writing, incoming, copy)), None)
+
+
+def _says_the_same(writing: RecordWriter, incoming: Incoming, copy: Known) -> bool:
+    if copy.body_digest:
+        return copy.body_digest == incoming.body_digest
+    message = writing.record("message", copy.id)  # stored before digests were kept
+    return message is not None and message["content"].split() == incoming.text.split()
+
+
+def _notes(thread: Thread) -> list[str]:
+    """What is to be told of a mail besides what was seen when it was read."""
+    if not thread.copies:
+        return []
+    ids = ", ".join(str(copy.id) for copy in thread.copies[:NAMED])
+    return [f"the same Message-Id has come before, from another sender or with other words: message {ids}"]

@@ -1,5 +1,8 @@
 """Keeps a mail: its bytes once as they came, its message, its files, and what they change on the ticket."""
 
+import json
+from collections.abc import Sequence
+
 from server.desk import spam
 from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
@@ -38,8 +41,13 @@ def reopen(writing: RecordWriter, ticket: Record) -> None:
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
 
-def message(writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: Record, *, is_stranger: bool) -> int:
-    """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves."""
+def message(
+    writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: Record, notes: Sequence[str], *,
+    is_stranger: bool,
+) -> int:
+    """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
+
+    notes: besides those of the mail."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create("message", {
@@ -57,7 +65,8 @@ def message(writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: R
         "html_attachment_id": html_id,
         "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
         "storage_size": len(incoming.text.encode()),
-        "notes": incoming.notes,
+        "notes": json.dumps([*incoming.notes, *notes], ensure_ascii=False),
+        "body_digest": incoming.body_digest,
         "token": incoming.token,
     })  # fmt: skip
     for file_id in (*files, *filter(None, (html_id,))):

@@ -22,6 +22,7 @@ class Known:
     message_id: str
     sender_id: int
     is_outgoing: bool
+    body_digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,17 @@ def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:
     table: Any = writing.registry.type("message").table.sql
     rows = writing.tx.rows(
         ("messages by their ids",),
-        lambda: table.select(table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing)
+        lambda: table.select(
+            table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
+        )
         .where(in_list(table.message_id, slot(0)))
         .order_by(table.id),
         (json.dumps(ids),),
     )
-    return [Known(id, ticket, message_id, sender, bool(outgoing)) for id, ticket, message_id, sender, outgoing in rows]
+    return [
+        Known(id, ticket, message_id, sender, bool(outgoing), body)
+        for id, ticket, message_id, sender, outgoing, body in rows
+    ]
 
 
 def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
