@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from console import asking, diffs, drafts, locales
-from console.forms import Form
+from console.forms import Form, sentence
 from console.locales import Locale
 from console.places import PLACES, Place, here, open_to, rail
 from console.shown import fragment
@@ -19,6 +19,7 @@ from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
 from server.desk import form_drafts
+from server.desk.checkup import Finding
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
@@ -30,6 +31,10 @@ KEYS = (
 )
 Option = tuple[str, str]  # value, label
 PAGE_ROWS = 25
+SIGNS = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
+STATES = {"ok": ("ok", "OK"), "warning": ("warn", "warning"), "problem": ("err", "problem")}
+# Entries of the rail with a mark when something needs attention, and the part that it is about; "" for all of them.
+MARKED = {"/admin/mail": "mail", "/admin/system": ""}
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")
@@ -166,8 +171,27 @@ def tick(form: Form, name: str, label: str, hint: str = "") -> str:
 
 def badge(kind: str, text: str) -> str:
     """A state in a word. kind: ok, warn, err, info, muted. Each has its sign: colour alone tells nothing."""
-    signs = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
-    return fragment("parts/badge.html", kind=kind, text=text, sign=signs[kind])
+    return fragment("parts/badge.html", kind=kind, text=text, sign=SIGNS[kind])
+
+
+def state(state: str, text: str = "") -> str:
+    """How a part of the service is, or all of it. state: ok, warning, problem. text: in words."""
+    kind, usual = STATES[state]
+    return badge(kind, text or usual)
+
+
+def findings(found: Sequence[Finding]) -> str:
+    """What was found of the parts of the service, with what to do."""
+    return fragment("parts/findings.html", found=found, state=state, sentence=sentence)
+
+
+def mark(visit: Visit, path: str) -> str:
+    """The sign beside an entry of the rail behind which something needs attention; nothing where all is well."""
+    if path not in MARKED:
+        return ""
+    judged = visit.verdict.about(MARKED[path])
+    told = "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
+    return fragment("parts/mark.html", text=told, state=judged.state, sign=SIGNS[STATES[judged.state][0]])
 
 
 def copy(text: str, label: str) -> str:

@@ -17,10 +17,11 @@ from server.access.known_devices import KNOWN_SECONDS
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.desk import first_start, form_drafts, mail_setup
+from server.desk import first_start, form_drafts, verdict
 from server.desk.preferences import Preferences
 from server.desk.sign_in import Peer, SignedIn
-from server.errors import HelpdeskError, NotFound, TooLarge
+from server.desk.verdict import Verdict
+from server.errors import NotFound, TooLarge
 from server.store.transaction import Transaction
 from server.web.call import id_of
 from server.web.params import Params, decode_form, decode_multipart, decode_query
@@ -108,14 +109,11 @@ class Visit:
         return Context(self.service, actor, self.now, times.zone(actor.timezone or "UTC"), self.request.id)
 
     @cached_property
-    def stalls(self) -> list[str]:
-        """What stalls of the mail that comes and goes, in words, for administrators."""
+    def verdict(self) -> Verdict:
+        """How the service is, for administrators; for others there is nothing to say."""
         if self.session is None or not self.session.actor.is_admin:
-            return []
-        try:
-            return mail_setup.stalls(self.service)
-        except HelpdeskError:  # the page that tells of a database that is gone has a rail, too
-            return []
+            return Verdict(())
+        return verdict.of(self.service, self.now)
 
     @property
     def is_in_the_clear(self) -> bool:

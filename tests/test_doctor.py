@@ -224,13 +224,13 @@ def test_an_index_that_cannot_be_read_and_a_log_that_grew_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(tmp_path)
-    assert only(checkup.of_database(desk.service)).state == "ok"
+    assert only(checkup.of_database(desk.service, NOW)).state == "ok"
     monkeypatch.setattr(checkup, "LARGE_LOG_BYTES", -1)
-    log = list(checkup.of_database(desk.service))[-1]
+    log = list(checkup.of_database(desk.service, NOW))[-1]
     assert (log.part, log.state) == ("write-ahead log", "warning") and "for long" in log.found and log.advice
     text = desk.registry.texts()[0]
     desk.store.write(lambda tx: tx.connection.execute(f'DROP TABLE "{text.name}"').fetchall())
-    broken, _ = checkup.of_database(desk.service)
+    broken, _ = checkup.of_database(desk.service, NOW)
     assert broken.state == "problem" and text.name in broken.found and "restore a backup" in broken.advice
     desk.close()
 

@@ -118,7 +118,7 @@ def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice
                 break
         told = api.search("notification", f"worker.id:{me}").ok()["results"]
         assert [each["message"] for each in told] == (["Oil the pump"] if is_told else [])
-        assert requests.get(f"{server.url}/health", timeout=30).json()["status"] == "ok"
+        assert requests.get(f"{server.url}/health", timeout=30).status_code == 200
         assert server.stop() == 0
     made = list((tmp_path / "kept").glob("*.db"))
     assert len(made) <= 2  # one for each day that the clocks were in

@@ -29,7 +29,7 @@ DOES = {
     "login.locked": "Tells a worker that sign-in was locked",
     "database.check": "Looks at the whole database for damage", "event": "Runs what automations wait for an event",
     "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
-    "timer": "Runs an automation timer",
+    "service.look": "Asks mail servers whether they can be reached", "timer": "Runs an automation timer",
 }  # fmt: skip
 # What is done by what runs from time to time, by its name.
 SCANS_DO = {
@@ -41,6 +41,7 @@ SCANS_DO = {
     "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",
     "gauges": "Takes the numbers that metrics keep.",
     "listener for mail that failed": "Opens it again.", "mailboxes to look at": "Adds a job for each that is due.",
+    "mail servers to look at": "Adds a job when they were last asked long ago.",
     "mail without an id": "Forgets what is too old to be told again.",
     "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
     "notes": "Writes down when workers and tokens were last seen.",

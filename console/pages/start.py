@@ -1,6 +1,7 @@
 """The start page: what waits, and the way to what there is. Source: ours."""
 
 from console import lists
+from console.forms import sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, fragment, see
@@ -9,6 +10,7 @@ from server.access import second_factor
 from server.desk import automation_log, first_start, first_start_demo, first_start_list, token_lists
 
 WEEK_SECONDS = 7 * 86400
+MOST_WRONG = 5  # of what needs attention in the service, shown at once
 WAITING = (
     ("ticket", "status:open owner.id:me", "Open tickets of yours"),
     ("ticket", "status:open owner.id:none", "Open tickets of nobody"),
@@ -46,7 +48,8 @@ def show(visit: Visit) -> Shown:
     left, has_demo = visit.service.store.read(lambda tx: (first_start.steps_left(tx), first_start_demo.is_there(tx)))
     items = [(each, *TRIED[each.name]) for each in first_start_list.listed(ctx)]
     return render(
-        visit, "start.html", waiting=waiting, tells=tells, items=items, is_unfinished=bool(left) and ctx.actor.is_admin,
+        visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
+        tells=tells, items=items, is_unfinished=bool(left) and ctx.actor.is_admin,
         has_demo=has_demo and ctx.actor.is_admin, all_done=all(each.is_done for each, *_ in items),
     )  # fmt: skip
 

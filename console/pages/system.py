@@ -12,7 +12,6 @@ import apsw
 import tornado
 
 from console import lists
-from console.forms import sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, again, see
@@ -20,7 +19,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server import log
 from server import settings as table
-from server.desk import checkup, database_check, health, scheduled
+from server.desk import database_check, health, scheduled, verdict
 from server.desk.checkup import Finding
 from server.desk.health import Backlog
 from server.errors import Invalid, nearest
@@ -31,13 +30,6 @@ BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
     "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
 )  # fmt: skip
 TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log"), (LOG, "Log")]
-CHECKS = {
-    "database_readable": ("The database can be read", "see the log of the service; restart it, or restore a backup"),
-    "database_writable": ("The database can be written", "see whether the disk is full, or the file is read-only"),
-    "files_in_place": ("The database files are in their folder", "put back what was moved, or restore a backup"),
-    "scheduler_alive": ("The scheduler runs", "see the log of the service, and restart it"),
-    "disk_has_room": ("The disk has room", "free some room; below disk_free_mib the service calls for help"),
-}
 # What waits: (name of the number, label, where it is looked at).
 WAITING = (
     ("jobs_due", "Jobs that are due", "/admin/jobs?state=due"),
@@ -48,7 +40,6 @@ WAITING = (
     ("mail_parked", "Mails without a server", "/admin/mail/outbox?state=parked"),
     ("queue_messages", "Messages in queues", ""),
 )  # fmt: skip
-BADGES = {"ok": ("ok", "well"), "warning": ("warn", "look at it"), "problem": ("err", "problem")}
 MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
 FOLLOW_SECONDS = 5  # after which a log that is followed loads itself again
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
@@ -76,14 +67,14 @@ class Logged:
 
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> Shown:
-    """Health, versions, the database, what waits."""
+    """How the service is, versions, the database, what waits."""
     service = visit.service
     watched = health.of_running(service)
-    state = watched.look()
+    state = watched.look(health.TRUSTED_SECONDS)
     waiting = service.store.read(lambda tx: health.backlog(tx, visit.now))
     facts = _facts(visit, watched.started_at, state.free_bytes)
     return render(
-        visit, "system.html", tabs=TABS, state=state, checks=CHECKS, facts=facts, started_at=watched.started_at,
+        visit, "system.html", tabs=TABS, judged=visit.verdict, facts=facts, started_at=watched.started_at,
         waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
@@ -102,8 +93,8 @@ def check_database(visit: Visit) -> Shown:
 @page("GET", CHECKUP, "admin")
 def show_checkup(visit: Visit) -> Shown:
     """Every part of the set-up, with what to do; mail servers are asked, too."""
-    found = [*_of_request(visit), *checkup.of_service(visit.service, visit.now)]
-    return render(visit, "checkup.html", tabs=TABS, found=found, badges=BADGES, sentence=sentence)
+    visit.verdict = verdict.anew(visit.service, visit.now)
+    return render(visit, "checkup.html", tabs=TABS, judged=visit.verdict, of_request=list(_of_request(visit)))
 
 
 @page("GET", LOG, "admin")

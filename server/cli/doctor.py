@@ -1,11 +1,10 @@
-"""`helpdesk doctor`: looks at everything that a working service needs, and says what to do about what is wrong."""
+"""`helpdesk doctor`: looks at everything that a working service needs, and says what to do about what is wrong. Where a
+service runs it is asked, so that both say the same."""
 
 import argparse
 import http.client
 import json
-import os
-import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,19 @@ from server import app, clock, log
 from server.cli import texts
 from server.cli.arguments import command
 from server.cli.opening import settings_of
-from server.desk import checkup, live_settings
+from server.desk import checkup, live_settings, verdict
 from server.desk.checkup import Finding
+from server.desk.verdict import Verdict
 from server.errors import HelpdeskError
 from server.settings import BY_NAME, Settings
 from server.store import lock
-from server.web.watching import HEALTH
+from server.web.watching import HEALTH, LOOK_NOW
 
 DONE, FAILED = 0, 1
 MOST_TOLD = 3
-ANSWER_SECONDS = 5  # that a server has to say how it is
+ANSWER_SECONDS = 60  # that a server has to say how it is: it asks mail servers first
+OWN_PARTS = ("server", "data folder")  # which are looked at from here
 MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
-OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def declare(commands: Any) -> None:
@@ -43,11 +43,12 @@ def declare(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     log.configure("error", "text")
     found = list(findings(lambda: settings_of(options)))
+    judged = Verdict(tuple(found))
     if options.json:
         texts.put(texts.as_json([asdict(each) for each in found], indent=1) + "\n")
     else:
-        texts.put("".join(f"{_shown(each)}\n" for each in found))
-    return FAILED if any(each.state == "problem" for each in found) else DONE
+        texts.put("".join(f"{_shown(each)}\n" for each in found) + f"{judged.text}\n")
+    return FAILED if judged.state == "problem" else DONE
 
 
 def _shown(finding: Finding) -> str:
@@ -67,7 +68,7 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     folder = Path(settings.data)
     if not folder.exists():
         yield Finding("data folder", "ok", f"{folder} is not there yet; the first start makes it")
-        yield from _server(settings, is_running=False)
+        yield from _free_port(settings)
         return
     usable = list(_folder(folder))
     yield from usable
@@ -77,8 +78,13 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     address = lock.address(folder)
     if address:  # its port may be a flag of its own
         settings = settings.replace(port=urlsplit(address).port or settings.port)
-    yield from _server(settings, is_running, address)
-    yield from _database(settings)
+    told: tuple[Finding, ...] = ()
+    if is_running:
+        answer, told = _asked(address or app.local_url(settings))
+        yield answer
+    else:
+        yield from _free_port(settings)
+    yield from _database(settings, told)
 
 
 def _folder(folder: Path) -> Iterator[Finding]:
@@ -87,22 +93,11 @@ def _folder(folder: Path) -> Iterator[Finding]:
     except HelpdeskError as error:
         yield Finding("data folder", "problem", error.message, "correct its permissions, or its owner")
         return
-    files = () if os.name == "nt" else (folder, *folder.glob(f"{app.DATABASE}*"))  # where modes say nothing
-    open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
-    if open_ones:
-        names = ", ".join(str(path) for path in open_ones)
-        yield Finding("data folder", "warning", f"other users of this machine may read {names}",
-                      f"chmod -R go= {folder}")  # fmt: skip
-    else:
-        yield Finding("data folder", "ok", f"{folder}, for its owner alone")
+    yield from checkup.of_folder(folder)
 
 
-def _server(settings: Settings, is_running: bool, address: str = "") -> Iterator[Finding]:
-    """The port: that of the server that runs, or free for the one that will. address: where the one that runs listens,
-    "" when that is not known."""
-    if is_running:
-        yield _answer(address or app.local_url(settings))
-        return
+def _free_port(settings: Settings) -> Iterator[Finding]:
+    """The port for the server that will run."""
     try:
         for each in app.bind(settings):
             each.close()
@@ -113,37 +108,40 @@ def _server(settings: Settings, is_running: bool, address: str = "") -> Iterator
     yield Finding("server", "ok", f"none runs on the folder; port {settings.port} of {settings.host} is free")
 
 
-def _answer(address: str) -> Finding:
-    """What the running server says of itself."""
+def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
+    """Whether the running server is well, and what it says of itself, () when it tells that to others only."""
     url = urlsplit(address)
     try:
-        told = health_at(url.hostname or "", url.port or 0)
-    except (OSError, http.client.HTTPException, ValueError) as error:
+        checks, found = health_at(url.hostname or "", url.port or 0)
+    except (OSError, http.client.HTTPException, ValueError, TypeError) as error:
         return Finding("server", "warning", f"one runs on the folder and does not answer at {url.geturl()}: {error}",
                        "give this command the settings of the server (--config, HELPDESK_PORT and so on), or look into "
-                       "its log")  # fmt: skip
-    failing = [name for name, is_well in told.items() if not is_well]
+                       "its log"), ()  # fmt: skip
+    failing = [name for name, is_well in checks.items() if not is_well]
     if failing:
-        return Finding("server", "problem", f"the one at {url.geturl()} says: not {', '.join(failing)}",
-                       "see the findings below, and its log")  # fmt: skip
-    return Finding("server", "ok", f"the one at {url.geturl()} is well")
+        says = f"the one at {url.geturl()} says: not {', '.join(failing)}"
+        return Finding("server", "problem", says, "see the findings below, and its log"), found
+    return Finding("server", "ok", f"the one at {url.geturl()} is well"), found
 
 
-def health_at(host: str, port: int) -> dict[str, bool]:
-    """{check: whether it is well} of a server. Raises OSError, HTTPException, ValueError for another program."""
+def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...]]:
+    """{vital check: whether it is well} of a server, and its findings, () when it tells them to others only. Raises
+    OSError, HTTPException; ValueError, TypeError for another program."""
     connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
     try:
-        connection.request("GET", HEALTH)
+        connection.request("GET", f"{HEALTH}?{LOOK_NOW}")
         told = json.loads(connection.getresponse().read())
     finally:
         connection.close()
     checks = told.get("checks") if isinstance(told, dict) else None
     if not isinstance(checks, dict):
         raise ValueError("another program answers there")
-    return {str(name): bool(value) for name, value in checks.items()}
+    findings = tuple(Finding(**each) for each in told.get("findings", ()))
+    return {str(name): bool(value) for name, value in checks.items()}, findings
 
 
-def _database(settings: Settings) -> Iterator[Finding]:
+def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
+    """The file itself, and what is in it. told: what the server that uses it has found of the rest."""
     path = Path(settings.data) / app.DATABASE
     if not path.exists():
         yield Finding("database", "ok", "there is none yet; the first start makes it")
@@ -162,8 +160,11 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield _not_as_it_should_be(damage, lacking)
             return
         yield Finding("database", "ok", f"sound, {path.stat().st_size // checkup.MIB:,} MiB")
+        if told:
+            yield from (each for each in told if each.part not in OWN_PARTS)
+            return
         live_settings.apply(service)
-        yield from checkup.of_service(service, clock.now())
+        yield from (each for each in verdict.at_rest(service, clock.now()).findings if each.part not in OWN_PARTS)
     except HelpdeskError as error:
         yield Finding("database", "problem", error.message, "see whether other commands use it, and try again")
     finally:

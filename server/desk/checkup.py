@@ -1,10 +1,13 @@
-"""Whether a service is set up well, part by part, with what to do where it is not. For `helpdesk doctor` and the
-console. What has to do with the processes of a machine, such as ports, is looked at by the command."""
+"""Whether a service is set up well, part by part, with what to do where it is not. What follows from all of it is said
+by verdict.py. What has to do with the processes of a machine, such as ports, is looked at by `helpdesk doctor`."""
 
+import hashlib
 import ipaddress
+import os
 import socket
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,8 +18,9 @@ import peewee
 from server.access import sessions
 from server.access.own import own_context
 from server.context import Service
-from server.desk import backups, health, mail_listening
+from server.desk import backups, database_check, health, mail_listening
 from server.desk.health import MIB
+from server.desk.mailboxes import dead_letters
 from server.desk.outbox.sender import Way, default_sender, opened
 from server.errors import HelpdeskError
 from server.jobs import clock_watch
@@ -26,6 +30,10 @@ from server.store import fulltext
 from server.store.transaction import Transaction
 
 State = Literal["ok", "warning", "problem"]
+Look = Callable[[], str]  # what is wrong, "" for nothing; it may take long
+# Answers what a look finds, or found before: (what is looked at, the look). None when that is not known.
+Ask = Callable[[Hashable, Look], str | None]
+OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LATE_SECONDS = 900  # that a job may have been due before something must be wrong
 AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
 LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log; it is folded back at about 32 MiB
@@ -43,20 +51,70 @@ class Finding:
     advice: str = ""
 
 
-def of_service(service: Service, now: int) -> list[Finding]:
-    """Everything that can be told of a database and its settings. Connects to mail servers. now: Unix seconds.
+def at_once(what: Hashable, look: Look) -> str:
+    """Look now, however long it takes."""
+    return look()
 
-    Source: ours."""
-    return [
-        *of_disk(service.settings),
-        *of_database(service),
-        *of_clock(service, now),
-        *of_base_url(service.settings),
-        *of_clients(service, now),
-        *of_mail(service, now),
-        *of_jobs(service, now),
-        *of_backups(service, now),
-    ]
+
+def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
+    """Everything that can be told of a database and its settings, and of the service where one runs. now: Unix seconds.
+    ask: how mail servers and names are looked at. Source: ours."""
+    running = list(of_running(service))
+    yield from running
+    yield from _guarded("data folder", of_folder(Path(service.settings.data)))
+    yield from _guarded("disk", of_disk(service.settings))
+    yield from _guarded("base URL", of_base_url(service.settings, ask))
+    if any(each.state == "problem" and each.part == "database" for each in running):
+        return  # there is nothing to be read
+    yield from _guarded("database", of_database(service, now))
+    yield from _guarded("clock", of_clock(service, now))
+    yield from _guarded("clients", of_clients(service, now))
+    yield from _guarded("mail", of_mail(service, now, ask))
+    yield from _guarded("jobs", of_jobs(service, now))
+    yield from _guarded("backups", of_backups(service, now))
+
+
+def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """What cannot be looked at is a finding, too: of all times this must be able to tell then."""
+    try:
+        yield from findings
+    except (HelpdeskError, OSError) as error:
+        yield Finding(part, "problem", f"it cannot be looked at: {error}", "see the log of the service")
+
+
+def of_running(service: Service) -> Iterator[Finding]:
+    """The vital parts of a service that runs; nothing for one that does not."""
+    watch = service.store.shared.get(health.WATCH)
+    if watch is None:
+        return
+    checks = watch.look(health.RECENT_SECONDS).checks()
+    failing = [name for name in VITAL if not checks[name]]
+    for name in failing:
+        part, found, advice = VITAL[name]
+        yield Finding(part, "problem", found, advice)
+    if not failing:
+        yield Finding("server", "ok", "it reads, writes and does what is due")
+
+
+# The vital parts when they fail: (part, what is wrong, what to do). The room on the disk is told by of_disk.
+VITAL = {
+    "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
+    "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
+    "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
+    "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
+}  # fmt: skip
+
+
+def of_folder(folder: Path) -> Iterator[Finding]:
+    """Who may read the data folder, where its modes tell."""
+    files = () if os.name == "nt" else (folder, *folder.glob("helpdesk.db*"))
+    open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
+    if open_ones:
+        names = ", ".join(str(path) for path in open_ones)
+        yield Finding("data folder", "warning", f"other users of this machine may read {names}",
+                      f"chmod -R go= {folder}")  # fmt: skip
+    else:
+        yield Finding("data folder", "ok", f"{folder}, for its owner alone")
 
 
 def of_disk(settings: Settings) -> Iterator[Finding]:
@@ -75,7 +133,7 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
         yield Finding("disk", "ok", told)
 
 
-def of_database(service: Service) -> Iterator[Finding]:
+def of_database(service: Service, now: int) -> Iterator[Finding]:
     """What shows without reading all of it: the indexes of the search for words, and the write-ahead log."""
     texts = service.registry.texts()
     wrong = service.store.read(lambda tx: [each for text in texts for each in fulltext.problems(tx, text)])
@@ -83,6 +141,9 @@ def of_database(service: Service) -> Iterator[Finding]:
         yield Finding("search index", "problem", each, "restore a backup; `helpdesk check` tells what else is wrong")
     if not wrong:
         yield Finding("search index", "ok", f"all {len(texts)} can be read")
+    damage = database_check.found(service)
+    if damage is not None and damage.problems:
+        yield Finding("database", "problem", f"damaged: {damage.problems[0]}", "restore a backup")
     log = service.store.path.with_name(f"{service.store.path.name}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size > LARGE_LOG_BYTES:
@@ -113,7 +174,7 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
     yield Finding("clock", "ok", f"it is {shown}")
 
 
-def of_base_url(settings: Settings) -> Iterator[Finding]:
+def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
     """The address in links and mail: whether others can follow it, and safely."""
     parts = urlsplit(settings.base_url)
     host = parts.hostname or ""
@@ -125,11 +186,9 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
     if host in LOOPBACK:
         yield Finding("base URL", "ok", f"links lead to {settings.base_url}, for this machine alone")
         return
-    try:
-        socket.getaddrinfo(host, parts.port or 0)
-    except OSError as error:
-        yield Finding("base URL", "problem", f"the name {host} cannot be found ({error.strerror or error})",
-                      "correct base_url, or the name in DNS")  # fmt: skip
+    wrong = ask(("host", host), lambda: _not_found(host))
+    if wrong:
+        yield Finding("base URL", "problem", wrong, "correct base_url, or the name in DNS")
         return
     if parts.scheme != "https":
         yield Finding("base URL", "warning", f"the way to {settings.base_url} is not encrypted: passwords and tokens "
@@ -139,6 +198,14 @@ def of_base_url(settings: Settings) -> Iterator[Finding]:
                       "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
     else:
         yield Finding("base URL", "ok", f"links lead to {settings.base_url}")
+
+
+def _not_found(host: str) -> str:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError as error:
+        return f"the name {host} cannot be found ({error.strerror or error})"
+    return ""
 
 
 def of_clients(service: Service, now: int) -> Iterator[Finding]:
@@ -161,14 +228,14 @@ def _is_private(client: str) -> bool:
         return False
 
 
-def of_mail(service: Service, now: int) -> Iterator[Finding]:
+def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
     """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
         yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
                       "make a mail transport, and set it on the address that mail comes from")  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
-        yield _reached(service, each, now)
+        yield from _reached(service, each, now, ask)
     if nameless:
         yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
                       "set the reply address of each group, or the default sender of the service")  # fmt: skip
@@ -176,6 +243,9 @@ def of_mail(service: Service, now: int) -> Iterator[Finding]:
     if listener.error:
         yield Finding("mail", "problem", f"the listener for mail is closed: {listener.error}",
                       "correct it in the console")  # fmt: skip
+    if dead_letters.exist(service.settings):
+        yield Finding("mail", "warning", "mail could not be taken, and is kept",
+                      "look at it in the console: Mail, Failed mail")  # fmt: skip
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"]:
@@ -196,14 +266,29 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
     return transports, [each for each in boxes if each["is_enabled"]], nameless
 
 
-def _reached(service: Service, found: Record, now: int) -> Finding:
+def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Finding]:
+    """Nothing while that is not known."""
     name = f"mail transport {found['id']} ({found['name']})"
+    way = Way(found["id"], found["extension_id"], found["params"])
+    wrong = ask(("transport", _digest(way)), lambda: _probed(service, way, now))
+    if wrong:
+        yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
+    elif wrong is not None:
+        yield Finding("mail", "ok", f"{name} can be reached")
+
+
+def _digest(way: Way) -> str:
+    """Of all that it is reached by: a look before a change tells nothing. The password is not kept for that."""
+    return hashlib.sha256(repr(way).encode("utf-8", "replace")).hexdigest()
+
+
+def _probed(service: Service, way: Way, now: int) -> str:
     try:
-        chosen, settings = opened(own_context(service, now), Way(found["id"], found["extension_id"], found["params"]))
+        chosen, settings = opened(own_context(service, now), way)
         chosen.probe(settings)
     except HelpdeskError as error:
-        return Finding("mail", "problem", f"{name}: {error.message}", "correct the transport, or start that server")
-    return Finding("mail", "ok", f"{name} can be reached")
+        return error.message
+    return ""
 
 
 def of_jobs(service: Service, now: int) -> Iterator[Finding]:
@@ -217,10 +302,10 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
         yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are tried no more",
                       "the log tells why; correct that and have them run again")  # fmt: skip
     if waiting.mail_parked:
-        yield Finding("jobs", "problem", f"{waiting.mail_parked:,} mails wait, as their sender has no mail transport",
+        yield Finding("mail", "problem", f"{waiting.mail_parked:,} mails wait, as their sender has no mail transport",
                       "set a mail transport on the address, or a default one")  # fmt: skip
     if waiting.mail_failing:
-        yield Finding("jobs", "warning", f"{waiting.mail_failing:,} of {waiting.mail_queued:,} mails could not be sent "
+        yield Finding("mail", "warning", f"{waiting.mail_failing:,} of {waiting.mail_queued:,} mails could not be sent "
                       "so far", "look at the error on their drafts")  # fmt: skip
     if not (waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing) and not is_late:
         jobs = waiting.jobs_due + waiting.jobs_later

@@ -33,8 +33,13 @@ def last(ctx: Context) -> Look | None:
     """What the last look found, None when there was none. Raises AdminOnly."""
     if not ctx.actor.is_admin:
         raise AdminOnly("only administrators may see what a look at the database found")
-    found = ctx.service.store.read(lambda tx: get(tx, FOUND))
-    return Look(found["at"], found["seconds"], tuple(found["problems"])) if found else None
+    return found(ctx.service)
+
+
+def found(service: Service) -> Look | None:
+    """The same, for the service itself."""
+    kept = service.store.read(lambda tx: get(tx, FOUND))
+    return Look(kept["at"], kept["seconds"], tuple(kept["problems"])) if kept else None
 
 
 @job(KIND)

@@ -14,7 +14,6 @@ from server import clock, log
 from server.context import Service
 from server.desk.outbox.rows import OUTGOING
 from server.errors import HelpdeskError, Unavailable
-from server.jobs import clock_watch
 from server.jobs.queue import JOB
 from server.records.queues.messages import QUEUE_MESSAGE
 from server.store.database import Store
@@ -24,6 +23,7 @@ from server.store.transaction import Transaction
 from server.store.writer import Pending
 
 WRITE_SECONDS = 5.0  # a write that takes longer than this is none
+RECENT_SECONDS = 60.0  # that it is believed by what tells of it along the way, such as a mark on every page
 TRUSTED_SECONDS = 1.0  # that an answer of the disk is believed, so that asking often writes seldom
 LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
 WATCH = "watch"  # where a store keeps the Watch of its service
@@ -70,14 +70,15 @@ class Health:
 
 @dataclass(frozen=True)
 class Watch:
-    """A service that runs. started_at: since when, Unix seconds. look: its state of now. jobs_running: how many."""
+    """A service that runs. started_at: since when, Unix seconds. look(seconds): its state, that of the disk at most so
+    many seconds old. jobs_running: how many."""
 
     started_at: int
-    look: Callable[[], Health]
+    look: Callable[[float], Health]
     jobs_running: Callable[[], int]
 
 
-def watch(service: Service, look: Callable[[], Health], jobs_running: Callable[[], int]) -> None:
+def watch(service: Service, look: Callable[[float], Health], jobs_running: Callable[[], int]) -> None:
     """Let others of this process see how the service is."""
     service.store.shared[WATCH] = Watch(clock.now(), look, jobs_running)
 
@@ -119,34 +120,24 @@ def _count(tx: Transaction, name: str, build: Any, *values: Any) -> int:
     return int(tx.value(("backlog", name), build, values) or 0)
 
 
-def warnings(service: Service) -> list[str]:
-    """What is no failure and should be known, [] for nothing. Source: ours."""
-    jump = clock_watch.last_jump(service)
-    if jump is None:
-        return []
-    way = "ahead" if jump.by > 0 else "back"
-    return [f"the clock was set {way} by {abs(jump.by)} seconds; nothing old is deleted for an hour"]
-
-
 class Pulse:
     """Looks whether one service is well. Many may ask at once; the disk is written once for all of them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._lock = threading.Lock()
-        self._looked_at = -TRUSTED_SECONDS
-        self._disk = (False, False, False)
+        self._looked_at = -RECENT_SECONDS
+        self._disk = (False, False, False, 0)
 
-    def look(self, scheduler_alive: bool) -> Health:
-        """The state of now; that of the database may be as old as TRUSTED_SECONDS. Source: ours."""
+    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS) -> Health:
+        """The state of now; that of the disk may be so many seconds old. Source: ours."""
         service = self._service
         with self._lock:
-            if time.monotonic() - self._looked_at >= TRUSTED_SECONDS:
-                store = service.store
-                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place)
+            if time.monotonic() - self._looked_at >= seconds:
+                store, free = service.store, free_bytes(Path(service.settings.data))
+                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place, free)
                 self._looked_at = time.monotonic()
-            readable, writable, in_place = self._disk
-        free = free_bytes(Path(service.settings.data))
+            readable, writable, in_place, free = self._disk
         return Health(readable, writable, in_place, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
 
 

@@ -4,14 +4,11 @@ transport, a look at a mailbox. Transports and mailboxes themselves are records.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import peewee
-
-from server.context import Context, Service
-from server.desk import live_settings, mail_listening, records, service_settings
-from server.desk.mailboxes import checking, dead_letters, due
+from server.context import Context
+from server.desk import live_settings, records, service_settings
+from server.desk.mailboxes import checking, due
 from server.desk.mailroom import routing
 from server.desk.outbox.deliver import Loaded, hand_over
-from server.desk.outbox.rows import OUTGOING
 from server.desk.outbox.sender import Way, default_sender
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT
 from server.desk.writing import RecordWriter
@@ -293,27 +290,6 @@ def looks(ctx: Context) -> dict[int, Look]:
         return {id: Look(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
 
     return ctx.service.store.read(read)
-
-
-def stalls(service: Service) -> list[str]:
-    """What stalls just now of the mail that comes and goes, in words; [] when all is well. For the console's rail."""
-    found = service.store.read(_stalls)
-    listener = mail_listening.state(service)
-    found += [f"the listener is closed: {listener.error}"] if listener.error else []
-    return found + (["mail could not be taken"] if dead_letters.exist(service.settings) else [])
-
-
-def _stalls(tx: Transaction) -> list[str]:
-    draft, box, outgoing = peewee.Table("draft"), peewee.Table("mailbox"), OUTGOING.sql
-    parked = outgoing.select(outgoing.draft_id).where(outgoing.is_parked == 1)
-    failing = draft.select(draft.c.id).where(draft.c.is_queued == 1, draft.c.queue_fails > 0)
-    unread = box.select(box.c.id).where(box.c.is_enabled == 1, box.c.num_fails > 0)
-    found = tx.row(
-        ("mail that stalls",),
-        lambda: peewee.Select(columns=[peewee.fn.EXISTS(each) for each in (parked, failing, unread)]),
-    )
-    told = ("mail waits for a mail transport", "mail could not be sent so far", "a mailbox cannot be read")
-    return [text for text, stalls in zip(told, found or (), strict=True) if stalls]
 
 
 def _defaults(tx: Transaction) -> tuple[int, int]:

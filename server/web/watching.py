@@ -2,10 +2,12 @@
 comes from. Source: ours."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
+from server import clock
 from server.context import Service
-from server.desk import health
-from server.desk.health import Health, Pulse
+from server.desk import health, verdict
+from server.desk.health import TRUSTED_SECONDS, Health, Pulse
 from server.errors import Forbidden, NotFound
 from server.web import metrics
 from server.web.call import Answer
@@ -13,6 +15,7 @@ from server.web.meter import Meter
 from server.web.server import Pool, Request, Site, is_within, networks, unless_read
 
 HEALTH, METRICS = "/health", "/metrics"
+LOOK_NOW = "look=now"
 THREADS = 2  # of their own: a service whose other threads are all busy must still be able to say so
 WAITING = 64  # requests that may wait for one of them
 SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
@@ -28,8 +31,8 @@ class WatchingSites:
         meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
 
-        def look() -> Health:
-            return pulse.look(scheduler_alive())
+        def look(seconds: float = TRUSTED_SECONDS) -> Health:
+            return pulse.look(scheduler_alive(), seconds)
 
         health.watch(service, look, jobs_running)
         readers = Readers(service)
@@ -78,7 +81,8 @@ class WatchingSite(Site):
 
 
 class HealthSite(WatchingSite):
-    """200 when all is well, else 503. Anybody is told which part is not; the numbers are for the readers alone."""
+    """200 while the vital checks are well, else 503: what starting it again may cure. `status` is the verdict that the
+    console shows. What led to it, and numbers, are for the readers alone; for them `look=now` asks mail servers too."""
 
     path = HEALTH
 
@@ -88,10 +92,12 @@ class HealthSite(WatchingSite):
         self.look = look
 
     def shown(self, request: Request) -> Answer:
-        found = self.look()
-        told: dict[str, object] = {"status": "ok" if found.is_well else "failing", "checks": found.checks()}
-        told["warnings"] = health.warnings(self.service)
-        if self.readers.includes(request):
+        found, is_reader = self.look(), self.readers.includes(request)
+        judge = verdict.anew if is_reader and request.query == LOOK_NOW and found.is_well else verdict.of
+        judged = judge(self.service, clock.now())
+        told: dict[str, object] = {"status": judged.state, "checks": found.checks()}
+        if is_reader:
+            told["findings"] = [asdict(each) for each in judged.findings]
             told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
             told |= {"backlog": metrics.backlog(self.service, found)}
         status = 200 if found.is_well else 503

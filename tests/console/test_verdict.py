@@ -1,0 +1,168 @@
+"""One verdict: the pages, the marks, /health and `helpdesk doctor` say the same of the state of the service."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import requests
+
+from server.desk import checkup, health, verdict
+from server.desk.checkup import Finding
+from server.desk.health import Health
+from server.desk.outbox import sender
+from server.jobs.queue import JOB
+from tests.console.visitor import Visitor, text_of
+from tests.records.desk import Desk
+from tests.service import Api, Server, command
+
+SYSTEM, CHECKUP = "/admin/system", "/admin/system/checkup"
+SMTP = "core.mail.transport.smtp"
+NOW = 1_800_000_000
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path / "data")
+    yield started
+    assert started.stop() == 0
+
+
+def badge(page: str, heading: str) -> str:
+    """What the badge beside a heading says; nothing where there is no such heading."""
+    found = re.search(rf">{heading}</h[12]>\s*<span class=\"badge[^>]*>(.*?)</span>\s*(?:<|$)", page, re.DOTALL)
+    return re.sub(r"^[●▲✕] ", "", text_of(found[1])) if found else verdict.Verdict(()).text
+
+
+def mark(page: str, label: str) -> str:
+    """What the mark beside an entry of the rail says."""
+    found = re.search(rf">{label}\s*<span class=\"stall[^>]*title=\"([^\"]*)\"", page)
+    return found[1] if found else verdict.Verdict(()).text
+
+
+def said(server: Server, visitor: Visitor) -> dict[str, str]:
+    """What each of them says. The command is the first: it asks the service to look anew."""
+    doctor = command("doctor", data=server.data)
+    health = requests.get(f"{server.url}/health", timeout=60)
+    told = verdict.Verdict(tuple(Finding(**each) for each in health.json()["findings"]))
+    assert health.status_code == 200 and health.json()["status"] == told.state
+    assert doctor.returncode == (told.state == "problem"), doctor.stdout
+    home = visitor.get("/").text
+    return {
+        "doctor": doctor.stdout.decode().splitlines()[-1], "health": told.text, "start": badge(home, "Needs attention"),
+        "system": badge(visitor.get(SYSTEM).text, "System"), "check-up": badge(visitor.get(CHECKUP).text, "System"),
+        "rail": mark(visitor.get("/help").text, "System"),
+    }  # fmt: skip
+
+
+def test_everything_that_tells_of_the_service_says_the_same(fresh: Server) -> None:
+    api = fresh.set_up()
+    visitor = Visitor(fresh.url)
+    visitor.sign_in()
+    assert set(said(fresh, visitor).values()) == {"2 warnings"}  # neither mail nor backups are set up
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        params = {"host": "127.0.0.1", "port": str(deaf.getsockname()[1])}
+        made = api.create("mail_transport", name="Down", extension_id=SMTP, params=params).ok()["id"]
+        assert set(said(fresh, visitor).values()) == {"1 problem and 1 warning"}
+        assert "no mail server at 127.0.0.1" in mark(visitor.get("/help").text, "Mail")
+        assert text_of(visitor.get(SYSTEM).text).count("no mail server at 127.0.0.1") == 2  # there, and in the rail
+    api.remove("mail_transport", made).ok()
+    assert set(said(fresh, visitor).values()) == {"2 warnings"}
+    (fresh.data / "failed-mail").mkdir()
+    (fresh.data / "failed-mail" / "mailbox-1.eml").write_bytes(b"broken")
+    assert set(said(fresh, visitor).values()) == {"3 warnings"}
+    _nobody_else_learns_more(fresh, api)
+
+
+def _nobody_else_learns_more(server: Server, api: Api) -> None:
+    told = requests.get(f"{server.url}/health?look=now", headers={"Via": "1.1 proxy"}, timeout=60).json()
+    assert set(told) == {"status", "checks"} and told["status"] == "warning"
+    assert "failed-mail" not in json.dumps(told)
+
+
+# -- without a server -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = Desk(tmp_path)
+    opened.own("group", name="Support", is_default=1)
+    yield opened
+    opened.close()
+
+
+def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: asked.append(1))
+    desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
+    assert not _reached(verdict.of(desk.service, NOW)) and asked == []
+    assert _reached(verdict.anew(desk.service, NOW)) and _reached(verdict.of(desk.service, NOW)) and asked == [1]
+    verdict.anew(desk.service, NOW + verdict.TRUSTED_SECONDS - 1)
+    assert asked == [1], "who asks often connects seldom"
+    verdict.anew(desk.service, NOW + verdict.TRUSTED_SECONDS)
+    assert asked == [1, 1]
+    desk.update("mail_transport", 1, params={"host": "127.0.0.1", "port": 10})
+    assert not _reached(verdict.of(desk.service, NOW)), "that of before the change tells nothing"
+
+
+def _reached(judged: verdict.Verdict) -> list[str]:
+    return [each.found for each in judged.findings if "can be reached" in each.found]
+
+
+def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> None:
+    def jobs() -> int:
+        return len(desk.read(lambda tx: tx.find(JOB, kind=verdict.KIND)))
+
+    health.watch(desk.service, lambda seconds: Health(True, True, True, True, True, 0), lambda: 0)
+    desk.service.store.shared[verdict.NOTES] = verdict.Notes(NOW)
+    verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS)
+    assert jobs() == 0  # no mail server, and links that stay on this machine
+    desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
+    verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS - 1)
+    assert jobs() == 0
+    for _ in range(2):
+        verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS)
+    assert jobs() == 1
+
+
+def test_the_verdict_is_the_worst_of_what_was_found(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("of_mail", "of_backups", "of_folder"):
+        monkeypatch.setattr(checkup, name, lambda *given: iter([Finding("mail", "ok", "fine")]))
+    assert (verdict.of(desk.service, NOW).state, verdict.of(desk.service, NOW).text) == ("ok", "all is well")
+    for state, text in (("warning", "3 warnings"), ("problem", "3 problems")):
+        for name in ("of_mail", "of_backups", "of_folder"):
+            monkeypatch.setattr(checkup, name, lambda *given, state=state: iter([Finding("mail", state, "", "")]))
+        judged = verdict.of(desk.service, NOW)
+        assert (judged.state, judged.text, len(judged.wrong)) == (state, text, 3)
+
+
+def test_what_cannot_be_looked_at_is_a_problem_and_hides_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*given: object) -> Iterator[Finding]:
+        raise OSError("the folder is gone")
+        yield
+
+    def unread(work: object) -> None:
+        raise checkup.HelpdeskError("the file is gone")
+
+    monkeypatch.setattr(checkup, "of_folder", gone)
+    found = {each.part: asdict(each) for each in verdict.of(desk.service, NOW).findings}
+    assert found["data folder"]["state"] == "problem" and "the folder is gone" in found["data folder"]["found"]
+    assert found["clock"]["state"] == "ok" and found["jobs"]["state"] == "ok"
+    monkeypatch.setattr(desk.store, "read", unread)
+    wrong = {each.part for each in verdict.of(desk.service, NOW).wrong}
+    assert {"database", "clock", "mail", "jobs"} <= wrong
+
+
+def test_no_password_stays_in_memory_for_the_verdict(desk: Desk) -> None:
+    params = {"host": "127.0.0.1", "port": 9, "username": "help", "password": "hush-hush"}
+    desk.own("mail_transport", name="Up", extension_id=SMTP, params=params)
+    far = verdict._far_ends(replace(desk.service), NOW)
+    assert len(far) == 1 and "hush" not in repr(list(far)), far
+
+
