@@ -161,7 +161,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("mail.headers.FIELDS", "", "header fields kept of a mail; the rest is left out"),
         ("mail.headers.FIELD_BYTES", "bytes", "header field kept of a mail; longer ones are cut"),
         ("mail.addresses.ADDRESSES", "", "addresses read from one header field; the rest is left out"),
-        ("mail.bounce.RECEIVED", "", "passages of a mail from host to host; more are a loop"),
+        ("mail.automatic.RECEIVED", "", "passages of a mail from host to host; more are a loop"),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of a mail"),
         ("markup.clean.MAX_HTML_BYTES", "bytes", "HTML that is shown; the text is shown instead of more"),
         ("markup.text.MAX_TEXT_SOURCE", "characters", "HTML that a text is made from; the rest is left out"),

@@ -127,6 +127,8 @@ SETTINGS: tuple[Setting, ...] = (
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text", is_live=True),
+    Setting("automatic_answers_per_hour", 200, "Automatic answers (is_autoreply) that leave in an hour at most; each "
+            "address gets one.", "mails", is_live=True),
     Setting("mail_repeat_days", 30, "Days in which a mail without a Message-Id that comes again, byte for byte, is "
             "taken for the same; 0: it never is.", "days", most=3660),
     Setting("mail_add_recipients", False, "Make the recipients of a new ticket's mail requesters.", type="yes/no"),

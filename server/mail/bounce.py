@@ -1,4 +1,4 @@
-"""Mail that a machine wrote: bounces, with what they are about, and other automatic mail.
+"""Mail that came back: which mail, to whom it could not be delivered, and whether for good.
 
 Only reads. A bounce can be forged: whoever marks an address as defunct should see that `original_message_id` is of a
 mail that was sent there.
@@ -11,12 +11,8 @@ from dataclasses import dataclass
 from server.mail import addresses, headers
 
 BLOCKS = 100  # blocks of a delivery status that are read: one for the mail, one for each recipient
-RECEIVED = 50  # more passages from host to host are a loop
-INSTALLATION_HEADER = "X-Svc-Installation"
 
 _COPY_LINE = "------ This is a copy of the message, including all the headers. ------"
-_MACHINES = frozenset({"postmaster", "mailer-daemon"})
-_COMMENT = re.compile(r"\([^()]*\)")
 _PERMANENT_STATUS = re.compile(r"5\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
 _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
 
@@ -31,26 +27,6 @@ class Bounce:
     original_message_id: str | None
     failed_address: str | None
     is_permanent: bool
-
-
-def from_machine(address: str | None) -> bool:
-    """True for postmaster@ and mailer-daemon@ anything."""
-    return address is not None and address.partition("@")[0].lower() in _MACHINES
-
-
-def is_nameless(head: headers.Head) -> bool:
-    """Whether a mail server wrote the mail and gave no address to answer: MAILER-DAEMON alone, <>, a null return path.
-
-    Only for mail without a usable sender."""
-    written = [" ".join(_COMMENT.sub(" ", value).split()) for value in head.all("from")]
-    words = {word.strip("<>\"'").lower() for value in written for word in value.split()}
-    return (
-        any(value.endswith("<>") for value in written)
-        or not words.isdisjoint(_MACHINES)
-        or is_returned(head)
-        or head.has("x-failed-recipients")
-        or _is_report(head)
-    )
 
 
 def stand_in(statuses: Sequence[bytes], host: str) -> str:
@@ -79,42 +55,6 @@ def cut_copy(text: str) -> tuple[str, str]:
     """A text before the line that announces a copy of the original mail, and that copy ("" when there is none)."""
     before, line, after = text.partition(_COPY_LINE)
     return (before, after.lstrip()) if line else (text, "")
-
-
-def is_auto_submitted(head: headers.Head) -> bool:
-    """True when Auto-Submitted is there and is not "no". Source: RFC 3834."""
-    value = head.first("auto-submitted").partition(";")[0].partition("(")[0].strip().lower()
-    return value not in ("", "no")
-
-
-def is_returned(head: headers.Head) -> bool:
-    """Whether the mail came with a null return path: it must not come back itself."""
-    return any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
-
-
-def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> bool:
-    """True for mail that a program wrote, by itself or in answer: not for what people write to a list."""
-    return (
-        is_auto_submitted(head)
-        or head.first("precedence").lower() == "auto_reply"
-        or is_returned(head)
-        or _is_report(head)
-        or any(from_machine(sender) for sender in senders)
-    )
-
-
-def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
-    """True for mail that must never get an automatic answer. Source: Security, M7."""
-    return (
-        is_machine_written(head, senders)
-        or head.has("list-id")
-        or head.first("precedence").lower() in ("bulk", "list", "junk")
-        or len(head.all("received")) > RECEIVED
-    )
-
-
-def _is_report(head: headers.Head) -> bool:
-    return headers.parameters(head.first("content-type"))[0] == "multipart/report"
 
 
 def _original_id(originals: Iterable[bytes]) -> str | None:

@@ -6,7 +6,7 @@ Only reads. Like every bounce it can be forged; see bounce.py."""
 import re
 from itertools import islice
 
-from server.mail import addresses, bounce, headers
+from server.mail import addresses, automatic, headers
 from server.mail.bounce import Bounce
 
 CHARACTERS = 256 * 1024  # of the text that are looked at
@@ -40,10 +40,10 @@ def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
 def _is_from_server(head: headers.Head) -> bool:
     senders = (each.address for each in addresses.parse_list(head.first("from"), limit=1))
     return (
-        bounce.is_returned(head)
+        automatic.is_returned(head)
         or head.has("x-failed-recipients")
-        or any(map(bounce.from_machine, senders))
-        or bounce.is_nameless(head)
+        or any(map(automatic.from_machine, senders))
+        or automatic.is_nameless(head)
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
-from server.mail import addresses, bounce, bounce_text, charsets, headers
+from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers
 from server.mail.addresses import Address
 from server.mail.bounce import Bounce
 
@@ -74,7 +74,7 @@ class Mail:
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
     text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
     loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
-    is_machine_written, is_automatic: as bounce.py tells them.
+    is_machine_written, is_automatic: as automatic.py tells them.
     """
 
     sender: str | None
@@ -146,13 +146,12 @@ def _declared_charset(raw: bytes) -> str:
 def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     from_list = _addresses(head, content.limits, "from")
     sender = next(_senders(head, from_list, content.limits), None)
-    is_nameless = sender is None and bounce.is_nameless(head)
+    is_nameless = sender is None and automatic.is_nameless(head)
     from_address = from_list[0].address if from_list else None
     read_id = headers.own_id(head.first("message-id"))
     message_id = read_id or f"<{_base36(now)}.{_random()}{_random()}@{host}>"
-    found_bounce = content.bounce(
-        is_nameless or bounce.from_machine(from_address) or bounce.from_machine(sender.address if sender else None)
-    )
+    read_senders = (from_address, sender.address if sender else None)
+    found_bounce = content.bounce(is_nameless or any(map(automatic.from_machine, read_senders)))
     text, html, has_plain = content.texts()
     if found_bounce is None or found_bounce.failed_address is None:
         found_bounce = bounce_text.read(head, text, found_bounce)
@@ -181,10 +180,10 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         has_plain=has_plain,
         files=tuple(content.files),
         notes=_notes(head, from_list, [*filter(None, (date_note,)), *content.notes]),
-        is_automatic=bounce.is_automatic(head, senders),
-        is_machine_written=bounce.is_machine_written(head, senders),
-        auto_submitted=bounce.is_auto_submitted(head),
-        loop_token=head.first(bounce.INSTALLATION_HEADER.lower()) or None,
+        is_automatic=automatic.is_automatic(head, senders),
+        is_machine_written=automatic.is_machine_written(head, senders),
+        auto_submitted=automatic.is_auto_submitted(head),
+        loop_token=head.first(automatic.INSTALLATION_HEADER.lower()) or None,
         bounce=found_bounce,
     )
 

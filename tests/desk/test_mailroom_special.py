@@ -9,7 +9,7 @@ import pytest
 from server.desk import mailroom
 from server.desk.mailroom import Received, flood, repeats
 from server.errors import HelpdeskError
-from server.mail.bounce import INSTALLATION_HEADER
+from server.mail.automatic import INSTALLATION_HEADER
 from server.records.tickets import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from server.desk import records, tickets
+from server.desk.tickets import answers
 from server.desk.tickets.unsent import NOTE
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
 from server.records.shared.tables import LINK
@@ -115,6 +116,14 @@ def test_dont_send_keeps_the_reply_as_not_sent(desk: Post, smtp: SmtpServer, tic
         {"List-Id": "<list.kite.example>"},
         {"Return-Path": "<>"},
         {"Content-Type": 'multipart/report; report-type="delivery-status"'},
+        {"X-Auto-Response-Suppress": "DR, OOF"},
+        {"X-Autoreply": "yes"},
+        {"List-Unsubscribe": "<https://kite.example/u>"},
+        {"From": "Shop <do_not_reply@kite.example>"},
+        {"From": "bounces+7-ann=kite.example@kite.example"},
+        {"Reply-To": "MAILER-DAEMON@kite.example"},
+        {"Subject": "Automatische Antwort: Boat"},
+        {"Subject": "=?utf-8?q?R=C3=A9ponse_automatique_=3A_Boat?="},
     ],
 )
 def test_automatic_mail_gets_no_automatic_answer(
@@ -124,6 +133,45 @@ def test_automatic_mail_gets_no_automatic_answer(
     kept = desk.message(ticket)
     assert (kept["is_autoreply"], kept["is_not_sent"]) == (1, 1) and "answered automatically" in kept["notes"]
     assert smtp.messages == [] and desk.all("draft") == []
+
+
+def automatic(desk: Post, email: str, **headers: str) -> dict[str, Any]:
+    """The message of an automatic answer to a new ticket of an address."""
+    id = desk.create("ticket", subject="Boat", group_id=desk.support)
+    desk.add_requester(id, email)
+    desk.reply(desk.received(id, email, **headers), is_autoreply="1")
+    return desk.message(id)
+
+
+def test_an_address_gets_one_automatic_answer_in_an_hour_whatever_its_tickets(desk: Post, smtp: SmtpServer) -> None:
+    kept = [automatic(desk, "ann@kite.example") for _ in range(3)]
+    assert [each["is_not_sent"] for each in kept] == [0, 1, 1] and len(smtp.messages) == 1
+    assert "not sent to ann@kite.example: it had an automatic answer within the hour" in kept[1]["notes"]
+    assert automatic(desk, "bo@kite.example")["is_not_sent"] == 0
+    desk.now += answers.HOUR_SECONDS
+    assert automatic(desk, "Ann@Kite.example")["is_not_sent"] == 0 and len(smtp.messages) == 3
+
+
+def test_so_many_automatic_answers_leave_in_an_hour(desk: Post, smtp: SmtpServer) -> None:
+    desk.set(automatic_answers_per_hour=2)
+    kept = [automatic(desk, f"c{number}@kite.example") for number in range(3)]
+    assert [each["is_not_sent"] for each in kept] == [0, 0, 1] and len(smtp.messages) == 2
+    assert "not sent: 2 automatic answers have left within the hour" in kept[2]["notes"]
+    desk.now += answers.HOUR_SECONDS
+    assert automatic(desk, "c2@kite.example")["is_not_sent"] == 0
+
+
+def test_an_automatic_answer_that_nobody_can_get_is_kept_and_fails_nowhere(desk: Post, smtp: SmtpServer) -> None:
+    kept = automatic(desk, "mailer-daemon@kite.example")
+    assert kept["is_not_sent"] == 1 and smtp.messages == [] and desk.all("draft") == []
+
+
+def test_what_automatic_answers_left_behind_is_forgotten_after_the_hour(desk: Post) -> None:
+    automatic(desk, "ann@kite.example")
+    answers.forget_over(desk.service, desk.now)
+    assert len(desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER))) == 1
+    answers.forget_over(desk.service, desk.now + answers.HOUR_SECONDS)
+    assert desk.read(lambda tx: tx.find(answers.AUTOMATIC_ANSWER)) == []
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,19 @@ from server.desk.tickets.letter import Recipients
 from server.desk.tickets.parameters import ReplyRequest
 from server.desk.writing import RecordWriter
 from server.errors import Required
-from server.mail import bounce
+from server.mail import automatic
 from server.mail.addresses import Address
 from server.mail.headers import Head
 from server.records.base import Record
 
 NOBODY = re.compile(r"(?:mailer-daemon|postmaster)@", re.IGNORECASE)
-NO_REPLY = re.compile(r"(?:no-?reply|mailer-daemon|postmaster)@", re.IGNORECASE)
 ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once in this time
 MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
 
 
 def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
-    """Raises Required when a mail would go to nobody. Automatic answers to automatic mail go to nobody, and that is
-    no error: the message is kept as not sent."""
+    """Raises Required when a mail would go to nobody. An automatic answer may, and that is no error: the message is
+    kept as not sent."""
     if request.to:
         return Recipients(request.to, request.cc, request.bcc)
     to: list[Address] = []
@@ -36,18 +35,19 @@ def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, 
             notes.append(f"not sent to {address['email']}: mail to it came back")
             continue
         to.append(Address("", address["email"]))
-    if not to and not request.dont_send:
+    if not to and not request.dont_send and not request.is_autoreply:
         reason = f"; {'; '.join(notes)}" if notes else ""
         raise Required(f"to is required: the ticket has no requester that mail can be sent to{reason}", field="to")
     if request.is_autoreply:
-        to = [each for each in to if _may_answer(reading, each.address, ticket, answered)]
+        may = not automatic.wants_no_answer(answered)
+        to = [each for each in to if may and _may_answer(reading, each.address, ticket)]
         if not to:
             return Recipients((), notes=(*notes, "not sent: nobody is answered automatically here"))
     return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
 
 
-def _may_answer(reading: RecordWriter, email: str, ticket: Record, answered: Head) -> bool:
-    if bounce.is_automatic(answered, ()) or NO_REPLY.match(email):
+def _may_answer(reading: RecordWriter, email: str, ticket: Record) -> bool:
+    if automatic.takes_no_answer(email):
         return False
     return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
 

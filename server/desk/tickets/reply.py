@@ -14,7 +14,7 @@ from server.desk.outbox import rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail
 from server.desk.outbox.sending import send_and_tell
-from server.desk.tickets import asking, drafts, letter
+from server.desk.tickets import answers, asking, drafts, letter
 from server.desk.tickets.compose import Answer
 from server.desk.tickets.letter import Facts, Recipients
 from server.desk.tickets.parameters import ReplyRequest, reply_request
@@ -91,12 +91,15 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Pr
 def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
     """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
     claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
+    if prepared.is_mailed and prepared.request.is_autoreply:
+        allowed = answers.take(writing, prepared.read.recipients)
+        prepared = replace(prepared, read=replace(prepared.read, recipients=allowed))
     request, found = prepared.request, prepared.read
     ticket_id, mail = found.ticket["id"], prepared.mail
     if not request.is_applied:
         _apply(writing, prepared)
     message_id = 0
-    if found.recipients.is_unsent or not request.dont_keep_copy:
+    if found.recipients.is_unsent or found.recipients.is_empty or not request.dont_keep_copy:
         message_id = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),

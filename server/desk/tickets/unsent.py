@@ -4,7 +4,7 @@ Two programs that answer each other would not stop by themselves. Source: Securi
 hand, and that it is kept, are ours."""
 
 from server.context import Context
-from server.mail import bounce
+from server.mail import automatic
 from server.mail.headers import Head
 from server.records.base import Record
 
@@ -20,4 +20,4 @@ def answers_machine(ctx: Context, answered: Record, fields: Head, sender: str) -
     """Whether an automation answers mail that a program wrote, whatever set it off, such as a timer.
 
     fields: the headers of the message answered. sender: its address."""
-    return ctx.depth > 0 and not answered["is_outgoing"] and bounce.is_machine_written(fields, (sender,))
+    return ctx.depth > 0 and not answered["is_outgoing"] and automatic.is_machine_written(fields, (sender,))
