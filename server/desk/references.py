@@ -54,7 +54,7 @@ def described(shown: Dictionaries, reference: Reference, record: Record) -> dict
     changed = next((record[name] for name in ("updated", "updated_at") if name in record), 0)
     meta = {
         "id": reference.id,
-        "name": own.labels(shown, [record])[reference.id],
+        "name": own.named_in_links(record, own.labels(shown, [record])[reference.id]),
         "permalink": shown.url(own, record) if own.has_url else "",
         "updated": changed,
     }

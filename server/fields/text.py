@@ -9,12 +9,12 @@ import yaml
 
 from server import kata, times
 from server.errors import Invalid, KataSyntax
+from server.fields import languages
 from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
 from server.store.tables import Column
 
 DEFAULT_MAX = 255
-_LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Z][a-z]{3})?([_-]([A-Z]{2}|[0-9]{3}))?\Z")
 
 
 class Text(Field):
@@ -107,8 +107,8 @@ def _email(field: Text, text: str) -> str:
 
 
 def _language(field: Text, text: str) -> str:
-    if not _LANGUAGE.match(text):
-        raise field.bad(f"'{text[:50]}' is not a language, such as en_US")
+    if not languages.is_known(text):
+        raise field.bad(f"'{text[:50]}' is not a language that is known, such as en_US or de")
     return text
 
 

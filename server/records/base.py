@@ -152,6 +152,10 @@ class RecordType:
         """What people call this record."""
         return str(record.get(self.label_column) or "") or "(no name)"
 
+    def named_in_links(self, record: Record, label: str) -> str:
+        """What the answers of link and unlink call it."""
+        return label
+
     def told_as(self, record: Record) -> str:
         """What the activity log calls this record: its label, where that is no secret."""
         return self.label(record)

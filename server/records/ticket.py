@@ -36,13 +36,13 @@ from server.records.shared.resolve import org_named
 from server.records.shared.tables import REQUESTER
 from server.records.tickets import participants, place, spam, status
 from server.records.tickets.expands import EXPANDS
-from server.records.tickets.filters import InGroupsFilter, PercentFilter, ResponsibilityFilter, WatcherCountFilter
+from server.records.tickets.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
 from server.search.filters.by_id import ByIdFilter
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import ChooserFilter, DurationFilter, NumberFilter
+from server.search.filters.number import ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
 from server.search.filters.text import TextFilter
 from server.search.filters.ways import Behind, First, PointingHere, Through
 from server.search.filters.worker import WorkerFilter
@@ -240,7 +240,7 @@ class Ticket(RecordType):
             "responsibility", "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
             sortable=True,
         ),
-        PercentFilter("spam.score", "Likelihood of spam, 0 to 1; above 1 it is a percentage.", "spam_score"),
+        DecimalFilter("spam.score", "Likelihood of spam, 0 to 1.", "spam_score"),
         ChoiceFilter(
             "spam.training", "By first letter s, n, u.", "spam_training",
             {"spam": "S", "not spam": "N", "untrained": ""},
@@ -346,6 +346,10 @@ class Ticket(RecordType):
         tx.delete(REQUESTER, ticket_id=record["id"])
         redirect(tx, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])
+
+    def named_in_links(self, record: Record, label: str) -> str:
+        """Without the # of its label. Source: Contexts, Link."""
+        return f"[{record['mask']}] {record['subject']}"
 
     def label(self, record: Record) -> str:
         return f"[#{record['mask']}] {record['subject']}"

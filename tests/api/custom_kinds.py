@@ -42,7 +42,7 @@ KINDS = [
          ["ftp://kite.example", "kite.example", "javascript:alert(1)", "http://a b"]),
     Kind("W", {}, [("{milo}", "{milo}", "{milo}")], ["milo", "999999", "me", "Milo Test"]),
     Kind("X", {"options": "red\nblue\n-odd"}, [(["red", "blue"], ["red", "blue"], "red, blue"), ("red", ["red"], "red"),
-         (["-odd"], ["-odd"], "-odd")], ["green", ["red", "green"], ["+red"]], True),
+         (["-odd"], ["-odd"], "-odd")], ["green", "+red", [["red"]]], True),
     Kind("Y", {"currency_id": 1}, [("12.34", 1234, "1234"), ("1234567.8", 123456780, "123456780")], ["-1", "much"]),
     Kind(GEO, {}, [("59.9139, 10.7522", "59.913900, 10.752200", "59.913900, 10.752200")],
          ["91, 0", "0, 181", "here", "1", "nan, 0", "1,2,3"]),

@@ -249,6 +249,8 @@ def test_mail_for_later_is_answered_with_its_draft(send_at: str, post: Post) -> 
     answer = compose(api, form(api, send_at=send_at, status=2)).ok()
     assert (answer["_context"], answer["type"]) == ("svc.contexts.mail.draft", "mail.compose")
     assert answer["params"]["send_at"] > answer["updated"] and answer["ticket_id"] == 0
+    told = {name: answer["params"][name] for name in ("worker_id", "owner_id", "ticket_id", "status_id")}
+    assert told == {"worker_id": api.ids["nora"], "owner_id": 0, "ticket_id": 0, "status_id": 2}
     assert written(api) == before | {"draft": before["draft"] + 1}
     api.remove("draft", answer["id"]).ok()
 

@@ -213,12 +213,15 @@ def test_link_and_unlink_tell_the_record_and_its_targets(api: Api) -> None:
     shown = api.record("ticket", ticket, "_label").ok()
     assert answer["on"] == {
         "context": "svc.contexts.ticket", "context_id": ticket,
-        "meta": {"id": ticket, "name": shown["_label"], "permalink": shown["record_url"], "owner_id": 0,
-                 "updated": shown["updated"]},
+        "meta": {"id": ticket, "name": f"[{shown['mask']}] {shown['subject']}", "permalink": shown["record_url"],
+                 "owner_id": 0, "updated": shown["updated"]},
     }  # fmt: skip
     assert [(each["context"], each["context_id"]) for each in answer["targets"]] == [
         ("svc.contexts.org", org), ("svc.contexts.task", task),
     ]  # fmt: skip
+    back = change(api, "link", f"org:{org}", f"ticket:{ticket}").ok()
+    assert (back["on"]["meta"]["name"], back["targets"][0]["meta"]) == (answer["targets"][0]["meta"]["name"],
+                                                                        answer["on"]["meta"])
     assert set(answer["targets"][0]["meta"]) == {"id", "name", "permalink", "updated"}
     assert links(api, "ticket", ticket) == {"svc.contexts.org": [org], "svc.contexts.task": [task]}
     again = change(api, "link", f"ticket:{ticket}", f"org:{org}", f"task:{task}").ok()

@@ -1,11 +1,13 @@
 """Endpoints of one record type each: the same records as the records API, with fields at the top level."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from server.web.rest.legacy.families import FAMILIES, Family
+from server.web.routes import ENDPOINTS
 from tests.api.minimal import MINIMAL, made, number
 from tests.service import Api, Reply
 
@@ -283,6 +285,49 @@ def test_tickets_are_searched_in_the_callers_groups_and_the_last_touched_come_fi
     form = {"q": ids, "sortBy": "updated", "sortAsc": 1}
     assert [each["id"] for each in search(milo, "tickets", **form).ok()["results"]] == [second, first]
     assert search(api.as_("olga"), "tickets", q=ids).ok()["total"] == 0
+
+
+MAIL = {"content": "Hi", "dont_send": 1}
+ANSWERS: dict[str, Callable[[Api, int, int], Reply]] = {
+    "compose": lambda api, ticket, message: api.post(
+        "/rest/tickets/compose.json", subject="Boat", group_id=api.ids["support"], show_meta=1, **MAIL
+    ),
+    "reply": lambda api, ticket, message: api.post(
+        "/rest/tickets/reply.json", message_id=message, show_meta=1, **MAIL
+    ),
+    "requester added": lambda api, ticket, message: api.put(
+        f"/rest/tickets/{ticket}/requester.json", email="ola@kite.example", show_meta=1
+    ),
+    "requester removed": lambda api, ticket, message: api.call(
+        "DELETE", f"/rest/tickets/{ticket}/requester.json", params={"email": "ola@kite.example", "show_meta": 1}
+    ),
+    "merge": lambda api, ticket, message: api.post(
+        "/rest/tickets/merge.json", show_meta=1, **{"ticket_ids[]": [ticket, made(api, "ticket")]}
+    ),
+    "split": lambda api, ticket, message: api.post("/rest/tickets/split.json", message_id=message, show_meta=1),
+    "comment": lambda api, ticket, message: api.post(
+        "/rest/comments/create.json", context="ticket", context_id=ticket, comment="Hi", show_meta=1
+    ),
+    "upload": lambda api, ticket, message: api.post(
+        "/rest/attachments/upload.json", file_name="a.txt", content=f"a{number()}", show_meta=1
+    ),
+    "me": lambda api, ticket, message: api.get("/rest/workers/me.json", show_meta=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_labels_and_types_of_keys_come_with_every_record(answer: Callable[[Api, int, int], Reply], api: Api) -> None:
+    ticket = made(api, "ticket")
+    messages = [made(api, "message", ticket_id=ticket) for _ in range(2)]
+    shown = answer(api, ticket, messages[1]).ok()
+    assert set(shown["_labels"]) == set(shown["_types"]) >= {"id"}
+
+
+def test_what_opens_records_also_tells_their_keys() -> None:
+    lacking = [each.path for each in ENDPOINTS if {"expand"} == {
+        one.name for one in each.parameters if one.name in ("expand", "show_meta")
+    }]  # fmt: skip
+    assert lacking == []
 
 
 # -- tickets -----------------------------------------------------------------------------------------------------------

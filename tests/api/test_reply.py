@@ -288,6 +288,9 @@ def test_a_reply_for_later_changes_the_ticket_now(send_at: str, post: Post, boat
     assert (answer["owner_id"], answer["num_messages"]) == (post.api.ids["milo"], 1)
     (draft,) = post.api.search("draft", f"ticket.id:{boat.id}").ok()["results"]
     assert (draft["type"], draft["to"]) == ("ticket.reply", boat.customer)
+    told = {name: draft["params"][name] for name in ("worker_id", "owner_id", "ticket_id", "status_id")}
+    milo = post.api.ids["milo"]
+    assert told == {"worker_id": post.api.ids["nora"], "owner_id": milo, "ticket_id": boat.id, "status_id": 1}
     post.api.remove("draft", draft["id"]).ok()
 
 

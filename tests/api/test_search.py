@@ -143,6 +143,7 @@ TICKETS: list[tuple[str, str, Meaning | int]] = [
     ("84", 'response.first:"1 hour...3 hours"', lambda t: 3600 <= t.response <= 3 * 3600),
     ("84b", "response.first:<2hours", lambda t: t.response < 7200),
     ("85", "spam.score:>0.9", lambda t: t.spam > 0.9),
+    ("85a", "spam.score:90", lambda t: t.spam == 90),
     ("85b", "spam.score:0.1...0.4", lambda t: 0.1 <= t.spam <= 0.4),
     ("86", "spam.training:untrained", lambda t: not t.training),
     ("86b", 'spam.training:["not spam",spam]', lambda t: bool(t.training)),

@@ -232,6 +232,22 @@ def test_a_mail_may_be_changed_before_it_leaves(post: Told) -> None:
     assert content.split() == ["Jelly", "Bye"]
 
 
+def test_an_owner_that_changes_while_an_automation_thinks_stays(post: Told) -> None:
+    api = post.api
+    script = (
+        "start:\n  record.update:\n    inputs:\n      record_type: ticket\n"
+        "      record_id: {{draft_params.ticket_id}}\n"
+        f"      fields:\n        owner_id: {api.ids['milo']}\n"
+        "  return:\n    draft:\n      params:\n        subject: {{draft_params.subject}} [checked]\n"
+    )
+    made = compose(post).ok()["id"]
+    post.take()
+    with post.bound("mail.send", script):
+        message = api.record("ticket", made)["latest_message_id"]
+        assert api.reply(message_id=message, content="Hello again").ok()["owner_id"] == api.ids["milo"]
+    assert "[checked]" in post.mail()["Subject"]
+
+
 @pytest.mark.parametrize("event", ["mail.draft.validate", "mail.reply.validate"])
 def test_a_mail_may_be_refused(post: Told, event: str) -> None:
     _, message_id = post.ticket()

@@ -106,7 +106,8 @@ def test_articles_are_sorted_and_counted_by_category(desk):
     assert desk.found("kb_category", f"article.id:{in_second}") == [second]
     asked = records.SearchRequest("", subtotals=("category.id",))
     assert records.search(desk.context(), "kb_article", asked)["subtotals"] == {"category.id": [
-        {"label": "Second", "hits": 2, "key": second}, {"label": "First", "hits": 1, "key": first},
+        {"label": "Second", "hits": 2, "key": second}, {"label": "(none)", "hits": 1, "key": 0},
+        {"label": "First", "hits": 1, "key": first},
     ]}  # fmt: skip
     desk.update("kb_article", in_both, categories=str(second))
     desk.update("kb_article", in_second, categories=f"{first},{second}")

@@ -124,6 +124,7 @@ def test_an_address_is_the_main_one_of_one_contact_only(desk, by_id):
     [
         ({"first_name": ""}, Required), ({"dob": "1980-13-01"}, Invalid), ({"gender": "X"}, Invalid),
         ({"timezone": "Mars/Base"}, Invalid), ({"language": "klingon"}, Invalid), ({"updated_at": 5}, Invalid),
+        ({"language": "xx_US"}, Invalid), ({"language": "en_QQ"}, Invalid), ({"language": "en_Qqqq_US"}, Invalid),
     ],
 )  # fmt: skip
 def test_what_a_contact_cannot_be_made_of(desk, fields, error):
@@ -158,3 +159,15 @@ def test_two_organizations_may_have_one_name(desk):
     assert desk.found("org", "kite") == [first, second]
     with pytest.raises(Invalid):
         desk.create("org", name="Kite", website="ftp://kite.example")
+
+
+@pytest.mark.parametrize("language", ("en_US", "de", "pt-BR", "zh_Hant_TW", "es_419", "fil_PH", "sq_XK", "en_NA"))
+def test_a_language_that_is_known(desk, ids, language):
+    assert desk.update("worker", ids["milo"], language=language)["language"] == language
+    assert desk.create("contact", first_name="Ana", language=language)["language"] == language
+
+
+@pytest.mark.parametrize("language", ("xx", "xx_US", "en_QQ", "en_Qqqq", "EN_us", "klingon", "en_999"))
+def test_a_language_that_nobody_speaks(desk, ids, language):
+    with pytest.raises(Invalid, match="language"):
+        desk.update("worker", ids["milo"], language=language)

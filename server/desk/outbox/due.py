@@ -130,7 +130,7 @@ def _prepared(by: Context, draft: Record, is_checked: bool) -> Callable[[RecordW
         return lambda writing, id: save_compose(writing, composed, id)[1]
     if draft["type"] == drafts.TRANSACTIONAL:
         made = transactional.prepare(by, draft)
-        values = {"params": drafts.params_of(made.request, {})}
+        values = {"params": drafts.params_of(made.request, {}, draft["worker_id"])}
         return lambda writing, id: letter.queue(writing, made.mail, made.way, values, 0, id)[0]
     answer = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
     replied = prepare_reply(by, answer, is_checked)

@@ -115,7 +115,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
     _log(writing, prepared, ticket)
     if not is_mailed:
         return ticket_id, 0, ""
-    draft = _draft_values(prepared, recipients) | {"ticket_id": ticket_id}
+    draft = _draft_values(prepared, recipients, ticket) | {"ticket_id": ticket_id}
     draft_id, claim = letter.queue(writing, mail, facts.way, draft, message_id, draft_id)
     return ticket_id, draft_id, claim
 
@@ -157,14 +157,14 @@ def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
     activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 
 
-def _draft_values(prepared: Prepared, recipients: Recipients) -> dict[str, Any]:
+def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
     request = prepared.request
     customs = letter.customs_as_sent(prepared.facts.customs, request.custom)
     return {
         "type": drafts.COMPOSE,
         "name": request.subject,
         "to": drafts.joined(recipients.to),
-        "params": drafts.params_of(request, customs),
+        "params": drafts.params_of(request, customs, prepared.worker_id, ticket),
         "worker_id": prepared.worker_id,
     }
 

@@ -22,8 +22,11 @@ PARSEDOWN = "parsedown"
 _FLAGS = ("dont_keep_copy", "is_broadcast", "is_autoreply", "is_applied")
 
 
-def params_of(request: MailRequest, custom: dict[str, Any]) -> dict[str, Any]:
-    """What a draft keeps of a request. custom: {name: value}, times as Unix seconds."""
+def params_of(
+    request: MailRequest, custom: dict[str, Any], worker_id: int, ticket: Record | None = None
+) -> dict[str, Any]:
+    """What a draft keeps of a request. custom: {name: value}, times as Unix seconds. worker_id, ticket: who writes, and
+    on what; they are told, and those of the draft itself count."""
     params: dict[str, Any] = {
         "to": joined(request.to),
         "cc": joined(request.cc),
@@ -38,11 +41,13 @@ def params_of(request: MailRequest, custom: dict[str, Any]) -> dict[str, Any]:
         "bucket_id": request.bucket_id,
         "ticket_reopen": request.reopen_at,
         "custom_fields": custom,
+        "worker_id": worker_id,
+        "ticket_id": ticket["id"] if ticket else 0,
+        "status_id": request.status or 0,
+        "owner_id": request.owner_id or 0,
     }
-    if request.status is not None:
-        params["status_id"] = request.status
-    if request.owner_id is not None:
-        params["owner_id"] = request.owner_id
+    if request.owner_id is None and ticket is not None:
+        params["owner_id"] = ticket["owner_id"]
     if isinstance(request, ComposeRequest) and request.org_id is not None:
         params["org_id"] = request.org_id
     if isinstance(request, ReplyRequest):
@@ -104,7 +109,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
         "group_id": params.get("group_id"),
         "bucket_id": params.get("bucket_id"),
         "owner_id": params.get("owner_id"),
-        "status": params.get("status_id"),
+        "status": params.get("status_id") or None,  # 0 is also what a request without one comes to
         "reopen_at": params.get("ticket_reopen"),
         "html_template_id": params.get("html_template_id"),
         "file_id": params.get("file_ids") or [],

@@ -68,13 +68,23 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     if prepared.is_mailed:
         changed = asking.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
         if changed is not None:
-            prepared = prepare(ctx, replace(drafts.reply_of(ctx, changed), worker_id=request.worker_id))
+            prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
     if request.send_at and prepared.is_mailed:
         return _schedule(ctx, prepared)
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
     return Answer("ticket", prepared.read.ticket["id"])
+
+
+def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest:
+    """The request as automations changed its draft. An owner that they left is not set again: somebody may have taken
+    the ticket meanwhile."""
+    request = prepared.request
+    changed = replace(drafts.reply_of(ctx, draft), worker_id=request.worker_id)
+    if changed.owner_id == prepared.read.ticket["owner_id"]:
+        return replace(changed, owner_id=request.owner_id)
+    return changed
 
 
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
@@ -230,7 +240,7 @@ def _draft_values(prepared: Prepared) -> dict[str, Any]:
         "type": drafts.FORWARD if request.is_forward else drafts.REPLY,
         "name": request.subject or found.ticket["subject"],
         "to": drafts.joined(recipients.to),
-        "params": drafts.params_of(sent, customs),
+        "params": drafts.params_of(sent, customs, request.worker_id, found.ticket),
         "ticket_id": found.ticket["id"],
         "worker_id": request.worker_id,
     }

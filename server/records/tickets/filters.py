@@ -10,7 +10,6 @@ import peewee
 from server.search.ast import Term, Text
 from server.search.conditions import NEVER, Condition, negated
 from server.search.filters.base import Filter, is_null
-from server.search.filters.number import DecimalFilter, decimal
 from server.search.filters.ways import Way, select_between
 from server.search.filters.worker import WorkerFilter
 from server.search.values import integer, split_comparison, split_range
@@ -89,18 +88,6 @@ class InGroupsFilter(WorkerFilter):
             text = Text("me", False, text.position)
         # It looks at no other column of the ticket, so totals can come from the summary.
         return dataclasses.replace(super().one(text, scope), columns=frozenset(("group_id",)))
-
-
-class PercentFilter(DecimalFilter):
-    """A number from 0 to 1; what is above 1 is read as a percentage.
-
-    >>> PercentFilter("score", "").number("90"), PercentFilter("score", "").number("0.9")
-    (0.9, 0.9)
-    """
-
-    def number(self, text: str) -> float:
-        value = decimal(text)
-        return value / 100 if value > 1 else value
 
 
 class WatcherCountFilter(Filter):

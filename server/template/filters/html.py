@@ -53,7 +53,7 @@ def markdown_to_html(run: Run, value: Any, is_untrusted: Any = True) -> str:
         raise TemplateFailed(f"'markdown_to_html' takes at most {MAX_MARKDOWN_CHARS:,} characters, not {len(text):,}")
     run.budget.step(len(text) * STEPS_A_MARKDOWN_CHAR)
     try:
-        return rendered(text, allow_remote_images=not untrusted, keep_html=not untrusted)
+        return rendered(text, allow_remote_images=not untrusted, keep_html=not untrusted).removesuffix("\n")
     except TooLarge as error:
         raise TemplateFailed(error.message) from None
 

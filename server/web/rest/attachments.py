@@ -8,6 +8,7 @@ from server.web import downloads
 from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.params import Upload
+from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.routes import Parameter, endpoint
 
 FILE_HEADERS = {
@@ -40,7 +41,7 @@ def download(call: Call) -> Answer:
     Parameter("mime_type", "string", "Its type; application/octet-stream when absent."),
     Parameter("encoding", "string", "text or base64."),
     Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
-    size="file", answer=shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID),
+    META, size="file", answer=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
 )  # fmt: skip
 def upload(call: Call) -> dict[str, Any]:
     params = call.params
@@ -55,4 +56,4 @@ def upload(call: Call) -> dict[str, Any]:
         raise Required("file_name is required", field="file_name")
     content = files.decoded(params.raw("content"), params.text("encoding", "").lower())
     found = files.upload(call.ctx, name, kind, content)
-    return found | {"file_id": found["id"]}
+    return with_names(call, "attachment", found | {"file_id": found["id"]})

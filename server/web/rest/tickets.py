@@ -6,6 +6,7 @@ from server.desk import comments, events, records, tickets
 from server.desk.tickets import requester
 from server.web.call import Call
 from server.web.openapi import shapes
+from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND
 from server.web.routes import Parameter, endpoint
 
@@ -30,8 +31,9 @@ COMMON = (
     Parameter("send_at", "time", "When to send; now when absent."),
     Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
     EXPAND,
+    META,
 )
-SENT = shapes.any_of(shapes.record("ticket"), shapes.record("draft"))
+SENT = shapes.any_of(named_shape(shapes.record("ticket")), named_shape(shapes.record("draft")))
 
 
 @endpoint(
@@ -45,7 +47,7 @@ SENT = shapes.any_of(shapes.record("ticket"), shapes.record("draft"))
 )  # fmt: skip
 def compose(call: Call) -> dict[str, Any]:
     uri, id = tickets.compose(call.ctx, call.params.tree)
-    return records.retrieve(call.ctx, uri, id, call.params.text("expand", ""))
+    return _shown(call, id, uri)
 
 
 @endpoint(
@@ -64,22 +66,22 @@ def compose(call: Call) -> dict[str, Any]:
 )  # fmt: skip
 def reply(call: Call) -> dict[str, Any]:
     uri, id = tickets.reply(call.ctx, call.params.tree)
-    return records.retrieve(call.ctx, uri, id, call.params.text("expand", ""))
+    return _shown(call, id, uri)
 
 
-TICKET = shapes.record("ticket")
+TICKET = named_shape(shapes.record("ticket"))
 EMAIL = Parameter("email", "string", "The mail address.", required=True)
 
 
 @endpoint("PUT", "tickets/{id}/requester", "Let an address get the replies of a ticket.", "small write",
-          EMAIL, EXPAND, answer=TICKET)
+          EMAIL, EXPAND, META, answer=TICKET)
 def add_requester(call: Call) -> dict[str, Any]:
     requester.add(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
 
 
 @endpoint("DELETE", "tickets/{id}/requester", "Let an address no longer get the replies of a ticket.", "small write",
-          EMAIL, EXPAND, answer=TICKET)
+          EMAIL, EXPAND, META, answer=TICKET)
 def remove_requester(call: Call) -> dict[str, Any]:
     requester.remove(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
@@ -94,7 +96,7 @@ def write_comment(call: Call) -> dict[str, Any]:
 
 
 @endpoint("POST", "tickets/merge", "Make one ticket of several; the oldest one stays.", "small write",
-          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, answer=TICKET,
+          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, META, answer=TICKET,
           is_small=lambda call: not events.is_bound(call.ctx, "record.merge"))
 def merge(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))
@@ -102,10 +104,10 @@ def merge(call: Call) -> dict[str, Any]:
 
 @endpoint("POST", "tickets/split", "Give a message a ticket of its own.", "small write",
           Parameter("message_id", "integer", "The message; not the only one of its ticket.", required=True), EXPAND,
-          answer=TICKET)
+          META, answer=TICKET)
 def split(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
 
 
-def _shown(call: Call, id: int) -> dict[str, Any]:
-    return records.retrieve(call.ctx, "ticket", id, call.params.text("expand", ""))
+def _shown(call: Call, id: int, uri: str = "ticket") -> dict[str, Any]:
+    return with_names(call, uri, records.retrieve(call.ctx, uri, id, call.params.text("expand", "")))

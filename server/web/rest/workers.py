@@ -5,11 +5,13 @@ from typing import Any
 from server.desk import records
 from server.web.call import Call
 from server.web.openapi import shapes
+from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND
 from server.web.routes import endpoint
 
 
-@endpoint("GET", "workers/me", "The worker whose token it is.", "read", EXPAND,
-          answer=shapes.record("worker"))
+@endpoint("GET", "workers/me", "The worker whose token it is.", "read", EXPAND, META,
+          answer=named_shape(shapes.record("worker")))
 def me(call: Call) -> dict[str, Any]:
-    return records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, call.params.text("expand", ""))
+    found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, call.params.text("expand", ""))
+    return with_names(call, "worker", found)

@@ -23,15 +23,15 @@ CASES: list[Case] = [
     ('{{ "a <b c"|striptags }}|{{ 5|striptags }}', "a |5"),
     (
         '{{ "**a** <b>x</b><script>1</script>"|markdown_to_html }}',
-        "<p><strong>a</strong> &lt;b&gt;x&lt;/b&gt;&lt;script&gt;1&lt;/script&gt;</p>\n",
+        "<p><strong>a</strong> &lt;b&gt;x&lt;/b&gt;&lt;script&gt;1&lt;/script&gt;</p>",
     ),
     (
         '{{ "**a** <b onclick=1>x</b><script>1</script>"|markdown_to_html(false) }}',
-        "<p><strong>a</strong> <b>x</b></p>\n",
+        "<p><strong>a</strong> <b>x</b></p>",
     ),
     (
         '{{ "[x](javascript:1)"|markdown_to_html(false) }}',
-        '<p><a target="_blank" rel="noopener noreferrer nofollow">x</a></p>\n',
+        '<p><a target="_blank" rel="noopener noreferrer nofollow">x</a></p>',
     ),
     (
         '{{ "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"|image_info|join }}',

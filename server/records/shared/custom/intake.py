@@ -63,13 +63,23 @@ def _several(field: CustomField, raw: Any, intake: Intake, adds: bool) -> Coerce
         raise Invalid(f"at most {MAX_VALUES} values")
     values, removes = [], []
     for item in items:
+        if isinstance(item, (list, dict)):
+            raise Invalid("takes a list of texts, not of lists")
         text = as_text(item)
+        if field.kind == "X" and isinstance(raw, list) and not _is_offered(field, text, adds):
+            continue
         if adds and text.startswith("-"):
             removes.append(_one(field, text[1:], intake))
         else:
             values.append(_one(field, text.removeprefix("+") if adds and field.kind == "X" else text, intake))
     unique = list(dict.fromkeys(value for value in values if value is not None))
     return Coerced(unique, tuple(removes), adds)
+
+
+def _is_offered(field: CustomField, text: str, adds: bool) -> bool:
+    """Whether a list of checkboxes keeps an item; options that there are no more are passed over. Source: Custom
+    fields, many of a list."""
+    return text in field.options or (adds and text[:1] in ("+", "-") and text[1:] in field.options)
 
 
 def _one(field: CustomField, text: str, intake: Intake) -> Any:

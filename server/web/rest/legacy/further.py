@@ -5,7 +5,7 @@ from typing import Any
 from server.desk import comments, contexts, records, snippets
 from server.web.call import Answer, Call
 from server.web.openapi import shapes
-from server.web.rest.legacy.single import is_small, sent_fields
+from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names
 from server.web.rest.records import EXPAND, location
 from server.web.routes import Parameter, endpoint
 
@@ -50,15 +50,15 @@ for path, uri in NOTED:
     Parameter("owner_context_id", "integer", "The author; the caller when absent. Administrators may name another."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
     Parameter("*", "mixed", "Further fields of the comment, each by its name, and custom_<id>."),
-    EXPAND, is_small=is_small,
-    answer=shapes.Success(shapes.record("comment"), headers={"Location": "The path of the new comment."}),
+    EXPAND, META, is_small=is_small,
+    answer=shapes.Success(named_shape(shapes.record("comment")), headers={"Location": "The path of the new comment."}),
 )  # fmt: skip
 def create_comment(call: Call) -> Answer:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
     found = records.retrieve(call.ctx, "comment", id, call.params.text("expand", ""))
-    return Answer(found, headers={"Location": location(call, found)})
+    return Answer(with_names(call, "comment", found), headers={"Location": location(call, found)})
 
 
 @endpoint("GET", "snippets/{id}/paste", "The text of a snippet, filled in for a record; counts as a use.", "write",

@@ -34,11 +34,20 @@ def sent_fields(call: Call, also: frozenset[str] = frozenset()) -> dict[str, Any
 
 def told(call: Call, family: Family, found: dict[str, Any]) -> dict[str, Any]:
     """A record as these endpoints show it: with its second names and, for show_meta=1, _labels and _types."""
-    found = twinned(family, found)
+    return with_names(call, family.uri, twinned(family, found))
+
+
+def with_names(call: Call, uri: str, found: dict[str, Any]) -> dict[str, Any]:
+    """A record, for show_meta=1 with _labels and _types. Source: Response format, show_meta."""
     if not call.params.flag("show_meta", False):
         return found
-    meta = records.meta(call.ctx, family.uri)
+    meta = records.meta(call.ctx, uri)
     return found | {"_labels": meta["labels"], "_types": meta["types"]}
+
+
+def named_shape(shape: shapes.Schema) -> shapes.Schema:
+    """What `with_names` answers."""
+    return {"allOf": [shape], **NAMES}
 
 
 def twinned(family: Family, found: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +63,7 @@ def update_record(call: Call, family: Family) -> dict[str, Any]:
 
 def shape(family: Family) -> shapes.Schema:
     """What `told` answers."""
-    return {"allOf": [family.shape], **NAMES}
+    return named_shape(family.shape)
 
 
 def fields_of(family: Family) -> Parameter:
