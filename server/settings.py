@@ -127,6 +127,8 @@ SETTINGS: tuple[Setting, ...] = (
     # Mail
     Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
             "{text} as it stands.", type="text", is_live=True),
+    Setting("mail_authserv_ids", (), "Mail servers of yours whose Authentication-Results are believed, by the name in "
+            "them: mail under a worker's address that fails DMARC there is a stranger's.", type="list"),
     Setting("automatic_answers_per_hour", 200, "Automatic answers (is_autoreply) that leave in an hour at most; each "
             "address gets one.", "mails", is_live=True),
     Setting("mail_repeat_days", 30, "Days in which a mail without a Message-Id that comes again, byte for byte, is "

@@ -21,7 +21,7 @@ class Text(Field):
     """Characters. `max` counts them; longer is an error that names the limit, nothing is cut.
 
     allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml, kata.
-    exact: case counts when it is compared."""
+    exact: case counts when it is compared. one_line: line ends are refused, as in what mail takes into its headers."""
 
     type = "text"
 
@@ -36,6 +36,7 @@ class Text(Field):
         form: str = "",
         blank_ok: bool = False,
         exact: bool = False,
+        one_line: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(note, **options)
@@ -46,6 +47,7 @@ class Text(Field):
         self.form = form
         self.blank_ok = blank_ok
         self.exact = exact
+        self.one_line = one_line
 
     def initial(self) -> Any:
         return self.default or ""
@@ -59,6 +61,8 @@ class Text(Field):
             raise self.bad(f"at most {self.max} characters, this has {len(text)}")
         if "\x00" in text:
             raise self.bad("must not hold a NUL character")
+        if self.one_line and len(f"{text}.".splitlines()) > 1:
+            raise self.bad("must be one line; remove the line breaks")
         if text and len(text) < self.min:
             raise self.bad(f"at least {self.min} characters")
         if self.allowed and text not in self.allowed and text != "":
@@ -76,6 +80,8 @@ class Text(Field):
             shown["allowed"] = list(self.allowed)
         if self.blank_ok:
             shown["blank_ok"] = True
+        if self.one_line:
+            shown["one_line"] = True
         return shown
 
     def schema(self) -> dict[str, Any]:

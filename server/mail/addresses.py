@@ -96,6 +96,21 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
     return _Reader(text, limit).read()
 
 
+def parse_all(text: str, limit: int = ADDRESSES) -> list[Address]:
+    """As parse_list, for what somebody wrote to be mailed to. Raises Invalid that tells the first text that is no
+    address, so that nobody is left out silently.
+
+    >>> parse_all("ann@x.example; Bob <bob@x.example>")[1].name
+    'Bob'
+    """
+    reader = _Reader(text, limit)
+    found = reader.read()
+    if reader.unread and len(found) < limit:
+        shown = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
+        raise Invalid(f"'{shown}' is not a mail address; use name@host")
+    return found
+
+
 def _is_network_address(literal: str) -> bool:
     """Whether an address stands in the brackets of a domain: [192.0.2.1], [IPv6:2001:db8::1]."""
     version, colon, rest = literal[1:-1].partition(":")
@@ -120,7 +135,7 @@ def format_address(name: str, address: str) -> str:
         return address
     if name.isascii() and name.isprintable():
         return '"' + re.sub(r'(["\\])', r"\\\1", name) + f'" <{address}>'
-    return f"{_encoded(name)} <{address}>"
+    return f"{encoded(name)} <{address}>"
 
 
 def matches_pattern(address: str, pattern: str) -> bool:
@@ -148,7 +163,8 @@ def _pattern(pattern: str) -> Any:
         return None
 
 
-def _encoded(name: str) -> str:
+def encoded(name: str) -> str:
+    """A text as encoded words, for where a header field takes only ASCII. Source: RFC 2047."""
     words, piece = [], ""
     for character in name:
         if len((piece + character).encode("utf-8", "replace")) > ENCODED_WORD_BYTES:
@@ -169,6 +185,8 @@ class _Reader:
     def __init__(self, text: str, limit: int) -> None:
         self.text, self.limit, self.position = text, limit, 0
         self.found: list[Address] = []
+        self.unread = ""  # the first text between commas that holds no address, or a word with @ that is none
+        self._begun = 0  # where the text since the last comma begins
         self.has_quotes = self.has_comments = True
         self._next_mailbox()
 
@@ -195,6 +213,7 @@ class _Reader:
         if character in ",;":
             self._mailbox()
             self.position += 1
+            self._begun = self.position
         elif character == '"':
             self._quoted()
         elif character == "(":
@@ -254,27 +273,44 @@ class _Reader:
 
     def _mailbox(self) -> None:
         name = "".join(self.phrase).replace(_GAP, " ").strip() or self.comment
+        before = len(self.found)
         if self.angle is not None:
             self._add(name, _in_angles(self.angle))
         # A quoted text is never a part of an address, be it one by itself: "ann@x.example" without more is taken.
         elif not self._bare() and self.quoted:
             self._add(self.comment, self.quoted)
+        if len(self.found) == before:
+            self._left_out(self.text[self._begun : self.position])
         self._next_mailbox()
+
+    def _left_out(self, text: str) -> None:
+        is_group = self.angle is None and text.rstrip().endswith(":")  # `friends:;` names nobody, which is no mistake
+        self.unread = self.unread or ("" if is_group else text.strip())
 
     def _bare(self) -> bool:
         """Take the addresses among the words that are not in quotes; answers whether there were any."""
         text = _GAPS.sub(_GAP, " ".join("".join(self.bare).split()))
         words = _AT_WITH_GAP.sub("@", text).replace(_GAP, " ").split()
-        good = [word for word in words if "@" in word and valid(word.strip("<>'"))]
+        named = {word: _bare_address(word) for word in words if "@" in word}
+        good = [word for word in words if word in named and valid(named[word])]
+        bad = next((word for word in named if word not in good), "")
+        if good and bad:
+            self._left_out(bad)
         rest = " ".join(word for word in words if word not in good) if len(good) == 1 else ""
         for word in good:
-            self._add(self.comment or " ".join(filter(None, (self.quoted, rest))), word.strip("<>'"))
+            self._add(self.comment or " ".join(filter(None, (self.quoted, rest))), named[word])
         return bool(good)
 
     def _add(self, name: str, address: str) -> None:
         address = _NEEDLESS_QUOTES.sub(r"\1", address)
         if valid(address):
             self.found.append(Address(headers.one_line(name)[:NAME_CHARACTERS], address))
+
+
+def _bare_address(word: str) -> str:
+    """A word without what stands around it: <ann@x.example>, 'ann@x.example'. One quote is part of the address."""
+    word = word.strip("<>")
+    return word[1:-1] if len(word) > 2 and word[0] == word[-1] == "'" else word
 
 
 def _in_angles(text: str) -> str:

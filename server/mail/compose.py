@@ -15,7 +15,8 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 from server.errors import Invalid, TooLarge
-from server.mail.addresses import format_address, valid
+from server.mail import headers
+from server.mail.addresses import encoded, format_address, parse_list, valid
 
 MAX_RECIPIENTS = 100                     # To and Cc together
 MAX_REFERENCES = 20
@@ -111,6 +112,25 @@ def ascii_address(address: str) -> str:
     """
     mailbox, at, domain = address.rpartition("@")
     return mailbox + at + _ascii_domain(domain)
+
+
+def ascii_head(raw: bytes) -> bytes:
+    """A mail whose recipients beyond ASCII are named and no addresses any more, for servers that take none: those get
+    nothing, and the others see who they are. Source: RFC 6857, section 3.1.3."""
+    head, line, body = raw.partition(b"\r\n\r\n")
+    fields = re.split(rb"\r\n(?![ \t])", head)
+    return b"\r\n".join(map(_ascii_field, fields)) + line + body
+
+
+def _ascii_field(field: bytes) -> bytes:
+    name, _, value = field.decode("utf-8").partition(":")
+    if field.isascii() or name.lower() not in ("to", "cc"):
+        return field
+    shown = [
+        format_address(headers.header_value(each), address) if address.isascii() else f"{encoded(address)} :;"
+        for each, address in parse_list(value, MAX_RECIPIENTS)
+    ]
+    return f"{name}: ".encode() + ",\r\n ".join(shown).encode()
 
 
 def references_of_reply(references: Sequence[str], message_id: str) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class Bucket(RecordType):
     fields = {
         "group_id": Id("Group that it belongs to.", "group", required=True, shown=False),
         "is_default": Bit("New tickets of the group come here. Setting it takes it from the group's other bucket."),
-        "name": Text("Bucket name; also the label.", required=True),
+        "name": Text("Bucket name; also the label.", required=True, one_line=True),
         "reply_address_id": Id(
             "Address that replies are sent from, with a mail transport; 0 for the group's. Managers choose one that "
             "their group sends from already.", "address",
@@ -49,7 +49,7 @@ class Bucket(RecordType):
         "reply_html_template_id": Id(
             "Default mail template; 0 for the group's.", "html_template", zero_ok=True, shown=False
         ),
-        "reply_personal": Text("Sender name on replies; blank for the group's."),
+        "reply_personal": Text("Sender name on replies; blank for the group's.", one_line=True),
         "reply_signature_id": Id(
             "Default signature; 0 for the group's.", "email_signature", zero_ok=True, shown=False
         ),

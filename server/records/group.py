@@ -112,13 +112,13 @@ class Group(RecordType):
             'Change of the roster, as a map or JSON: {"manager": "1,2", "member": "3", "remove": "4"}, with worker '
             "ids.", stored=False,
         ),
-        "name": Text("Group name; also the label.", required=True),
+        "name": Text("Group name; also the label.", required=True, one_line=True),
         "reply_address_id": Id(
             "Address that replies are sent from; it needs a mail transport.", "address", auto="setting",
             alternatives=("replyto_id",), shown=False,
         ),
         "reply_html_template_id": Id("Default mail template.", "html_template", zero_ok=True, shown=False),
-        "reply_personal": Text("Sender name on replies."),
+        "reply_personal": Text("Sender name on replies.", one_line=True),
         "reply_signature_id": Id("Default signature.", "email_signature", zero_ok=True, shown=False),
         "reply_signing_key_id": Id("Key that signs outgoing mail.", "gpg_private_key", zero_ok=True, shown=False),
         "updated": Timestamp(

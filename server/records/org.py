@@ -37,7 +37,7 @@ class Org(RecordType):
         "country": Text("Country."),
         "created": Timestamp("When the record was made; now when omitted.", auto="now"),
         "email_id": Id("Main email address; 0 clears.", "address", zero_ok=True, shown=False),
-        "name": Text("Organization name; also the label. Several may have one name.", required=True),
+        "name": Text("Organization name; also the label. Several may have one name.", required=True, one_line=True),
         "phone": Text("Phone."),
         "postal": Text("Postal code."),
         "province": Text("State or province."),

@@ -146,14 +146,14 @@ class Worker(RecordType):
             "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
             "signs in with them.", "address",
         ),
-        "first_name": Text("Given name.", 128, required=True),
+        "first_name": Text("Given name.", 128, required=True, one_line=True),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
         "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),
         "is_mfa_required": Bit("Must use a second factor.", shown=False),
         "is_password_disabled": Bit("May not log in by password.", shown=False),
         "is_superuser": Bit("Administrator."),
         "language": Text("Locale such as en_US.", 16, required=True, form="language"),
-        "last_name": Text("Family name.", 128),
+        "last_name": Text("Family name.", 128, one_line=True),
         "location": Text("Place, free text."),
         "mobile": Text("Mobile number.", 64),
         "password": Password(
@@ -164,7 +164,7 @@ class Worker(RecordType):
         "time_format": Text("Preferred date format.", 64),
         "timeout_idle_secs": Number("Seconds after which a session counts as idle.", default=600, min=60, max=2678400),
         "timezone": Text("IANA zone name.", required=True, form="timezone"),
-        "title": Text("Job title."),
+        "title": Text("Job title.", one_line=True),
         "updated": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),

@@ -188,6 +188,18 @@ def test_files_of_others_are_refused(desk: Post) -> None:
         desk.compose(by=desk.milo, file_id=str(file))
 
 
+@pytest.mark.parametrize("name", ["to", "cc", "bcc"])
+@pytest.mark.parametrize("text", ["junk", "ann@kite.example, Bob <bob>", "ann@kite.example; c@@d", "ann @kite.example"])
+def test_recipients_that_cannot_be_read_are_refused_with_the_text(desk: Post, name: str, text: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        desk.compose(**{name: text})
+    wrong = text.rpartition(", ")[2].rpartition("; ")[2]
+    assert refused.value.message == f"{name}: '{wrong}' is not a mail address; use name@host"
+    assert refused.value.details["field"] == name
+    with pytest.raises(Invalid):
+        desk.compose(**{name: text, "dont_send": "1"})
+
+
 def test_files_too_large_for_a_mail_are_refused(desk: Post) -> None:
     file = desk.create("attachment", name="a.bin", content=b"x", uploader_id=desk.nora)
     desk.write(lambda writing: writing.set("attachment", file, {"size": 30 * 1024 * 1024}))
@@ -210,6 +222,8 @@ def test_images_of_ours_are_embedded_and_those_of_others_stay_links(desk: Post, 
     assert image.get_content() == b"\x89PNG" and b"secret" not in raw
     html = next(part for part in related if part.get_content_type() == "text/html").get_content()
     assert f"cid:{image['Content-ID'].strip('<>')}" in html and f"/rest/attachments/{other}/" in html
+    plain = next(part for part in related if part.get_content_type() == "text/plain").get_content()
+    assert plain.split() == ["a", "b"]  # without addresses that its reader cannot open
 
 
 @pytest.mark.parametrize(

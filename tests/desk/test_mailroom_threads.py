@@ -208,6 +208,46 @@ def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Received)
     assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 1)
 
 
+HOST, MILO = "mx.desk.example", "milo@desk.example"
+FAIL, PASS = f"{HOST}; dmarc=fail (p=none) header.from=desk.example", f"{HOST}; dkim=pass; dmarc=pass"
+
+
+@pytest.mark.parametrize(
+    ("headers", "noted"),
+    [
+        ({"Authentication-Results": FAIL}, f"{MILO} is a worker's, but the mail failed DMARC at {HOST}"),
+        ({"Authentication-Results": "MX.Desk.Example 1 (x); spf=pass; DMARC = Fail"}, "failed DMARC"),
+        ({"Authentication-Results": f"{PASS}\nAuthentication-Results: {FAIL}"}, ""),
+        ({"Authentication-Results": f"{FAIL}\nAuthentication-Results: {PASS}"}, "failed DMARC"),
+        ({"Authentication-Results": f"mx.evil.example; dmarc=fail\nAuthentication-Results: {PASS}"}, ""),
+        ({"Authentication-Results": "mx.evil.example; dmarc=fail"}, ""),
+        ({"Authentication-Results": f"{HOST}; dmarc=none"}, ""),
+        ({"Authentication-Results": f"{HOST}; none"}, ""),
+        ({}, ""),
+        ({"From": BO, "Reply-To": MILO}, "only Reply-To names it; From says bo@oak.example"),
+        ({"From": "Milo <milo@home.example>", "Reply-To": MILO}, ""),
+    ],
+)
+def test_mail_that_claims_to_be_a_workers_and_is_not_is_a_strangers(
+    desk: Desk, boat: Received, headers: dict[str, str], noted: str
+) -> None:
+    worker = desk.worker(MILO)
+    desk.create("address", email="milo@home.example", worker_id=worker)
+    desk.set(mail_authserv_ids=("MX.desk.example",))
+    named = {"From": MILO, "In-Reply-To": "<a@kite.example>"} | headers
+    received = desk.receive("".join(f"{name}: {value}\n" for name, value in named.items()).encode() + b"\nHello\n")
+    message = desk.message(received)
+    assert (message["worker_id"], message["is_stranger"]) == ((0, 1) if noted else (worker, 0))
+    assert received.ticket_id == boat.ticket_id and desk.requesters(boat.ticket_id) == [ANN]
+    assert noted in " ".join(desk.notes(received)) and bool(desk.notes(received)) == bool(noted)
+
+
+def test_nobodys_results_are_believed_unless_the_host_is_set(desk: Desk) -> None:
+    worker = desk.worker(MILO)
+    received = desk.receive(f"Authentication-Results: {FAIL}\nFrom: {MILO}\n\nHello\n".encode())
+    assert (desk.message(received)["worker_id"], desk.message(received)["is_stranger"]) == (worker, 0)
+
+
 # -- requesters, for mail in and out -----------------------------------------------------------------------------------
 
 

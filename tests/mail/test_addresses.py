@@ -3,7 +3,7 @@ import email.header
 import pytest
 
 from server.errors import Invalid
-from server.mail.addresses import Address, format_address, matches_pattern, parse_list, the_one, valid
+from server.mail.addresses import Address, format_address, matches_pattern, parse_all, parse_list, the_one, valid
 
 
 @pytest.mark.parametrize(
@@ -196,3 +196,32 @@ def test_nothing_slips_into_a_header(name, address):
 )
 def test_exclude_patterns(pattern, is_match):
     assert matches_pattern("Ann@kite.example", pattern) is is_match
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ann@x.example; Bob <bob@x.example>", ["ann@x.example", "bob@x.example"]),
+        ("ann@x.example, ", ["ann@x.example"]),
+        ("friends: ann@x.example;", ["ann@x.example"]),
+        ("friends:;", []),
+        ("", []),
+        ("'ann@x.example'", ["ann@x.example"]),
+        ("'ann@x.example", ["'ann@x.example"]),
+        ("o'brien'@x.example", ["o'brien'@x.example"]),
+        ("ann@x.example, junk", "'junk' is not a mail address; use name@host"),
+        ("ann@x.example, Bob <bob>", "'Bob <bob>' is not"),
+        ("ann@x.example bob@@x.example", "'bob@@x.example' is not"),
+        ("a b@x", ["b@x"]),
+        ("ann @x.example", "'ann @x.example' is not"),
+        ('"only a name"', "'\"only a name\"' is not"),
+        ("ann@x..example", "'ann@x..example' is not"),
+    ],
+)
+def test_what_somebody_wrote_is_taken_whole_or_refused_with_the_text(text, found):
+    if isinstance(found, str):
+        with pytest.raises(Invalid) as refused:
+            parse_all(text)
+        assert found in refused.value.message
+    else:
+        assert [each.address for each in parse_all(text)] == found

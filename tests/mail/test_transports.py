@@ -3,13 +3,17 @@
 import base64
 import socket
 from dataclasses import replace
+from email import message_from_bytes
+from email.policy import default
 
 import pytest
 
 from server.errors import Invalid, Required
 from server.mail import dialogue
+from server.mail.compose import compose
 from server.mail.transports import TRANSPORTS, TransportFailed, null, smtp, transport
 from server.mail.transports.smtp import Encryption, SmtpSettings, settings_from
+from tests.mail.test_compose import PLAIN
 from tests.smtp_server import CERTIFICATE, SmtpServer
 
 # The server's, about logins without TLS, which is what these tests want.
@@ -192,6 +196,24 @@ def test_a_server_without_smtputf8_cannot_reach_such_a_mailbox():
         assert failed.value.is_permanent
         send(server, "ann@münchen.example")
         assert server.take()[1] == ("ann@xn--mnchen-3ya.example",)
+
+
+def test_such_a_mailbox_does_not_hold_back_the_others():
+    raw = compose(replace(
+        PLAIN, to=(("Jörg, Dr", "jörg@kite.example"), ("Björn", "bo@kite.example")),
+        cc=(("", "änn@kite.example"), ("", "ann@kite.example")),
+    ))  # fmt: skip
+    with SmtpServer(takes_utf8=False) as server:
+        refused = send(server, "jörg@kite.example", "bo@kite.example", "änn@kite.example", raw=raw).refused
+        _, recipients, taken = server.take()
+    why = f"553 5.6.7 the mail server {smtp.NO_UTF8}"
+    assert refused == {"jörg@kite.example": why, "änn@kite.example": why}
+    assert recipients == ("bo@kite.example",) and taken.isascii()
+    read = message_from_bytes(taken, policy=default)
+    (bjorn,), (ann,) = read["To"].addresses, read["Cc"].addresses
+    assert (bjorn.display_name, bjorn.addr_spec, ann.addr_spec) == ("Björn", "bo@kite.example", "ann@kite.example")
+    assert "jörg@kite.example" in [group.display_name for group in read["To"].groups]
+    assert taken.partition(b"\r\n\r\n")[2] == raw.partition(b"\r\n\r\n")[2]
 
 
 def test_a_refusal_names_the_address_as_it_was_given(server):

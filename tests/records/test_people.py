@@ -171,3 +171,18 @@ def test_a_language_that_is_known(desk, ids, language):
 def test_a_language_that_nobody_speaks(desk, ids, language):
     with pytest.raises(Invalid, match="language"):
         desk.update("worker", ids["milo"], language=language)
+
+
+@pytest.mark.parametrize("text", ["Ann\nBcc: x@y", "Ann\n", "\rAnn", "Ann\u2028", "Ann\x85"])
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("worker", "first_name"), ("worker", "last_name"), ("worker", "title"), ("contact", "first_name"),
+        ("contact", "last_name"), ("contact", "title"), ("org", "name"), ("group", "name"), ("group", "reply_personal"),
+        ("bucket", "name"), ("bucket", "reply_personal"),
+    ],
+)  # fmt: skip
+def test_names_that_stand_in_mail_are_one_line(desk, uri, name, text):
+    with pytest.raises(Invalid) as refused:
+        desk.registry.type(uri).fields[name].coerce(text, None)
+    assert refused.value.message == f"{name}: must be one line; remove the line breaks"

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.mail import charsets, mask, parse, spam
+from server.mail.authentication import dmarc_failed_at
 from server.mail.parse import Limits, Mail
 
 SUBJECT_CHARACTERS = 255
@@ -34,7 +35,8 @@ class Incoming:
     first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
     first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
     notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words and files that came.
-    mask, token: drawn for a ticket and a message; a mask may be taken.
+    dmarc_failed_at: the host of ours that says so, "" for none. mask, token: drawn for a ticket and a message; a mask
+    may be taken.
     """
 
     raw: bytes
@@ -45,6 +47,7 @@ class Incoming:
     digest: str
     bytes_digest: str
     body_digest: str
+    dmarc_failed_at: str
     references: tuple[str, ...]
     bounced: str | None
     masks: tuple[str, ...]
@@ -74,6 +77,7 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
         raw=raw,
         bytes_digest=_digest(raw) if mail.message_id_was_made else "",
         body_digest=_digest_of_body(mail),
+        dmarc_failed_at=dmarc_failed_at(mail.headers, {each.lower() for each in settings.mail_authserv_ids}),
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
         mask=_mask(settings.mail_mask_pattern, now),

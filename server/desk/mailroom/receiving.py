@@ -84,12 +84,17 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
 
 def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, known: Addresses) -> Received:
     is_stranger, incoming = False, asked.incoming
+    forged = senders.forged(incoming, sender, known)
+    if forged:
+        sender = {**sender, "worker_id": 0}
     ticket = thread.ticket
     if ticket is None:
         ticket = _new_ticket(writing, asked, sender, known)
     else:
         is_stranger = _reply(writing, incoming, thread, sender, known)
-    message_id = storing.message(writing, incoming, ticket["id"], sender, _notes(thread), is_stranger=is_stranger)
+    message_id = storing.message(
+        writing, incoming, ticket["id"], sender, [*forged, *_notes(thread)], is_stranger=is_stranger or bool(forged)
+    )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})

@@ -63,6 +63,21 @@ def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
     return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 
+def forged(incoming: Incoming, sender: Record, known: Addresses) -> list[str]:
+    """What is to be noted where a mail claims to be a worker's and is not: its server says so, or only Reply-To names
+    the worker. sender: an address. Source: Security, M6; ours."""
+    if not sender["worker_id"]:
+        return []
+    found = []
+    if incoming.dmarc_failed_at:
+        found.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc_failed_at}")
+    writer = known.get(incoming.mail.from_address or "")
+    if writer is None or writer["worker_id"] != sender["worker_id"]:
+        found.append(f"{sender['email']} is a worker's, but only Reply-To names it; From says "
+                     f"{incoming.mail.from_address or 'nobody'}")
+    return found
+
+
 def organization_of(writing: RecordWriter, sender: Record) -> int:
     """The organization of the address, else that of its contact, else 0."""
     if sender["org_id"] or not sender["contact_id"]:

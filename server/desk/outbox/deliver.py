@@ -213,7 +213,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
     mail = Mail.of(row["mail"])
-    text, html = _texts(writing, tx, mail, row["message_id"])
+    text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:
         template = writing.record("html_template", mail.template_id) if mail.template_id else None
@@ -252,7 +252,9 @@ def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
         raise
 
 
-def _texts(writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int) -> tuple[str, str | None]:
+def _texts(
+    writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int, base_url: str
+) -> tuple[str, str | None]:
     """The text and the HTML without template: of the message that is kept, else those of the mail."""
     text, html = mail.text, mail.html
     message = writing.record("message", message_id) if message_id else None
@@ -260,7 +262,13 @@ def _texts(writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int) 
         text = message["content"]
         file = writing.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
         html = decode(blobs.read(tx, file["blob_id"]), "utf-8") if file else ""
-    return (markdown_to_text(text), html) if mail.is_markdown else (text, None)
+    return (without_own_files(base_url, markdown_to_text(text)), html) if mail.is_markdown else (text, None)
+
+
+def without_own_files(base_url: str, text: str) -> str:
+    """A text without the addresses of our files, which its reader cannot open: they go along with the mail."""
+    own = own_file(base_url).pattern
+    return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
 
 
 def _recipients(value: object) -> tuple[Address, ...]:

@@ -13,7 +13,7 @@ from server.context import Context
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
-from server.mail.addresses import Address, parse_list
+from server.mail.addresses import Address, parse_all
 from server.mail.compose import MAX_RECIPIENTS
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
@@ -30,13 +30,12 @@ Addresses = tuple[Address, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailRequest:
     """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
-    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `has_to`: something was given."""
+    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`."""
 
     content: str
     subject: str = ""
     is_markdown: bool = False
     to: Addresses = ()
-    has_to: bool = False
     cc: Addresses = ()
     bcc: Addresses = ()
     group_id: int = 0
@@ -79,8 +78,6 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     group_id = form.id("group_id", required=True) or 0
     common = _common(ctx, form)
     if not common["dont_send"] and not common["to"]:
-        if common["has_to"]:
-            raise Invalid("to: holds no valid mail address; write name@host, several with commas", field="to")
         raise Required("to is required, unless dont_send is 1", field="to")
     return ComposeRequest(
         subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common
@@ -107,11 +104,8 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
     )
     if request.dont_send and request.dont_keep_copy:
         raise Invalid("dont_keep_copy: with dont_send=1 nothing is left; send one of both", field="dont_keep_copy")
-    if not request.to and not request.dont_send:
-        if request.has_to:
-            raise Invalid("to: holds no valid mail address; write name@host, several with commas", field="to")
-        if request.is_forward:
-            raise Required("to is required to forward a message", field="to")
+    if not request.to and not request.dont_send and request.is_forward:
+        raise Required("to is required to forward a message", field="to")
     return request
 
 
@@ -155,12 +149,15 @@ class Form:
             raise Invalid(f"{name}: {error.message}", field=name) from error
 
     def addresses(self, name: str, most: int) -> Addresses:
-        """The valid addresses of a list, none twice, at most one more than `most`."""
+        """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
         text = self.text(name)
         _one_line(name, text)
         found: dict[str, Address] = {}
-        for each in parse_list(text, most + 1):
-            found.setdefault(each.address.lower(), each)
+        try:
+            for each in parse_all(text, most + 1):
+                found.setdefault(each.address.lower(), each)
+        except Invalid as error:
+            raise Invalid(f"{name}: {error.message}", field=name) from None
         return tuple(found.values())
 
     def custom(self) -> dict[str, Any]:
@@ -194,7 +191,6 @@ def _common(ctx: Context, form: Form) -> dict[str, Any]:
     return {
         "is_markdown": _is_markdown(form),
         "to": to,
-        "has_to": bool(form.text("to").strip()),
         "cc": cc,
         "bcc": tuple(each for each in bcc if each.address.lower() not in taken),
         "bucket_id": form.id("bucket_id") or 0,

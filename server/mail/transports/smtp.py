@@ -13,12 +13,13 @@ from typing import Any
 
 from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
-from server.mail.compose import ascii_address
+from server.mail.compose import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
 from server.mail.transports import Delivery, TokenRefused, TransportFailed
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
+NO_UTF8 = "takes no addresses with letters beyond ASCII"
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
 _KEYS = ("host", "port", "encryption", "username", "password", "connected_account", "timeout", "verify")
@@ -200,14 +201,27 @@ def _context(settings: SmtpSettings) -> ssl.SSLContext:
 
 def _refused(server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes) -> dict[str, tuple[int, bytes]]:
     server.ehlo_or_helo_if_needed()
-    head = raw.partition(b"\r\n\r\n")[0]
-    options = ["BODY=8BITMIME"] if not raw.isascii() and server.has_extn("8bitmime") else []
     # Only where it is needed, since a server that offers it may know none to pass such mail on to.
-    if not (head.isascii() and all(address.isascii() for address in (sender, *recipients))):
-        if not server.has_extn("smtputf8"):
-            raise TransportFailed("the mail server takes no addresses with letters beyond ASCII", is_permanent=True)
+    needs_it = not (_head(raw).isascii() and all(address.isascii() for address in (sender, *recipients)))
+    left_out: list[str] = []
+    options: list[str] = []
+    if needs_it and server.has_extn("smtputf8"):
         options.append("SMTPUTF8")
-    return server.sendmail(sender, recipients, raw, options)
+    elif needs_it:
+        left_out = [each for each in recipients if not each.isascii()]
+        recipients = [each for each in recipients if each.isascii()]
+        raw = ascii_head(raw)
+        if not recipients or not sender.isascii() or not _head(raw).isascii():
+            raise TransportFailed(f"the mail server {NO_UTF8}", is_permanent=True)
+    if not raw.isascii() and server.has_extn("8bitmime"):
+        options.append("BODY=8BITMIME")
+    return server.sendmail(sender, recipients, raw, options) | {
+        each: (553, f"5.6.7 the mail server {NO_UTF8}".encode()) for each in left_out
+    }
+
+
+def _head(raw: bytes) -> bytes:
+    return raw.partition(b"\r\n\r\n")[0]
 
 
 def _check_envelope(envelope_from: str, recipients: Sequence[str]) -> None:
