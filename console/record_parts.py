@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from console import ui
 from console.shown import fragment
 from console.visit import Visit
+from server.desk.outbox.delivery import Delivery, State
 from server.desk.sheet import Fact, File
 from server.records.shared import paths
+
+# How mail that has not left is shown on its ticket.
+DELIVERIES: dict[State, tuple[str, str]] = {
+    "sending": ("info", "being sent"), "queued": ("info", "waits to be sent"), "later": ("info", "sent later"),
+    "parked": ("err", "not sent"), "failing": ("warn", "not sent yet"), "failed": ("err", "not sent"),
+}  # fmt: skip
 
 
 def fact(visit: Visit, fact: Fact) -> str:
@@ -17,6 +24,14 @@ def fact(visit: Visit, fact: Fact) -> str:
 def files(found: Sequence[File]) -> str:
     """Files with the way to their bytes; images show what they are. Nothing for none."""
     return fragment("parts/files.html", found=found, size=ui.bytes_text, page=paths.record) if found else ""
+
+
+def delivery(visit: Visit, found: Delivery | None) -> str:
+    """What has become of a mail that has not left; nothing of one that has."""
+    if found is None:
+        return ""
+    kind, text = DELIVERIES[found.state]
+    return fragment("parts/delivery.html", badge=ui.badge(kind, text), when=ui.when(visit, found.due_at), found=found)
 
 
 def cut(text: str, most: int) -> str:

@@ -136,7 +136,7 @@ INTERNAL = {
     "what is only shown shorter": """
         console.pages.automations.MAX_SHOWN_CHARS console.pages.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
-        desk.acts.MAX_CHANGES_CHARS desk.live_settings.MAX_LOGGED_CHARS records.shared.rosters.MAX_TOLD
+        desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS records.shared.rosters.MAX_TOLD
         desk.scheduled.MAX_IDS desk.scheduled.MAX_NAME_CHARS
         desk.scheduled.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES

@@ -258,10 +258,15 @@ def create_transport(visit: Visit) -> Shown:
     """Make a transport."""
     form = _sent_transport(visit)
     try:
+        _, was = mail_setup.defaults(visit.ctx)
         made = records.create(visit.ctx, TRANSPORT, _transport_fields(visit, form))
     except HelpdeskError as error:
         return _transport(visit, form.refuse(error), None)
-    visit.tell(f"{form.text('name')} is saved. Try it now: send a mail through it.")
+    if mail_setup.defaults(visit.ctx)[1] == made["id"]:
+        visit.tell(f"{form.text('name')} is saved, and is the default: all mail leaves through it. Try it now.",
+                   f"{BASE}/default", transport=str(was))  # fmt: skip
+    else:
+        visit.tell(f"{form.text('name')} is saved. Try it now: send a mail through it.")
     return see(f"{TRANSPORTS}/{made['id']}")
 
 

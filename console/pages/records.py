@@ -12,6 +12,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.desk import records, sheet
+from server.desk.outbox import delivery
 from server.desk.records import SearchRequest
 from server.desk.sheet import Sheet
 from server.desk.tickets import masks
@@ -52,15 +53,19 @@ def ticket(visit: Visit) -> Shown:
         return _to(visit, paths.ticket(found.keys["mask"]))
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     messages = _of_ticket(visit, "message", found.id, "sort:-created", MESSAGES, number, MESSAGE_KEYS)
-    drafts = _of_ticket(visit, "draft", found.id, "sort:-updated", DRAFTS, 1, "content,worker_")
-    listed = {"message": messages["results"], "draft": drafts["results"], "comment": found.comments}
+    drafts = _of_ticket(visit, "draft", found.id, "sort:-updated", DRAFTS, 1, "content,worker_")["results"]
+    waiting = delivery.of_ticket(visit.ctx, found.id)
+    kept = {each.draft_id for each in waiting if each.message_id}  # whose messages stand there
+    drafts = [each for each in drafts if each["id"] not in kept]
+    listed = {"message": messages["results"], "draft": drafts, "comment": found.comments}
     missing = _not_listed(visit, listed)
     if missing:
         return see(missing)
     return render(
-        visit, "ticket.html", found=found, messages=messages, drafts=drafts["results"], number=number, limit=MESSAGES,
+        visit, "ticket.html", found=found, messages=messages, drafts=drafts, number=number, limit=MESSAGES,
         most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths,
-        parts=record_parts,
+        parts=record_parts, of_message={each.message_id: each for each in waiting if each.message_id},
+        of_draft={each.draft_id: each for each in waiting},
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Mapping
 
 from server import log
-from server.access.actor import APP
 from server.context import Context, Service
 from server.desk import service_settings
 from server.desk.writing import RecordWriter
@@ -15,8 +14,6 @@ from server.settings import BY_NAME, LIVE, Settings, Value, shown, value_of
 from server.store.transaction import Transaction
 
 KEY = "settings"  # where they are kept: {name: text}
-MAX_LOGGED_CHARS = 300  # of a value, in the activity log
-NOTHING = "(nothing)"
 _log = log.get("settings")
 _applying = threading.Lock()
 
@@ -60,19 +57,12 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
         for name, text in changes.items():
             before = known.get(name, shown(BY_NAME[name].default))
             if text.strip() != before:
-                log_change(RecordWriter(ctx, tx), name, before, text.strip())
+                service_settings.log_change(RecordWriter(ctx, tx), name, before, text.strip())
         others = {name: text for name, text in kept.items() if text.strip() != shown(BY_NAME[name].default)}
         service_settings.put(tx, KEY, others)
 
     ctx.service.store.write(write)
     apply(ctx.service)
-
-
-def log_change(writing: RecordWriter, name: str, old: str, new: str) -> None:
-    """Tell in the activity log that a setting was changed. old, new: as text; no secret is set in the console."""
-    writing.log("setting.changed", APP, 0, {
-        "setting": name, "old": old[:MAX_LOGGED_CHARS] or NOTHING, "new": new[:MAX_LOGGED_CHARS] or NOTHING,
-    })  # fmt: skip
 
 
 def _kept(tx: Transaction) -> dict[str, str]:

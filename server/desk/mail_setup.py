@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from server.context import Context
-from server.desk import live_settings, records, service_settings
+from server.desk import records, service_settings
+from server.desk.default_transport import choose, default_transport
 from server.desk.mailboxes import checking, due
 from server.desk.mailroom import routing
 from server.desk.outbox.deliver import Loaded, hand_over
 from server.desk.outbox.sender import Way, default_sender
-from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT
+from server.desk.service_settings import DEFAULT_SENDER
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue
@@ -139,7 +140,7 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
             _log_sender(writing, id, transport_id)
         if is_default and (before := default_sender(tx)) != id:
             old = (writing.record("address", before) or {}).get("email", "")
-            live_settings.log_change(writing, DEFAULT_SENDER, old, text)
+            service_settings.log_change(writing, DEFAULT_SENDER, old, text)
             service_settings.put(tx, DEFAULT_SENDER, id)
 
     ctx.service.store.write(write)
@@ -162,13 +163,9 @@ def set_default_transport(ctx: Context, transport_id: int) -> None:
     _require_admin(ctx)
 
     def write(tx: Transaction) -> None:
-        writing, before = RecordWriter(ctx, tx), _defaults(tx)[1]
+        writing = RecordWriter(ctx, tx)
         _require_transport(writing, transport_id)
-        if before != transport_id:
-            names = (writing.label("mail_transport", id) for id in (before, transport_id))
-            live_settings.log_change(writing, DEFAULT_TRANSPORT, *names)
-        service_settings.put(tx, DEFAULT_TRANSPORT, transport_id)
-        ctx.service.wake_after(tx)  # mail may have waited for it
+        choose(writing, transport_id)
 
     ctx.service.store.write(write)
 
@@ -293,7 +290,7 @@ def looks(ctx: Context) -> dict[int, Look]:
 
 
 def _defaults(tx: Transaction) -> tuple[int, int]:
-    return default_sender(tx), int(service_settings.get(tx, DEFAULT_TRANSPORT, 0) or 0)
+    return default_sender(tx), default_transport(tx)
 
 
 def _require_transport(reading: RecordWriter, id: int) -> None:

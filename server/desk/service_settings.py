@@ -3,11 +3,17 @@
 Values are JSON. Which names there are is for their users to know; the console offers a form for each."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from server.access.actor import APP
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from server.desk.writing import RecordWriter
+
+MAX_LOGGED_CHARS = 300  # of a value, in the activity log
+NOTHING = "(nothing)"
 SERVICE_SETTING = Table("service_setting", [Column("name", "TEXT"), Column("value", "TEXT", "null")], key=("name",))
 
 DEFAULT_SENDER = "default_sender_id"  # an address: the sender where neither bucket nor group names one
@@ -23,3 +29,10 @@ def get(tx: Transaction, name: str, default: Any = None) -> Any:
 def put(tx: Transaction, name: str, value: Any) -> None:
     """Set a value: anything that JSON knows."""
     tx.put(SERVICE_SETTING, {"name": name, "value": json.dumps(value, ensure_ascii=False)})
+
+
+def log_change(writing: "RecordWriter", name: str, old: str, new: str) -> None:
+    """Tell in the activity log that a setting was changed. old, new: as text; no secret is set in the console."""
+    writing.log("setting.changed", APP, 0, {
+        "setting": name, "old": old[:MAX_LOGGED_CHARS] or NOTHING, "new": new[:MAX_LOGGED_CHARS] or NOTHING,
+    })  # fmt: skip

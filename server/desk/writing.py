@@ -10,7 +10,16 @@ from server.access import provider, sessions
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, acts, custom_values, events, linking, login_following, service_settings
+from server.desk import (
+    activity,
+    acts,
+    custom_values,
+    default_transport,
+    events,
+    linking,
+    login_following,
+    service_settings,
+)
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -318,6 +327,7 @@ class RecordWriter:
         events.note_cause(self, change)
         record_type.after_write(change, self)
         login_following.follow(self, change)
+        default_transport.follow(self, change)
         if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
             provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
             sessions.end_all(tx, change.id)

@@ -51,6 +51,11 @@ def text_of(mail: EmailMessage, kind: str = "plain") -> str:
     return str(body.get_content())
 
 
+def without_delivery(answer: Reply) -> dict[str, Any]:
+    """The record that compose and reply answer, without what became of the mail."""
+    return {key: value for key, value in answer.json.items() if key != "delivery"}
+
+
 def customer() -> str:
     """An address that nobody wrote from before."""
     return f"ann{next(_numbers)}@kite.example"

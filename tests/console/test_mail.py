@@ -146,6 +146,7 @@ def test_mistakes_of_a_transport_stand_at_their_field(
 
 
 def test_a_sender_is_set_and_mail_that_waited_leaves(signed_in: Visitor, nora: Api, smtp: SmtpServer) -> None:
+    signed_in.send("/admin/mail/default", {"transport": "0"}, page="/admin/mail")  # nor does the first become it
     id = waiting(nora, "Waits for a transport")
     loaded(signed_in, f"{OUTBOX}?state=parked", "Waits for a transport")
     path = made(signed_in, smtp)

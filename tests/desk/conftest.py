@@ -58,8 +58,8 @@ class Post:
 
     def compose(self, by: int = 0, **values: Any) -> tuple[str, int]:
         known = {"group_id": self.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
-        uri, id = tickets.compose(self.context(by or self.nora), known | values)
-        return uri, id
+        made = tickets.compose(self.context(by or self.nora), known | values)
+        return made.uri, made.id
 
     def ticket_id(self, by: int = 0, **values: Any) -> int:
         """A new ticket; nothing is mailed unless asked for."""
@@ -69,9 +69,9 @@ class Post:
 
     def reply(self, message_id: int, by: int = 0, **values: Any) -> int:
         known = {"message_id": message_id, "content": "On its way."}
-        uri, id = tickets.reply(self.context(by or self.nora), known | values)
-        assert uri == "ticket"
-        return id
+        made = tickets.reply(self.context(by or self.nora), known | values)
+        assert made.uri == "ticket"
+        return made.id
 
     def received(self, ticket_id: int, sender: str = "ann@kite.example", **headers: str) -> int:
         """A message that came in on a ticket."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from server.context import Context
 from server.desk import connected_accounts
-from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
+from server.desk.default_transport import default_transport
+from server.desk.service_settings import DEFAULT_SENDER, get
 from server.errors import HelpdeskError, Invalid
 from server.mail.transports import SMTP, Transport, TransportFailed, transport
 from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
@@ -73,7 +74,7 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
     own = address["mail_transport_id"] if address else 0
     transport = _record(tx, registry, "mail_transport", own)
     if transport is None:
-        transport = _record(tx, registry, "mail_transport", int(get(tx, DEFAULT_TRANSPORT, 0) or 0))
+        transport = _record(tx, registry, "mail_transport", default_transport(tx))
     if transport is None:
         return None
     return Way(transport["id"], transport["extension_id"], transport["params"])

@@ -1,13 +1,14 @@
 """Mail that has not left, as administrators see it: why, trying it again, dropping it. Source: ours."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import peewee
 
 from server.access.actor import APP
 from server.context import Context
 from server.desk.outbox import rows
+from server.desk.outbox.delivery import State, state_of
 from server.desk.outbox.due import KIND
 from server.desk.outbox.rows import OUTGOING
 from server.desk.writing import RecordWriter
@@ -17,7 +18,6 @@ from server.records.base import Record
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
-State = Literal["failed", "parked", "sending", "failing", "later", "queued"]
 FILTERS = ("failed", "parked", "failing", "queued")
 # What is looked at of a mail; its text is not.
 _DRAFT = ("id", "name", "to", "is_queued", "queue_fails", "queue_delivery_date", "ticket_id", "worker_id", "updated")
@@ -157,21 +157,9 @@ def _of(writing: RecordWriter, id: int) -> tuple[Record, Record]:
 
 def _listed(found: Record, now: int) -> Listed:
     return Listed(
-        found["id"], found["name"], found["to"], _state(found, now), str(found.get("last_error") or ""),
+        found["id"], found["name"], found["to"], state_of(found, now), str(found.get("last_error") or ""),
         found["queue_fails"], found["queue_delivery_date"], found["ticket_id"], found["worker_id"], found["updated"],
     )  # fmt: skip
-
-
-def _state(found: Record, now: int) -> State:
-    if not found["is_queued"]:
-        return "failed"
-    if found.get("claimed_by") and found["claimed_until"] >= now:
-        return "sending"
-    if found.get("is_parked"):
-        return "parked"
-    if found["queue_fails"]:
-        return "failing"
-    return "later" if found["queue_delivery_date"] > now else "queued"
 
 
 def _require_admin(ctx: Context) -> None:

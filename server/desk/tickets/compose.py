@@ -4,18 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from server.context import Context
 from server.desk import activity, requesters, spam
-from server.desk.outbox import rows
+from server.desk.outbox import delivery, rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail
+from server.desk.outbox.delivery import Delivery
 from server.desk.outbox.sending import send_and_tell
 from server.desk.tickets import asking, drafts, letter
 from server.desk.tickets.letter import TICKET, Facts, Recipients
 from server.desk.tickets.parameters import ComposeRequest, compose_request
-from server.desk.tickets.unsent import is_unsent
+from server.desk.tickets.unsent import NOTE, is_unsent
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
@@ -25,11 +26,13 @@ from server.records.tickets.status import WORDS
 from server.store.transaction import Transaction
 
 
-class Answer(NamedTuple):
-    """The record that an operation answers with: a ticket, or the draft that waits."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The record that an operation answers with, a ticket or the draft that waits; and what became of the mail."""
 
     uri: str
     id: int
+    delivery: Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,9 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     if request.send_at:
         return _schedule(ctx, prepared)
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
-    if claim and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False:
-        return Answer("draft", draft_id)
-    return Answer("ticket", ticket_id)
+    is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
+    told = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
+    return Answer("draft", draft_id, told) if is_refused else Answer("ticket", ticket_id, told)
 
 
 def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> Prepared:
@@ -183,4 +186,4 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("draft", draft_id)
+    return Answer("draft", draft_id, delivery.of_draft(ctx, draft_id))

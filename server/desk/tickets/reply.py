@@ -10,9 +10,10 @@ from typing import Any
 
 from server.context import Context
 from server.desk import requesters, spam
-from server.desk.outbox import rows
+from server.desk.outbox import delivery, rows
 from server.desk.outbox.content import Body, body_of
 from server.desk.outbox.deliver import Mail
+from server.desk.outbox.delivery import Delivery
 from server.desk.outbox.sending import send_and_tell
 from server.desk.tickets import answers, asking, drafts, letter
 from server.desk.tickets.compose import Answer
@@ -74,7 +75,13 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
-    return Answer("ticket", prepared.read.ticket["id"])
+    return Answer("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+
+
+def _told(ctx: Context, prepared: Prepared, draft_id: int) -> Delivery:
+    if draft_id:
+        return delivery.of_draft(ctx, draft_id)
+    return delivery.kept(*prepared.read.recipients.notes)
 
 
 def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest:
@@ -253,15 +260,16 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     values = _draft_values(prepared)
     params = values["params"] | {"is_applied": 1}
 
-    def write(tx: Transaction) -> None:
+    def write(tx: Transaction) -> int:
         writing = RecordWriter(ctx, tx)
         _apply(writing, prepared)
         writing.set("ticket", ticket_id, {"updated": ctx.now})
         due = {"is_queued": 1, "queue_delivery_date": request.send_at}
         id = writing.create("draft", {**values, "params": params, **due})
         rows.put(tx, id, {"checked": rows.digest(params)})
+        return id
 
-    ctx.service.store.write(write)
+    draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("ticket", ticket_id)
+    return Answer("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -1,9 +1,11 @@
 """Compose and reply; requesters, comments, merge and split. Source: Endpoints, Tickets; ours."""
 
+from dataclasses import asdict
 from typing import Any
 
 from server.desk import comments, events, records, tickets
-from server.desk.tickets import requester
+from server.desk.outbox import delivery
+from server.desk.tickets import Answer, requester
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
@@ -33,7 +35,15 @@ COMMON = (
     EXPAND,
     META,
 )
-SENT = shapes.any_of(named_shape(shapes.record("ticket")), named_shape(shapes.record("draft")))
+# What became of the mail, beside the record: a reply that nobody sends is told to who wrote it.
+DELIVERY = shapes.keys(
+    state={"type": "string", "enum": list(delivery.STATES)}, reason=shapes.TEXT, draft_id=shapes.ID,
+    message_id=shapes.ID, due_at=shapes.COUNT,
+)  # fmt: skip
+NAMED = [named_shape(shapes.record(uri)) for uri in ("ticket", "draft")]
+SENT = shapes.any_of(*(
+    each | {"properties": each["properties"] | {"delivery": DELIVERY}, "required": ["delivery"]} for each in NAMED
+))  # fmt: skip
 
 
 @endpoint(
@@ -46,8 +56,7 @@ SENT = shapes.any_of(named_shape(shapes.record("ticket")), named_shape(shapes.re
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
 def compose(call: Call) -> dict[str, Any]:
-    uri, id = tickets.compose(call.ctx, call.params.tree)
-    return _shown(call, id, uri)
+    return _written(call, tickets.compose(call.ctx, call.params.tree))
 
 
 @endpoint(
@@ -65,8 +74,7 @@ def compose(call: Call) -> dict[str, Any]:
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
 def reply(call: Call) -> dict[str, Any]:
-    uri, id = tickets.reply(call.ctx, call.params.tree)
-    return _shown(call, id, uri)
+    return _written(call, tickets.reply(call.ctx, call.params.tree))
 
 
 TICKET = named_shape(shapes.record("ticket"))
@@ -107,6 +115,11 @@ def merge(call: Call) -> dict[str, Any]:
           META, answer=TICKET)
 def split(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
+
+
+def _written(call: Call, answer: Answer) -> dict[str, Any]:
+    """The record, with what became of the mail."""
+    return _shown(call, answer.id, answer.uri) | {"delivery": asdict(answer.delivery)}
 
 
 def _shown(call: Call, id: int, uri: str = "ticket") -> dict[str, Any]:

@@ -1,0 +1,45 @@
+"""A reply on a new service: who wrote it sees on the ticket that nobody sends it, until the first mail transport."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.console.visitor import Visitor, loaded, place, text_of
+from tests.service import Server
+from tests.smtp_server import SmtpServer
+
+NEW = "/admin/mail/transports/new"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    started = Server(tmp_path / "data")
+    yield started
+    assert started.stop() == 0
+
+
+def test_a_reply_that_waits_is_told_and_leaves_by_the_first_transport(fresh: Server) -> None:
+    api, visitor = fresh.set_up(), Visitor(fresh.url)
+    visitor.sign_in()
+    ticket = api.parse("From: ana@kite.example\nTo: support@localhost\nSubject: Pump\n\nIt leaks.").ok()
+    [message] = api.found("message", f"ticket.id:{ticket['id']}")
+    answer = api.reply(message_id=message, content="A seal is on its way.").ok()
+    told = answer["delivery"]
+    assert told["state"] == "parked" and "no mail server is configured" in told["reason"]
+    page = f"/tickets/{ticket['mask']}"
+    shown = text_of(visitor.get(page).text)
+    assert "✕ not sent no mail server is configured" in shown and "A seal is on its way." in shown
+    assert "Drafts" not in shown, "the message stands there already"
+    with SmtpServer() as smtp:
+        form = {"name": "Provider", "extension_id": "core.mail.transport.smtp", "host": smtp.host,
+                "port": str(smtp.port), "encryption": "none", "verify": "1"}  # fmt: skip
+        path = place(visitor.send(NEW, form))
+        saved = visitor.get(path).text
+        assert "Provider is saved, and is the default" in saved
+        assert 'action="/admin/mail/default"' in saved  # to undo it
+        assert "A seal is on its way." in smtp.take()[2].decode()
+        loaded(visitor, "/admin/mail/outbox", "The outbox is empty")
+        second = place(visitor.send(NEW, form | {"name": "Second"}))
+        assert "is the default" not in visitor.get(second).text
+    assert "not sent" not in text_of(visitor.get(page).text)
