@@ -33,7 +33,7 @@ class Reader(HTMLParser):
     def __init__(self, allow_remote_images=False):
         super().__init__(convert_charrefs=True)
         self.allow_remote_images = allow_remote_images
-        self.links, self.images, self.words = [], [], []
+        self.links, self.images, self.words, self.styles = [], [], [], []
         self.depth = self.deepest = 0
 
     def handle_starttag(self, tag, attributes):
@@ -41,14 +41,25 @@ class Reader(HTMLParser):
         allowed = {"rel", "target"} | ATTRIBUTES["*"] | ATTRIBUTES.get(tag, set())
         for name, value in attributes:
             assert name in allowed and not name.startswith("on"), f"{name} in <{tag}>"
-            assert name not in ("style", "id", "name", "class", "srcset", "background", "action", "formaction")
+            assert name not in ("id", "name", "class", "srcset", "background", "action", "formaction")
             if name in ("href", "src"):
                 self.check_url(tag, name, value)
+            if name == "style":
+                self.check_style(value)
         if tag == "a":
             assert dict(attributes)["rel"] == "noopener noreferrer nofollow"
         if tag not in VOID:
             self.depth += 1
             self.deepest = max(self.deepest, self.depth)
+
+    def check_style(self, value):
+        assert value and not re.search(r"[^\w #%'(),./:;-]|:\s*-|[ ,(]-[\d.]", value), value
+        for declaration in value.split("; "):
+            name, _, shown = declaration.partition(": ")
+            assert not re.match(r"position|float|clear|z-index|transform|top|left|opacity|visibility|filter|clip", name)
+            assert not re.search(r"url|expression|image|var\(|calc\(|attr\(|none none", shown), value
+            assert re.fullmatch(r"(?:(?:rgb|hsl)a?\([^()]*\)|[^()])*", shown), value
+        self.styles.append(value)
 
     def check_url(self, tag, name, value):
         url = re.sub(r"[\x00-\x20]", "", value).lower()
@@ -147,6 +158,16 @@ PAYLOADS = [
     "<p style='background:url(https://x.example/a)'>x</p>",
     "<p style='width:expression(alert(1))'>x</p>",
     "<p style='behavior:url(x)'>x</p>",
+    "<p style='background:red url(//x.example/a)'>x</p>",
+    "<p style='background-color:re\\64;color:r\\65 d'>x</p>",
+    "<p style='color:red;background/**/:url(//x.example/a);color:/*'>x</p>",
+    "<p style='font-family:\"a;b\\\"c\",url(x)'>x</p>",
+    "<p style='-moz-binding:url(x);color:expression(alert(1))'>x</p>",
+    "<p style='list-style:url(x);content:url(x);cursor:url(x),auto;border-image:url(x)'>x</p>",
+    "<p style='color:var(--x);--x:url(y);width:calc(9px);color:attr(title)'>x</p>",
+    "<p style='color:red}*{color:blue'>x</p><p style='color:red&quot;onclick=&quot;alert(1)'>x</p>",
+    "<p style='font-family:</style><script>alert(1)</script>'>x</p>",
+    "<p style='@import \"//x.example\";color:red'>x</p>",
     "<body onload=alert(1) background=javascript:alert(1)>x</body>",
     "<table background=javascript:alert(1)><tr><td background='https://x.example/'>x</table>",
     "<video src=x onerror=alert(1)><source onerror=alert(1)></video>",
@@ -188,6 +209,56 @@ def test_nothing_that_acts_gets_through(payload, around):
     read(once)
     read(clean_html(source, allow_remote_images=True), allow_remote_images=True)
     assert in_one_order(clean_html(once)) == in_one_order(once)
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        ("<p style='COLOR:#FF0000;background:yellow'>", "color: #ff0000; background-color: yellow"),
+        ("<p style='color: rgb(31, 73,125)!important'>", "color: rgb(31, 73,125)"),
+        ("<p style='color:rgba(0 0 0 / 50%);background:none'>", "color: rgba(0 0 0 / 50%); background-color: none"),
+        ("<span style='font-size:11.0pt;font-family:\"Calibri\",sans-serif;mso-fareast-language:EN-US'>",
+         "font-size: 11.0pt; font-family: 'calibri',sans-serif"),
+        ("<span style='font-family: 宋体'>", "font-family: 宋体"),
+        ("<b style='font-weight:700;font-style:italic;text-decoration:none'>",
+         "font-weight: 700; font-style: italic; text-decoration: none"),
+        ("<p style='margin:0cm;margin-bottom:.0001pt;text-align:center;line-height:115%'>",
+         "margin: 0cm; margin-bottom: .0001pt; text-align: center; line-height: normal"),
+        ("<p style='line-height:1.5'>", "line-height: 1.5"),
+        ("<p style='line-height:160%'>", "line-height: 1.6"),
+        ("<div style='max-width:600px;width:100%;margin:0 auto;padding:4px 8px'>",
+         "max-width: 600px; width: 100%; margin: 0 auto; padding: 4px 8px"),
+        ("<table style='border-collapse:collapse;border:1px solid rgb(0, 0, 0)'>",
+         "border-collapse: collapse; border: 1px solid rgb(0, 0, 0)"),
+        ("<table style='height:40px;vertical-align:middle'>", "height: 40px; vertical-align: middle"),
+        ("<img style='width:32px;height:32px;border-radius:50%'>", "width: 32px; height: 32px; border-radius: 50%"),
+        ("<a style='display:inline-block;padding:9px 18px;border:1px solid blue;color:white'>",
+         "display: inline-block; padding: 9px 18px; border: 1px solid blue; color: white"),
+        # Over the page around it, or over lines of its own: left out.
+        ("<p style='position:fixed;top:0;left:0;z-index:9;float:left;transform:none;color:red'>", "color: red"),
+        ("<p style='margin:-9px;margin-top:-9px;text-indent:-9px;letter-spacing:-1em;color:red'>", "color: red"),
+        ("<div style='height:1px;max-height:1px;overflow:hidden;color:red'>", "color: red"),
+        ("<a style='padding:99px;border-top:20px solid;margin:9px;color:red'>", "color: red"),
+        ("<a style='display:inline-block;display:inline;padding:9px'>", "display: inline-block; padding: 9px"),
+        *((f"<p style='line-height:{low}'>", "line-height: normal") for low in ("1px", ".2", "20%", "0", "1", "900%")),
+        ("<p style='margin-left:9999px;padding:201px;font-size:999px;border:99px solid;width:99999px;color:red'>",
+         "color: red"),
+        ("<p style='width:90vw;font-size:50vmax;margin:90%;color:red'>", "color: red"),
+        # Hides nothing by itself.
+        ("<p style='display:none;visibility:hidden;opacity:0;color:red'>", "color: red"),
+        ("<p style='display:none'>", ""),
+        ("<p style=''>", ""),
+    ],
+)  # fmt: skip
+def test_of_style_what_is_harmless_stays(source, kept):
+    result = clean_html(source + "x")
+    assert read(result).styles == ([kept] if kept else [])
+
+
+def test_a_style_takes_time_in_proportion_to_its_length():
+    for piece in ("a , ", "'a", "color:rgb(", "rgb(1 ", "border:1px ", "((", "!", ";", "9"):
+        read(clean_html(f"<p style=\"font-family:{piece * (900_000 // len(piece))}; color: red\">x</p>"))
+        read(clean_html("".join(f"<p style=\"border:{piece * (4_000 // len(piece))}\">x" for _ in range(200))))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -11,6 +11,7 @@ import nh3
 
 from server.errors import TooLarge
 from server.markup.balance import balanced
+from server.markup.styles import harmless_style
 
 MAX_HTML_BYTES = 1024 * 1024             # UTF-8; above it the caller shows the text
 MAX_DATA_IMAGE_CHARACTERS = 1_400_000    # 1 MB in base64
@@ -24,7 +25,7 @@ TAGS = {
 }
 _CELL = {"align", "valign", "bgcolor", "width", "height", "colspan", "rowspan", "nowrap"}
 ATTRIBUTES = {
-    "*": {"title", "dir", "lang"},
+    "*": {"title", "dir", "lang", "style"},
     "a": {"href"},
     "col": {"span", "width", "align"},
     "colgroup": {"span", "width", "align"},
@@ -56,7 +57,7 @@ def clean_html(
     html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, new_tab: bool = True
 ) -> str:
     """`html` safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
-    and data; http and https only with `allow_remote_images`. No style, id, name, class.
+    and data; http and https only with `allow_remote_images`. Styles: what styles.py takes. No id, name, class.
 
     image_url: is asked for each image's URL as it stands in the mail and answers the URL to show instead, such as the
     path of a download, or None to leave the URL to the rules above. Its answers are trusted; it must not raise.
@@ -74,6 +75,8 @@ def clean_html(
             return _image(value, allow_remote_images, image_url)
         if name == "href":
             return value if _LINK.match(_IGNORED.sub("", value)) else None
+        if name == "style":
+            return harmless_style(tag, value) or None
         return value
 
     return nh3.clean(

@@ -1,0 +1,165 @@
+"""Which declarations of a `style` attribute are harmless: colours, sizes, alignment, fonts, spaces, borders.
+
+Nothing is passed on as it came. A declaration is kept when its whole value has the form that its property takes here,
+and is written anew; so no url(), expression(), escape or comment gets through, whatever a browser would make of it.
+What lays text or a link over the page around the mail is no property here (position, float, transform) or is limited:
+nothing is negative, no element is lower than its text, and no padding surrounds what stands in a line. Nothing hides
+text by itself (display, visibility, opacity).
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+MAX_STYLE_CHARACTERS = 4_000   # of one attribute; the rest is left out
+MAX_PIXELS = 2_000             # of widths
+MAX_SPACE_PIXELS = 200         # of margins and the like
+MAX_FONT_PIXELS = 100
+MAX_BORDER_PIXELS = 20
+MAX_GAP_PIXELS = 20            # between letters and words
+LOW_LINES, HIGH_LINES = 1.4, 3  # heights of lines in sizes of the font; into less a font does not always fit
+
+Check = Callable[[str], str]   # the value to show, "" for none
+
+# What is inside parentheses belongs to the word before them.
+_PIECE = re.compile(r"[^\s()]+(?:\([^()]*\))?")
+_IMPORTANT = re.compile(r"\s*!\s*important\Z", re.IGNORECASE)
+_LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,9})?|\.\d{1,9})(px|pt|em|rem|cm|mm|in|%)|(0)")
+_LINE_HEIGHT = re.compile(r"(\d{1,4}(?:\.\d{1,9})?|\.\d{1,9})(|%|em|px|pt|rem)")
+_SHARE = r"\d{1,3}(?:\.\d{1,9})?%?|\.\d{1,9}"
+_COLOR = re.compile(
+    r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})|[a-z]{3,24}"
+    rf"|(?:rgb|hsl)a?\( ?(?:{_SHARE})(?:(?: ?[,/] ?| )(?:{_SHARE})){{2,3}} ?\)"
+)
+_FONT = re.compile(r"'[\w -]{1,60}'|[\w -]{1,60}")
+# What one of a unit is taken for where nobody knows the font.
+_PIXELS = {"px": 1.0, "pt": 4 / 3, "em": 20.0, "rem": 20.0, "cm": 37.8, "mm": 3.78, "in": 96.0}
+
+_LINES = {"none", "solid", "dashed", "dotted", "double", "groove", "ridge", "inset", "outset"}
+_FONT_SIZES = {"xx-small", "x-small", "small", "medium", "large", "x-large", "xx-large", "smaller", "larger"}
+_WORDS = {
+    "border-collapse": {"collapse", "separate"},
+    "caption-side": {"top", "bottom"},
+    "direction": {"ltr", "rtl"},
+    "display": {"block", "inline-block"},
+    "font-style": {"normal", "italic", "oblique"},
+    "font-variant": {"normal", "small-caps"},
+    "font-weight": {"normal", "bold", "bolder", "lighter", *map(str, range(100, 1000, 100))},
+    "list-style-type": {
+        "none", "disc", "circle", "square", "decimal", "decimal-leading-zero", "lower-alpha", "upper-alpha",
+        "lower-latin", "upper-latin", "lower-roman", "upper-roman", "lower-greek",
+    },
+    "overflow-wrap": {"normal", "break-word", "anywhere"},
+    "table-layout": {"auto", "fixed"},
+    "text-align": {"left", "right", "center", "justify", "start", "end"},
+    "text-decoration": {"none", "underline", "overline", "line-through"},
+    "text-transform": {"none", "uppercase", "lowercase", "capitalize"},
+    "vertical-align": {"baseline", "top", "middle", "bottom", "text-top", "text-bottom", "sub", "super"},
+    "white-space": {"normal", "nowrap", "pre", "pre-wrap", "pre-line"},
+    "word-break": {"normal", "break-all", "keep-all", "break-word"},
+    "word-wrap": {"normal", "break-word"},
+}  # fmt: skip
+_SHORT = {"background": "background-color", "list-style": "list-style-type"}
+
+# In other elements a text runs over the end of a height, and over what follows.
+_WITH_HEIGHT = {"table", "thead", "tbody", "tfoot", "tr", "td", "th", "img", "hr"}
+_INLINE = {
+    "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "mark",
+    "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
+}  # fmt: skip
+
+
+def harmless_style(tag: str, style: str) -> str:
+    """The declarations of a `style` attribute of `tag` that may be shown, "" for none. Never raises; takes linear time.
+
+    >>> harmless_style("td", "COLOR: Red !important; position: fixed; width: 50%; background: url(//x.example/a)")
+    'color: red; width: 50%'
+    >>> harmless_style("a", "padding: 9px"), harmless_style("a", "display: inline-block; padding: 9px")
+    ('', 'display: inline-block; padding: 9px')
+    """
+    found: dict[str, str] = {}
+    for declaration in style[:MAX_STYLE_CHARACTERS].split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip().lower()
+        name = _SHORT.get(name, name)
+        check = _CHECKS.get(name)
+        kept = check(_IMPORTANT.sub("", " ".join(value.split()).lower())) if check else ""
+        if kept and (name != "height" or tag in _WITH_HEIGHT):
+            found[name] = kept
+    if tag in _INLINE and "display" not in found:
+        # Their padding and borders take no room in the line: they would lie over the lines around.
+        found = {name: value for name, value in found.items() if name not in _BOXES}
+    return "; ".join(f"{name}: {value}" for name, value in found.items())
+
+
+def _word(words: set[str], value: str) -> str:
+    return value if value in words else ""
+
+
+def _length(most_pixels: int, most_percent: int, words: set[str], value: str) -> str:
+    """One of the words, or a length that is neither negative nor long."""
+    match = _LENGTH.fullmatch(value)
+    if match is None or match[3]:
+        return value if match or value in words else ""
+    number, unit = float(match[1]), match[2]
+    is_short = number <= most_percent if unit == "%" else number * _PIXELS[unit] <= most_pixels
+    return value if is_short else ""
+
+
+def _lines(value: str) -> str:
+    """A height of lines as a number. A length would be inherited by larger fonts, whose letters then lie over what is
+    above them, as those of low lines do: both are as high as the font needs."""
+    match = _LINE_HEIGHT.fullmatch(value)
+    if match is None:
+        return value if value == "normal" else ""
+    lines = {"": 1.0, "em": 1.0, "%": 0.01}.get(match[2], 0) * float(match[1])
+    return f"{lines:g}" if LOW_LINES <= lines <= HIGH_LINES else "normal"
+
+
+def _fonts(value: str) -> str:
+    names = value.replace('"', "'").split(",")
+    return ",".join(names) if all(_FONT.fullmatch(name.strip()) for name in names) else ""
+
+
+def _color(value: str) -> str:
+    return value if _COLOR.fullmatch(value) else ""
+
+
+def _all(most: int, checks: tuple[Check, ...], value: str) -> str:
+    """Up to `most` pieces, each of which one of the checks takes."""
+    pieces = _PIECE.findall(value)
+    kept = [next(filter(None, (check(piece) for check in checks)), "") for piece in pieces]
+    return " ".join(kept) if 0 < len(kept) <= most and all(kept) and " ".join(pieces) == value else ""
+
+
+_line = partial(_word, _LINES)
+_thickness = partial(_length, MAX_BORDER_PIXELS, 0, {"thin", "medium", "thick"})
+_space = partial(_length, MAX_SPACE_PIXELS, 50, {"auto"})
+_width = partial(_length, MAX_PIXELS, 100, {"auto", "none"})
+_gap = partial(_length, MAX_GAP_PIXELS, 0, {"normal"})
+
+_SIDES = ("top", "right", "bottom", "left")
+_BORDERS = ("border", *(f"border-{side}" for side in _SIDES))
+_BOXES: dict[str, Check] = {
+    **dict.fromkeys(("margin", "padding"), partial(_all, 4, (_space,))),
+    "border-radius": partial(_all, 4, (_width,)),
+    **dict.fromkeys((f"{box}-{side}" for box in ("margin", "padding") for side in _SIDES), _space),
+    **dict.fromkeys(_BORDERS, partial(_all, 3, (_line, _thickness, _color))),
+    **{f"{edge}-style": partial(_all, 4, (_line,)) for edge in _BORDERS},
+    **{f"{edge}-width": partial(_all, 4, (_thickness,)) for edge in _BORDERS},
+    **{f"{edge}-color": partial(_all, 4, (_color,)) for edge in _BORDERS},
+    **dict.fromkeys(("width", "min-width", "max-width", "height", "min-height"), _width),
+}
+_CHECKS: dict[str, Check] = {
+    **{name: partial(_word, words) for name, words in _WORDS.items()},
+    **_BOXES,
+    "color": _color,
+    "background-color": _color,
+    "border-spacing": partial(_all, 2, (_space,)),
+    "font-family": _fonts,
+    "font-size": partial(_length, MAX_FONT_PIXELS, 400, _FONT_SIZES),
+    "letter-spacing": _gap,
+    "word-spacing": _gap,
+    "line-height": _lines,
+    "text-indent": _space,
+}
