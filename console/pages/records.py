@@ -13,6 +13,7 @@ from console.shown import Shown, see
 from console.visit import Visit
 from server.desk import records, sheet
 from server.desk.outbox import delivery
+from server.desk.outbox.delivery import Delivery
 from server.desk.records import SearchRequest
 from server.desk.sheet import Sheet
 from server.desk.tickets import masks
@@ -41,8 +42,10 @@ def show(visit: Visit) -> Shown:
     text_key = TEXT_KEYS.get(record_type.uri, "")
     found = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
     own_file = sheet.file(found.keys) if record_type.uri == FILE else None
-    return render(visit, "record.html", found=found, place=_place(visit, found), text=found.keys.get(text_key, ""),
-                  own_file=own_file, most=MAX_TEXT_CHARS, parts=record_parts)  # fmt: skip
+    return render(
+        visit, "record.html", found=found, place=_place(visit, found), text=found.keys.get(text_key, ""),
+        own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, parts=record_parts,
+    )  # fmt: skip
 
 
 @page("GET", "/tickets/{mask}")
@@ -52,7 +55,7 @@ def ticket(visit: Visit) -> Shown:
     if paths.ticket(found.keys["mask"]) != visit.path:
         return _to(visit, paths.ticket(found.keys["mask"]))
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    messages = _of_ticket(visit, "message", found.id, "sort:-created", MESSAGES, number, MESSAGE_KEYS)
+    messages = _of_ticket(visit, "message", found.id, "sort:-created,-id", MESSAGES, number, MESSAGE_KEYS)
     drafts = _of_ticket(visit, "draft", found.id, "sort:-updated", DRAFTS, 1, "content,worker_")["results"]
     waiting = delivery.of_ticket(visit.ctx, found.id)
     kept = {each.draft_id for each in waiting if each.message_id}  # whose messages stand there
@@ -82,6 +85,15 @@ def former(visit: Visit) -> Shown:
     if id is None:
         raise NotFound(f"'{name[:50]}' is not a record id")
     return _to(visit, paths.record(uri, id))
+
+
+def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
+    """What has become of the mail of a message or a draft that has not left."""
+    if found.type.uri == "draft":
+        told = delivery.of_draft(visit.ctx, found.id)
+        return told if told.draft_id else None
+    listed = delivery.of_ticket(visit.ctx, found.keys["ticket_id"]) if found.type.uri == "message" else []
+    return next((each for each in listed if each.message_id == found.id), None)
 
 
 def _ticket(visit: Visit, mask: str) -> Sheet:

@@ -233,7 +233,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
         yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
-                      "make a mail transport, and set it on the address that mail comes from")  # fmt: skip
+                      "create one in the console, under Mail; the first becomes the default")  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
     if nameless:
@@ -302,14 +302,22 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
         yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are tried no more",
                       "the log tells why; correct that and have them run again")  # fmt: skip
     if waiting.mail_parked:
-        yield Finding("mail", "problem", f"{waiting.mail_parked:,} mails wait, as their sender has no mail transport",
-                      "set a mail transport on the address, or a default one")  # fmt: skip
+        yield Finding("mail", "problem", f"{_emails(waiting.mail_parked)} waiting, as the sender has no mail transport",
+                      "choose a default mail transport in the console, under Mail, or one for the address")  # fmt: skip
     if waiting.mail_failing:
         yield Finding("mail", "warning", f"{waiting.mail_failing:,} of {waiting.mail_queued:,} mails could not be sent "
                       "so far", "look at the error on their drafts")  # fmt: skip
     if not (waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing) and not is_late:
         jobs = waiting.jobs_due + waiting.jobs_later
         yield Finding("jobs", "ok", f"{jobs:,} jobs and {waiting.mail_queued:,} mails wait")
+
+
+def _emails(count: int) -> str:
+    """
+    >>> _emails(1), _emails(1200)
+    ('1 email is', '1,200 emails are')
+    """
+    return "1 email is" if count == 1 else f"{count:,} emails are"
 
 
 def of_backups(service: Service, now: int) -> Iterator[Finding]:

@@ -31,6 +31,9 @@ def test_a_reply_that_waits_is_told_and_leaves_by_the_first_transport(fresh: Ser
     shown = text_of(visitor.get(page).text)
     assert "✕ not sent no mail server is configured" in shown and "A seal is on its way." in shown
     assert "Drafts" not in shown, "the message stands there already"
+    assert shown.index("A seal is on its way.") < shown.index("It leaks."), "the newest first, also of one second"
+    for uri, id in (("message", told["message_id"]), ("draft", told["draft_id"])):
+        assert "✕ not sent no mail server" in text_of(visitor.get(f"/records/{uri}/{id}").text), uri
     with SmtpServer() as smtp:
         form = {"name": "Provider", "extension_id": "core.mail.transport.smtp", "host": smtp.host,
                 "port": str(smtp.port), "encryption": "none", "verify": "1"}  # fmt: skip
