@@ -1,6 +1,7 @@
 """`/health` and `/metrics`: for programs that look after the service. No token; what is told depends on where a request
 comes from. Source: ours."""
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 
@@ -8,6 +9,7 @@ from server import clock
 from server.context import Service
 from server.desk import health, verdict
 from server.desk.health import TRUSTED_SECONDS, Health, Pulse
+from server.desk.verdict import Verdict
 from server.errors import Forbidden, NotFound
 from server.web import metrics
 from server.web.call import Answer
@@ -90,11 +92,11 @@ class HealthSite(WatchingSite):
         super().__init__(pool, readers)
         self.service = service
         self.look = look
+        self._judged, self._judged_at = Verdict(()), -TRUSTED_SECONDS
 
     def shown(self, request: Request) -> Answer:
         found, is_reader = self.look(), self.readers.includes(request)
-        judge = verdict.anew if is_reader and request.query == LOOK_NOW and found.is_well else verdict.of
-        judged = judge(self.service, clock.now())
+        judged = self._verdict(found, is_anew=is_reader and request.query == LOOK_NOW and found.is_well)
         told: dict[str, object] = {"status": judged.state, "checks": found.checks()}
         if is_reader:
             told["findings"] = [asdict(each) for each in judged.findings]
@@ -102,6 +104,14 @@ class HealthSite(WatchingSite):
             told |= {"backlog": metrics.backlog(self.service, found)}
         status = 200 if found.is_well else 503
         return Answer(status=status, body=metrics.as_json(told), content_type=JSON)
+
+    def _verdict(self, found: Health, is_anew: bool) -> Verdict:
+        """It is believed for a moment, as what the disk said is: anybody may ask, as often as they like."""
+        is_old = time.monotonic() - self._judged_at >= TRUSTED_SECONDS
+        if is_anew or is_old or found.is_well == (self._judged.state == "problem"):
+            self._judged = (verdict.anew if is_anew else verdict.of)(self.service, clock.now())
+            self._judged_at = time.monotonic()
+        return self._judged
 
 
 class MetricsSite(WatchingSite):

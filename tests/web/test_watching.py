@@ -11,12 +11,15 @@ import pytest
 import requests
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as read_metrics
+from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from server.desk import health
-from server.desk.health import Pulse
+from server.desk import health, verdict
+from server.desk.health import Health, Pulse
 from server.jobs import scheduler
 from server.jobs.scheduler import Scheduler
+from server.web import watching
 from server.web.meter import BOUNDS, Meter
+from server.web.server import Pool, Request
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
@@ -206,6 +209,24 @@ def test_what_the_disk_said_is_believed_for_a_moment(desk: Desk, monkeypatch: py
         moment[0] = 1000 + after
         pulse.look(True)
     assert len(asked) == 2
+
+
+def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may ask as often as they like, and what they are told fits together."""
+    asked: list[int] = []
+    moment, state = [1000.0], [Health(True, True, True, True, True, 0)]
+    monkeypatch.setattr(watching.time, "monotonic", lambda: moment[0])
+    monkeypatch.setattr(verdict, "of", lambda service, now: asked.append(1) or verdict.Verdict(()))
+    site = watching.HealthSite(Pool(1, 1, "watching"), watching.Readers(desk.service), desk.service, lambda: state[0])
+    request = Request(RequestStartLine("GET", "/health", "HTTP/1.1"), HTTPHeaders(), "192.0.2.7", "192.0.2.7")
+    for after in (0, 0.5, 0.9, 1.1, 1.2):
+        moment[0] = 1000 + after
+        assert site.shown(request).status == 200
+    assert len(asked) == 2
+    state[0] = Health(True, False, True, True, True, 0)
+    assert site.shown(request).status == 503 and len(asked) == 3
 
 
 def test_a_scheduler_that_is_stuck_is_not_alive(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
