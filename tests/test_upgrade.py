@@ -21,6 +21,7 @@ from tests.service import BARE, Api, Server, command
 
 DATA = Path(__file__).parent / "data"
 OLD = sorted(DATA.glob("*.db.xz"))
+PATIENCE = 1000  # searches until the words of what was there are in the index
 OWN_TYPES = "custom_record_"  # the beginning of the tables of types that administrators make
 Shape = dict[str, set[str]]
 
@@ -128,6 +129,11 @@ def _lets_in_by_second_factor(data: Path, server: Server) -> None:
 
 
 def _has_what_was_put_in(api: Api) -> None:
+    for _ in range(PATIENCE):
+        if "notes" not in api.search("ticket", "zeppelin").ok().json:
+            break
+    for words in ("leaking", "leaking larch", "leaking larch.example", "leaking zeppelin"):
+        assert api.search("ticket", words).ok()["total"] == 1, words  # the subject, once the index is filled
     (ticket,) = api.search("ticket", "zeppelin", expand="custom_,requesters,latest_message_content").ok()["results"]
     assert ticket["subject"] == "Leaking zeppelin" and ticket["status"] == "waiting" and ticket["num_messages"] == 2
     assert "LZ 127" in _values(ticket) and "ana@larch.example" in str(ticket["requesters"])

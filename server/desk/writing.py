@@ -334,9 +334,15 @@ class RecordWriter:
         if _wakes(change):
             self.ctx.service.wake_after(tx)
         self.shown_once |= change.extras.get("shown_once", {})
-        if record_type.text is not None:
+        if record_type.text is not None and self._needs_words(change):
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))
         return change.id
+
+    @staticmethod
+    def _needs_words(change: Change) -> bool:
+        """Whether what the full-text index has of the record is another than before."""
+        columns = change.type.text_of
+        return change.is_create or not columns or any(map(change.changes, columns))
 
     def _write_extras(self, change: Change) -> None:
         record_type, extras = change.type, change.extras

@@ -41,7 +41,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import Index
 
 CONTEXT = "svc.contexts.address"
-ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"))
+ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
 TICKETS = Through("requester", "address_id", "ticket_id")
 BY_ID = "By id; comparison and sets as for numbers."
 

@@ -70,6 +70,7 @@ class RecordType:
     summary: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     text: ClassVar[TextIndex | None] = None
+    text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
     nested: ClassVar[tuple[Nested, ...]] = ()
     keys: ClassVar[tuple[Key, ...]] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()

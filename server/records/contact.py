@@ -38,7 +38,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import Column, Index
 
 CONTEXT = "svc.contexts.contact"
-CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"))
+CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
 GENDERS = {"male": "M", "female": "F", "unknown": ""}
 BY_ID = "By id; comparison and sets as for numbers."
 

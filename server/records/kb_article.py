@@ -21,7 +21,7 @@ from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index
 
 CONTENT_CHARS = 16_777_215
-KB_TEXT = TextIndex("kb_text", ("title", "content"))
+KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
 class CategoryIds(Text):

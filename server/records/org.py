@@ -19,7 +19,7 @@ from server.store.fulltext import Text as TextIndex
 from server.store.tables import Index
 
 CONTEXT = "svc.contexts.org"
-ORG_TEXT = TextIndex("org_text", ("name", "place"))
+ORG_TEXT = TextIndex("org_text", ("name", "place"), "org")
 TICKETS = PointingHere("ticket", "org_id")
 MEMBERS = ("address", "contact", "ticket")  # types whose records have an organization
 

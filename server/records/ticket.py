@@ -29,7 +29,6 @@ from server.records.base import (
     Subtotals,
     Writing,
 )
-from server.records.messages.filters import MESSAGE_TEXT
 from server.records.shared import paths
 from server.records.shared.references import redirect
 from server.records.shared.resolve import org_named
@@ -37,11 +36,11 @@ from server.records.shared.tables import REQUESTER
 from server.records.tickets import participants, place, spam, status
 from server.records.tickets.expands import EXPANDS
 from server.records.tickets.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
+from server.records.tickets.words import TICKET_TEXT, TicketWords
 from server.search.filters.by_id import ByIdFilter
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
 from server.search.filters.number import ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
 from server.search.filters.text import TextFilter
 from server.search.filters.ways import Behind, First, PointingHere, Through
@@ -195,10 +194,7 @@ class Ticket(RecordType):
     )  # fmt: skip
     expands = EXPANDS
     filters = (
-        WordsFilter(
-            "text", "Words are looked up in the text of all messages of the ticket.", MESSAGE_TEXT, "content",
-            PointingHere("message", "ticket_id"), default=True,
-        ),
+        TicketWords(),
         DeepFilter("bucket", "Its bucket matches the query.", "bucket", Behind("bucket_id")),
         ChooserFilter("bucket.id", BY_ID, "bucket_id", target="bucket"),
         DateFilter("closed", "First time closed; never, when it was not.", "closed"),
@@ -291,6 +287,11 @@ class Ticket(RecordType):
     )
     org_column = "org_id"
     label_column = "subject"
+    text = TICKET_TEXT
+    text_of = frozenset(("subject",))
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"subject": record["subject"]}
 
     def prepare(self, change: Change, writing: Writing) -> None:
         """Names to ids, group and bucket made to fit, a mask drawn, the times that follow from the status."""

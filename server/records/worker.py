@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from server.records.registry import Registry
     from server.search.compile import Scope
 
-WORKER_TEXT = TextIndex("worker_text", ("names",))
+WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 
 # Hashes stand apart from the worker, so that no dictionary, filter or sort can reach them.
 WORKER_LOGIN = Table(

@@ -9,6 +9,7 @@ from typing import Any
 
 import peewee
 
+from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 MAX_INDEXED_CHARS = 50_000  # of each text; what comes later in a mail is quoted history
@@ -25,12 +26,17 @@ _PLAIN = str.maketrans({
 })  # fmt: skip
 
 
+# Indexes that came when there were rows already, and how far they are filled; see desk/word_filling.py.
+TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id")], key=("name",))
+
+
 @dataclass(frozen=True)
 class Text:
-    """One full-text index. `columns` are its parts; the row id is the id of the record."""
+    """One full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
 
     name: str
     columns: tuple[str, ...]
+    of: str
 
     @property
     def sql(self) -> Any:
@@ -44,6 +50,23 @@ def create_text(text: Text) -> str:
         f'CREATE VIRTUAL TABLE "{text.name}" USING fts5({columns}, content=\'\', contentless_delete=1, '
         f"tokenize='unicode61 remove_diacritics 2')"
     )
+
+
+def has_parts(tx: Transaction, text: Text) -> bool:
+    """Whether the file has the index, with these parts and no others."""
+    present = [row[1] for row in tx.connection.execute(f'PRAGMA table_info("{text.name}")')]
+    return present == list(text.columns)
+
+
+def make(tx: Transaction, text: Text) -> None:
+    """Make the index, in place of one with other parts, and note from where the rows that are there are to be put in:
+    from the newest on."""
+    execute = tx.connection.execute
+    execute(f'DROP TABLE IF EXISTS "{text.name}"')
+    execute(create_text(text))
+    top = execute(f'SELECT max(id) FROM "{text.of}"').get
+    if top:
+        tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top})
 
 
 def index(tx: Transaction, text: Text, id: int, parts: dict[str, str]) -> None:

@@ -42,7 +42,7 @@ def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Tex
     except apsw.Error as error:
         raise Damaged(f"{path} is not a database of this program, or it is damaged: {error}") from error
     try:
-        synchronize(store, [META, MIGRATION, VERSION, *tables], list(texts))
+        synchronize(store, [META, MIGRATION, VERSION, fulltext.TEXT_FILL, *tables], list(texts))
     except BaseException as error:
         store.close()
         raise as_helpdesk_error(error) from None
@@ -220,8 +220,8 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
                 f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
             )
     for index in texts:
-        if not _columns(tx, index.name):
-            execute(fulltext.create_text(index))
+        if not fulltext.has_parts(tx, index):
+            fulltext.make(tx, index)
     tx.put(META, {"name": "schema", "value": _fingerprint(tables, texts)})
 
 

@@ -1,5 +1,6 @@
 """The search language through HTTP: row after row of its table, each with the meaning written as a line of Python."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -185,7 +186,8 @@ TICKETS: list[tuple[str, str, Meaning | int]] = [
      lambda t: (t.status == "open" and t.group == "Support") or t.group == "Depot"),
     ("104", "status:open or status:closed", nothing),
     ("106", "pump leak", says("pump", "leak")),
-    ("107", '"pump leak"', lambda t: any("pump leak" in each.text.lower() for each in t.messages)),
+    ("107", '"pump leak"', lambda t: any("pump leak" in each.text.lower() for each in t.messages)
+     or "pump leak" in t.subject.lower()),
     ("108", 'text:("pump leak" warranty)',
      lambda t: any("pump leak" in each.text and "warranty" in each.words for each in t.messages)),
     ("109", "text:!(pump)", lambda t: not says("pump")(t)),
@@ -195,6 +197,15 @@ TICKETS: list[tuple[str, str, Meaning | int]] = [
     ("110b", "strasse", lambda t: t.subject.startswith("Ärger")),
     ("110c", "ÜBERFLUTET", lambda t: t.subject.startswith("Ärger")),
     ("111", "the of", nothing),
+    ("111b", "Larch Foods", lambda t: t.org == "Larch Foods"),
+    ("111c", MASK, lambda t: t.mask == MASK),
+    ("111d", MASK[:7].lower(), lambda t: t.mask == MASK),
+    ("111e", "ana@larch.example", lambda t: "ana@larch.example" in t.requesters
+     or any(each.sender == "ana@larch.example" and not each.by for each in t.messages)),
+    ("111f", "ana@larch.example warranty", lambda t: any(
+        each.sender == "ana@larch.example" and not each.by and "warranty" in each.words for each in t.messages)),
+    ("111g", "text:lamp", lambda t: says("lamp")(t) or "lamp" in re.findall(r"\w+", t.subject.lower())),
+    ("111h", "(status:open Larch Foods)", lambda t: t.org == "Larch Foods" and t.status == "open"),
     ("112", "tier:Gold", lambda t: t.tier.startswith("Gold")),
     ("112b", 'tier:"Gold"', lambda t: t.tier == "Gold"),
     ("112c", "tier:!Gold", lambda t: not t.tier.startswith("Gold")),

@@ -37,7 +37,7 @@ ORGS, ACME_EVERY = 500, 50  # each fiftieth organization is called Acme and a nu
 OWNERS = 8
 TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom field is a text
 REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
-SHAPE = 2  # raised when the data is another, so that no older copy is taken for it
+SHAPE = 3  # raised when the data is another, so that no older copy is taken for it
 TICKETS_A_BATCH = 1000
 BATCH_SECONDS = 600  # that one may take
 OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
@@ -130,6 +130,8 @@ class _Loader:
             "num_messages": len(sample.messages), "num_messages_in": len(sample.messages), "num_messages_out": 0,
             "first_wrote_address_id": sender, "last_wrote_address_id": sender,
         })  # fmt: skip
+        assert self.tickets.text is not None
+        fulltext.index(tx, self.tickets.text, ticket, {"subject": sample.subject})
         ids = [self._message(tx, sample, place, ticket, sender, created) for place in range(len(sample.messages))]
         tx.update(self.tickets.table, ticket, {"initial_message_id": ids[0], "latest_message_id": ids[-1]})
         tx.add(REQUESTER, {"ticket_id": ticket, "address_id": sender})
@@ -147,7 +149,9 @@ class _Loader:
             "token": f"{sample.number}-{place}",
         })  # fmt: skip
         assert self.messages.text is not None
-        fulltext.index(tx, self.messages.text, id, {"content": content, "header_from": sample.sender})
+        fulltext.index(tx, self.messages.text, id, {
+            "content": content, "header_from": sample.sender, "header_subject": sample.subject,
+        })  # fmt: skip
         return id
 
     def _sender(self, tx: Transaction, email: str) -> int:

@@ -21,7 +21,7 @@ PUMP = Table(
 )
 PART = Table("part", [Column("pump_id", references="pump(id)"), Column("name", "TEXT")])
 LETTER = Table("letter", [Column("text", "BLOB")])  # no trigger and no key of another table: see test_full.py
-WORDS = Text("pump_words", ("name", "notes"))
+WORDS = Text("pump_words", ("name", "notes"), "pump")
 TABLES = [PUMP, PART, LETTER, BLOB, BLOB_PIECE]
 
 # Rows without end: what runs until something stops it.

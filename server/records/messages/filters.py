@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from server.search.compile import Scope
 
 MESSAGE_TEXT = TextIndex(
-    "message_text", ("content", "header_from", "header_to", "header_cc", "header_delivered_to")
+    "message_text",
+    ("content", "header_subject", "header_from", "header_to", "header_cc", "header_delivered_to"),
+    "message",
 )
 
 

@@ -5,6 +5,7 @@ from server.mail import addresses, headers
 BLOCK_BYTES = 1024 * 1024
 # By name of a field the part of the full-text index that it goes into.
 _INDEXED = {
+    "subject": "header_subject",
     "from": "header_from", "to": "header_to", "cc": "header_cc", "delivered-to": "header_delivered_to",
     "x-envelope-to": "header_delivered_to", "envelope-to": "header_delivered_to",
 }  # fmt: skip

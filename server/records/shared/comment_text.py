@@ -6,7 +6,7 @@ from server.search.filters.fulltext import WordsFilter
 from server.search.filters.ways import PointingHere
 from server.store.fulltext import Text
 
-COMMENT_TEXT = Text("comment_text", ("comment",))
+COMMENT_TEXT = Text("comment_text", ("comment",), "comment")
 
 
 def comment_words(

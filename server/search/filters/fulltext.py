@@ -27,6 +27,11 @@ class WordsFilter(Filter):
         self.part = part
         self.way = way or Own()
 
+    @property
+    def indexes(self) -> tuple[fulltext.Text, ...]:
+        """Those that words are looked up in."""
+        return (self.index,)
+
     def meaning(self, term: Term, scope: "Scope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):

@@ -21,10 +21,11 @@ SEARCH = (
     META,
 )
 MAX_SUBTOTALS = 20
-# Without `show_results` there are only the counts that were asked for.
+# Without `show_results` there are only the counts that were asked for; notes while words are still being indexed.
 PAGE = shapes.keys({
     "results": shapes.list_of(shapes.RECORD), "count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT,
     "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
+    "notes": shapes.list_of(shapes.TEXT),
 })  # fmt: skip
 CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record."})
 # Hashed, decoded, rendered or checked before the write, on a thread.

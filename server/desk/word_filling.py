@@ -1,0 +1,88 @@
+"""Fills full-text indexes that came when there were records already, in portions, the newest records first; what was
+done is known after a kill. Meanwhile searches say that words of older records may not be found. Source: ours."""
+
+import time
+from typing import Any
+
+from server.access.own import own_context
+from server.context import Service
+from server.desk.writing import RecordWriter
+from server.jobs.scheduler import at_start, periodic
+from server.records.base import RecordType
+from server.records.registry import Registry
+from server.store import fulltext
+from server.store.database import Store
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+PORTION = 100  # records of one write at most
+PORTION_SECONDS = 0.02  # after which others may write
+TURN_PORTIONS = 50  # of one scan, so that other scans get their turn
+FILLING = "text fill"  # where a store keeps which indexes are being filled
+
+
+@at_start("words of older records")
+def look(service: Service, now: int) -> None:
+    """Note which indexes are being filled, and how far."""
+    found = service.store.read(lambda tx: tx.find(fulltext.TEXT_FILL))
+    service.store.shared[FILLING] = {name: 1 - next_id / top_id for name, next_id, top_id in found}
+
+
+@periodic("words of older records")
+def fill(service: Service, now: int) -> int | None:
+    """Do some portions of one index; answers when there are more: now."""
+    look(service, now)
+    names = list(service.store.shared[FILLING])
+    if not names:
+        return None
+    types = {each.text.name: each for each in service.registry if each.text is not None}
+    for _ in range(TURN_PORTIONS):
+        if not service.store.write(lambda tx: _portion(service, tx, types.get(names[0]), names[0], now)):
+            break
+    look(service, now)
+    return now if service.store.shared[FILLING] else None
+
+
+def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str]:
+    """What a search of a type by words has to tell, [] when its indexes are complete."""
+    filling: dict[str, float] = store.shared.get(FILLING) or {}
+    if not filling:
+        return []
+    used = {each.name for filter in record_type.filters for each in getattr(filter, "indexes", ())}
+    return [
+        f"words of older {each.label_names[1].lower()} are being put into the index, {filling[each.text.name]:.0%} are "
+        "there; until then a search by words may not find them"
+        for each in registry if each.text is not None and each.text.name in filling.keys() & used
+    ]
+
+
+def _portion(service: Service, tx: Transaction, record_type: RecordType | None, name: str, now: int) -> bool:
+    """Whether there is more to do."""
+    row = tx.first(fulltext.TEXT_FILL, name=name)
+    if row is None:
+        return False
+    next_id = _fill(RecordWriter(own_context(service, now), tx), record_type, row[1]) if record_type is not None else 0
+    if next_id:
+        tx.put(fulltext.TEXT_FILL, {"name": name, "next_id": next_id, "top_id": row[2]})
+    else:
+        tx.delete(fulltext.TEXT_FILL, name=name)
+    return next_id > 0
+
+
+def _fill(writing: RecordWriter, record_type: RecordType, next_id: int) -> int:
+    """Put in records from this id down; answers the id to go on with, 0 when all are there."""
+    began, tx, text = time.perf_counter(), writing.tx, record_type.text
+    assert text is not None
+    table: Any = record_type.table.sql
+    rows = tx.rows(
+        ("to be filled", text.name),
+        lambda: table.select(*record_type.table.all_columns)
+        .where(table.id <= slot(0)).order_by(table.id.desc()).limit(PORTION),
+        (next_id,),
+    )  # fmt: skip
+    for row in rows:
+        fulltext.index(tx, text, row[0], record_type.texts(record_type.record(row), writing))
+        next_id = row[0] - 1
+        if time.perf_counter() - began > PORTION_SECONDS:
+            return int(next_id)
+    return int(next_id) if len(rows) == PORTION else 0

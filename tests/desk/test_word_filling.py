@@ -1,0 +1,100 @@
+"""Full-text indexes that come when there are records already are filled in portions, and searches say so meanwhile."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import app
+from server.desk import records, word_filling
+from server.desk.records import SearchRequest
+from server.records.messages.filters import MESSAGE_TEXT
+from server.records.registry import load as load_types
+from server.records.tickets.words import TICKET_TEXT
+from server.store import fulltext, schema
+from server.store.transaction import Transaction
+from tests.desk.conftest import Post
+
+SUBJECTS = [f"Gondola number{count}" for count in range(5)]
+SAYS = "words of older tickets are being put into the index, 0% are there"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Post]:
+    """A desk with five tickets, whose indexes of tickets and messages were made by an older program."""
+    opened = Post(tmp_path, load_types())
+    for subject in SUBJECTS:
+        opened.received(opened.create("ticket", subject=subject, group_id=opened.support), Subject=subject)
+    for text in (TICKET_TEXT, MESSAGE_TEXT):
+        opened.service.store.write(partial(_as_before, text))
+    _start(opened)
+    yield opened
+    opened.close()
+
+
+def _as_before(text: fulltext.Text, tx: Transaction) -> None:
+    fulltext.make(tx, fulltext.Text(text.name, ("other",), text.of))
+    tx.connection.execute("DELETE FROM text_fill")
+    tx.connection.execute("DELETE FROM meta WHERE name = 'schema'")
+
+
+def _start(desk: Post) -> None:
+    """What a start does about the database."""
+    registry, store = desk.service.registry, desk.service.store
+    tables = [schema.META, schema.MIGRATION, schema.VERSION, fulltext.TEXT_FILL, *app.all_tables(registry)]
+    schema.synchronize(store, tables, registry.texts())
+    store.shared.clear()
+    word_filling.look(desk.service, desk.now)
+
+
+def search(desk: Post, words: str) -> dict[str, Any]:
+    return records.search(desk.context(desk.nora), "ticket", SearchRequest(q=words, limit=99))
+
+
+def fill(desk: Post) -> None:
+    while word_filling.fill(desk.service, desk.now) is not None:
+        pass
+
+
+def test_what_was_there_is_found_once_it_is_filled_the_newest_first(
+    desk: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_filling, "PORTION", 1)
+    monkeypatch.setattr(word_filling, "TURN_PORTIONS", 2)
+    answer = search(desk, "gondola")
+    assert answer["total"] == 0 and any(note.startswith(SAYS) for note in answer["notes"])
+    assert "notes" not in records.search(desk.context(desk.nora), "task", SearchRequest(q="gondola"))
+    found = []
+    while word_filling.fill(desk.service, desk.now) is not None:
+        found.append([row["subject"] for row in search(desk, "gondola sort:id")["results"]])
+        assert "notes" in search(desk, "")
+    assert found[-1] == SUBJECTS and [SUBJECTS[len(SUBJECTS) - len(each) :] for each in found] == found
+    assert "notes" not in search(desk, "gondola") and desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == []
+
+
+def test_it_goes_on_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_filling, "PORTION", 2)
+    monkeypatch.setattr(word_filling, "TURN_PORTIONS", 1)
+    word_filling.fill(desk.service, desk.now)
+    before = desk.read(lambda tx: tx.find(fulltext.TEXT_FILL))
+    _start(desk)
+    assert desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == before != []
+    fill(desk)
+    assert search(desk, "gondola")["total"] == len(SUBJECTS)
+
+
+def test_what_changes_meanwhile_is_found_as_it_is(desk: Post) -> None:
+    desk.update("ticket", desk.all("ticket")[0]["id"], subject="Zeppelin")
+    fill(desk)
+    assert [search(desk, words)["total"] for words in ("zeppelin", "gondola")] == [1, len(SUBJECTS)]  # as its mail said
+
+
+def test_the_index_follows_the_subject_and_nothing_else(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticket = desk.create("ticket", subject="Balloon", group_id=desk.support)
+    assert search(desk, "balloon")["total"] == 1
+    desk.update("ticket", ticket, subject="Airship")
+    assert [search(desk, words)["total"] for words in ("balloon", "airship")] == [0, 1]
+    monkeypatch.setattr(fulltext, "index", lambda *_: pytest.fail("indexed for nothing"))
+    desk.update("ticket", ticket, importance=7)
