@@ -4,7 +4,7 @@ Every level of nesting costs one statement for a type, whatever the number of re
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -233,7 +233,10 @@ class _Shape:
         for nested in record_type.nested:
             if not nested.stub:
                 continue
-            self.plain.append((f"{nested.prefix}_id", nested.id_column))
+            if nested.is_nullable:
+                self.computed.append((f"{nested.prefix}_id", _or_null(nested.id_column)))
+            else:
+                self.plain.append((f"{nested.prefix}_id", nested.id_column))
             if nested.target == "*":
                 self.plain.append((f"{nested.prefix}__context", f"{nested.prefix}__context"))
             else:
@@ -260,6 +263,10 @@ class _Shape:
             version = record["image_blob_id"]
             dictionary["_image_url"] = shown.address(f"/avatars/{self.record_type.uri}/{record['id']}?v={version}")
         return dictionary
+
+
+def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
+    return lambda record, shown: record[column] or None
 
 
 # Contexts of types that other types point to already and that come later.

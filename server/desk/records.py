@@ -94,6 +94,23 @@ def update(ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str 
     return ctx.service.store.write(write)
 
 
+def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how: str) -> None:
+    """Raises Required for an update of nothing, in the words `how`; before that NotFound, Forbidden, NotOffered.
+
+    Ours: what was sent under a wrong name should not look done."""
+    if fields:
+        return
+    record_type = _offering(ctx, uri, "update")
+
+    def require_access(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.require("read", record_type.uri, id)
+        writing.require("update", record_type.uri, id)
+
+    reading(ctx, require_access)
+    raise Required(how, field="fields")
+
+
 def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
     """Update the one record that `query` finds among those the caller may read, or create it.
 

@@ -121,7 +121,7 @@ class Address(RecordType):
     nested = (
         Nested("contact", "contact", "Contact it belongs to."),
         Nested("mail_transport", "mail_transport", "Transport used for sending."),
-        Nested("org", "org", "Organization; 0 when none."),
+        Nested("org", "org", "Organization; null when none.", is_nullable=True),
         Nested("worker", "worker", "Worker it belongs to."),
     )
     keys = (

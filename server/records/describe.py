@@ -84,6 +84,8 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
         if nested.stub:
             add(stub[0], "context", f"Context of the record behind `{nested.prefix}_`.")
             add(stub[1], "id", nested.note, target=nested.target)
+            if nested.is_nullable:
+                found[stub[1]]["nullable"] = True
         if nested.target == "*":
             add(f"{nested.prefix}__label", "text", f"Label of the record behind `{nested.prefix}_`.", "expand")
     for field in record_type.fields.values():

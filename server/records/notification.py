@@ -2,7 +2,7 @@
 
 import json
 
-from server.errors import Forbidden, Invalid
+from server.errors import Forbidden, Required
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
@@ -97,7 +97,7 @@ class Notification(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.value("target_id") and not change.value("target__context"):
-            raise Invalid("target_id: is the id of what type? send target__context too", field="target_id")
+            raise Required("target__context is required: the type of the record target_id", field="target__context")
 
     def privileged(self, change: Change, writing: Writing) -> None:
         actor = writing.actor

@@ -38,13 +38,14 @@ class Key:
 class Nested:
     """A record behind this one: its keys appear under `<prefix>_` once expanded; `<prefix>__context` and `<prefix>_id`
     are there before. column: holds its id. target "*": `<prefix>__context` is a column and names the type.
-    stub: whether the two keys are in the default answer."""
+    stub: whether the two keys are in the default answer. is_nullable: the id is null, not 0, where there is none."""
 
     prefix: str
     target: str
     note: str
     column: str = ""
     stub: bool = True
+    is_nullable: bool = False
 
     @property
     def id_column(self) -> str:

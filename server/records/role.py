@@ -100,10 +100,16 @@ class Role(RecordType):
         if len(listed) > MAX_PRIVILEGES:
             raise Invalid(f"privs: at most {MAX_PRIVILEGES} privileges", field="privs")
         known = {
-            f"contexts.{each.context}.{operation}" for each in self.registry if each.context for operation in GRANTED
-        }
+            f"contexts.{name}.{operation}": f"contexts.{each.context}.{operation}"
+            for each in self.registry if each.context for name in _contexts(each) for operation in GRANTED
+        }  # fmt: skip
         for name in listed:
             if not isinstance(name, str) or name not in known:
                 text = str(name)[:100]
                 raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, known)}", field="privs")
-        return sorted({str(name) for name in listed})
+        return sorted({known[str(name)] for name in listed})
+
+
+def _contexts(record_type: RecordType) -> list[str]:
+    """The context of a type, and its other spelling where it has one."""
+    return [record_type.context, *(name for name in record_type.aliases if name.startswith("contexts."))]

@@ -101,7 +101,7 @@ class Params:
     def map(self, name: str, required: bool = False) -> dict[str, Value]:
         """The map of `name[key]=value`. Missing gives {}, or Required. Raises Invalid for anything but a map."""
         value = self.tree.get(name)
-        if value is None or value == []:
+        if value is None or value in ([], ""):
             if required:
                 raise _required(name)
             return {}

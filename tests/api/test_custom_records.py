@@ -94,6 +94,29 @@ def test_custom_fields_and_fieldsets_belong_to_it(nora: Api) -> None:
     assert nora.found("task", f"its_{uri}:(name:A)") == [task]
 
 
+def test_its_context_is_known_with_and_without_svc(nora: Api) -> None:
+    row = new_type(nora)
+    names = [f"{start}contexts.custom_record.{row['id']}" for start in ("svc.", "")]
+    ids = [nora.create(name, name=f"Leak {place}").ok()["id"] for place, name in enumerate(names)]
+    for name in names:
+        found = nora.record(name, ids[0]).ok()
+        assert (found["_context"], found["_type"]) == (names[0], row["uri"])
+        assert nora.found(name, "sort:id") == ids
+        task = made(nora, "task", links=[f"{name}:{ids[0]}"])
+        assert nora.record("task", task, "links").ok()["links"] == {names[0]: [ids[0]]}
+        assert nora.found("task", f'links:"{name}" id:{task}') == [task]
+        field = nora.create(
+            "custom_field", context=name, name=f"Of {name}", type="L", uri=f"of_{task}", params={"context": name}
+        ).ok()  # fmt: skip
+        assert (field["context"], field["params"]["context"]) == (names[0], names[0])
+        own = {"owner__context": "app", "owner_id": 0}
+        assert nora.create("custom_fieldset", context=name, name="Money", **own).ok()["context"] == names[0]
+        q = f"type:worklist.subtotals of:{name} by:[name]"
+        assert len(nora.get("/rest/data/query.json", q=q).ok()["data"]["children"]) == 2
+        role = nora.create("role", name=f"Of {name}", privs_mode="itemized", privs=[f"contexts.{name}.create"]).ok()
+        assert nora.record("role", role["id"], "privs").ok()["privs"] == [f"contexts.{names[0]}.create"]
+
+
 def test_privileges_of_roles_count_for_it(nora: Api) -> None:
     row = new_type(nora)
     api, context = nora.as_("milo"), f"svc.contexts.custom_record.{row['id']}"

@@ -42,7 +42,8 @@ OPENED: list[tuple[str, str, dict[str, Any]]] = [
     ("ticket", "group_", {"group_name": "Support", "group__label": "Support", "group__type": "group"}),
     ("ticket", "group_name", {"group_name": "Support", "group_is_private": 0, "group__context": "svc.contexts.group"}),
     ("ticket", "owner_address_org_name", {"owner_first_name": "Milo", "owner_address_email": "milo@desk.example",
-                                          "owner_address_org__context": "svc.contexts.org", "owner_address_org_id": 0}),
+                                          "owner_address_org__context": "svc.contexts.org",
+                                          "owner_address_org_id": None}),
     ("ticket", "latest_message_sender_org_city", {
         "latest_message_id": "{message}", "latest_message_sender_id": "{address}",
         "latest_message_sender_org_id": "{org}", "latest_message_sender_org_city": "Lyon",
@@ -70,6 +71,11 @@ OPENED: list[tuple[str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+HARMLESS: dict[str, dict[str, Any]] = {
+    "message": {"is_broadcast": 0}, "contact": {"phone": "1"}, "asset": {"updated_at": 1},
+}  # fmt: skip
+
+
 def filled(value: Any, ids: dict[str, int]) -> Any:
     if isinstance(value, dict):
         return {key: filled(each, ids) for key, each in value.items()}
@@ -88,7 +94,7 @@ def test_what_is_opened(uri: str, expand: str, has: dict[str, Any], ids: dict[st
     assert plain.items() <= found.items()
     searched = api.search(uri, f"id:{id}", expand=expand).ok()["results"][0]
     assert searched == {key: value for key, value in found.items() if key not in ("__build", "__status", "__version")}
-    assert api.update(uri, id, expand=expand).ok().json.keys() == found.keys()
+    assert api.update(uri, id, expand=expand, **HARMLESS.get(uri, {"updated": 1})).ok().json.keys() == found.keys()
 
 
 def test_nothing_comes_from_paths_that_lead_nowhere(ids: dict[str, int], api: Api) -> None:

@@ -87,7 +87,7 @@ def test_blank_is_0_for_optional_ids_and_times(record_type: RecordType, records:
             continue
         answer = api.update(record_type.uri, one(records, record_type.uri, api), **{name: ""}).ok()
         key = key_of(record_type, field)
-        assert not key or answer[key] == 0
+        assert not key or answer[key] == (None if (record_type.uri, key) == ("address", "org_id") else 0)
 
 
 FIRM = {("draft", "worker_id"), ("toolbar", "created_at")}  # required by its type; stays as it is

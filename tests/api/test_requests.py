@@ -7,7 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.minimal import made
+from server.app import load_modules
+from server.web import rest
+from server.web.routes import ENDPOINTS, Endpoint
+from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
 
 FORM = "application/x-www-form-urlencoded"
@@ -145,17 +148,60 @@ def test_fields_that_are_no_map_are_422(body: bytes, api: Api) -> None:
     assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_INVALID", "fields")
 
 
-@pytest.mark.parametrize("body", [b"", b"expand=links", b"fields[]="])
-def test_create_and_upsert_need_fields_and_update_does_not(body: bytes, api: Api) -> None:
+@pytest.mark.parametrize("body", [b"", b"expand=links", b"fields=", b"fields[]="])
+def test_create_upsert_and_update_need_fields(body: bytes, api: Api) -> None:
     id = made(api, "task")
     for method, path in (
         ("POST", "/rest/records/task/create.json"),
         ("PATCH", f"/rest/records/task/upsert.json?query=id:{id}"),
+        ("PUT", f"/rest/records/task/{id}.json"),
     ):
         answer = send(api, method, path, body, FORM)
-        assert answer.status == 422 and answer["errors"][0]["field"] == "fields"
-    if body != b"fields[]=":
-        assert send(api, "PUT", f"/rest/records/task/{id}.json", body, FORM).ok()["id"] == id
+        wanted = (422, "ERROR_PARAM_INVALID" if body == b"fields[]=" else "ERROR_PARAM_REQUIRED", "fields")
+        assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == wanted
+    assert send(api, "PUT", "/rest/records/task/999999999.json", b"", FORM).status == 404
+    assert send(api, "PUT", "/rest/records/nosuch/1.json", b"", FORM).status == 404
+
+
+load_modules(rest)
+NEEDED = [
+    pytest.param(each, id=f"{each.method} {each.path}")
+    for each in ENDPOINTS if any(one.required and not one.place for one in each.parameters)
+]  # fmt: skip
+TYPES = {"tickets": "ticket", "contacts": "contact", "orgs": "org", "attachments": "attachment"}
+
+
+@pytest.mark.parametrize("endpoint", NEEDED)
+@pytest.mark.parametrize("sends_blanks", [False, True], ids=["missing", "blank"])
+def test_a_missing_parameter_is_required_everywhere(endpoint: Endpoint, sends_blanks: bool, api: Api) -> None:
+    path, names = endpoint.path.replace("{uri}", "task"), [one.name for one in endpoint.parameters if one.required]
+    if "{id}" in path:
+        path = path.replace("{id}", str(made(api, TYPES.get(path.split("/")[0], "task"))))
+    sent = {name.removesuffix("[]"): "" for name in names} if sends_blanks else {}
+    where = {"params": sent} if endpoint.method in ("GET", "DELETE") else {"data": sent}
+    answer = api.call(endpoint.method, f"/rest/{path}.json", **where)
+    assert (answer.status, answer["__error"]) == (422, "ERROR_PARAM_REQUIRED"), answer
+    assert answer["errors"][0]["field"] in {name.removesuffix("[]") for name in names}
+
+
+@pytest.mark.parametrize(
+    ("uri", "fields", "lacks"),
+    [
+        ("asset", {"owner__context": "group"}, "owner_id"),
+        ("asset", {"owner__context": "group", "owner_id": 0}, "owner_id"),
+        ("notification", {"target_id": 1}, "target__context"),
+    ],
+)
+def test_what_another_field_needs_is_required(uri: str, fields: dict[str, Any], lacks: str, api: Api) -> None:
+    kept = {name: value for name, value in MINIMAL[uri](api).items() if name not in ("group_id", "owner_id")}
+    kept = {name: value for name, value in kept.items() if not (uri == "notification" and name.startswith("target"))}
+    answer = api.create(uri, **kept | fields)
+    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", lacks)
+
+
+def test_a_bucket_by_name_needs_its_group(api: Api) -> None:
+    answer = api.update("ticket", made(api, "ticket"), bucket="Inbox")
+    assert (answer.status, answer["__error"], answer["errors"][0]["field"]) == (422, "ERROR_PARAM_REQUIRED", "group")
 
 
 def test_limits_of_forms_are_413(api: Api) -> None:

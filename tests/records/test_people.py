@@ -80,10 +80,10 @@ def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(
     contact = desk.create("contact", first_name="Ana", org="Kite")["id"]
     org = desk.row("contact", contact)["org_id"]
     assert desk.create("address", email="a@x.example", contact_id=contact)["org_id"] == org
-    assert desk.create("address", email="b@x.example", contact_id=contact, org_id=0)["org_id"] == 0
+    assert desk.create("address", email="b@x.example", contact_id=contact, org_id=0)["org_id"] is None
     lark = desk.create("address", email="c@x.example", contact_id=contact, org="Lark")
     assert lark["org_id"] not in (0, org)
-    assert desk.update("address", lark["id"], org="")["org_id"] == 0
+    assert desk.update("address", lark["id"], org="")["org_id"] is None
 
 
 def test_addresses_of_workers_and_of_ours_are_the_administrators(desk, everyone):

@@ -54,7 +54,7 @@ def record_type(row: Record) -> RecordType:
         "__doc__": CustomType.__doc__,
         "uri": row["uri"],
         "context": context,
-        "aliases": (),
+        "aliases": (f"contexts.custom_record.{row['id']}",),  # as other services of this family call it
         "label_names": (name, plural),
         "table_name": f"custom_record_{row['id']}",
         "features": ALWAYS_ON | (options & {"attachments", "avatars", "comments"}),

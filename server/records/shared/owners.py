@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.errors import Forbidden, Invalid
+from server.errors import Forbidden, Invalid, Required
 from server.fields.link import APP, ContextName, Id
 from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
@@ -54,7 +54,7 @@ def _deep(uri: str) -> Filter:
 
 
 def check(change: Change, writing: Writing) -> None:
-    """In `prepare`: the pair points to an owner that is there. Raises Invalid."""
+    """In `prepare`: the pair points to an owner that is there. Raises Required, Invalid."""
     if not _is_new(change):
         return
     context, id = change.value("owner__context"), change.value("owner_id")
@@ -64,7 +64,9 @@ def check(change: Change, writing: Writing) -> None:
             raise Invalid(f"owner_id: must be 0 for {owner}; name the type in owner__context", field="owner_id")
         return
     uri = context.removeprefix("svc.contexts.")
-    if not id or writing.record(uri, id) is None:
+    if not id:
+        raise Required(f"owner_id is required: the id of a {uri}", field="owner_id")
+    if writing.record(uri, id) is None:
         raise Invalid(f"owner_id: there is no {uri} {id}", field="owner_id")
 
 

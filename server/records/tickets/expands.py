@@ -158,7 +158,7 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, dict[str, dict
             "email": email,
             "name": f"{first_name or ''} {last_name or ''}".strip(),
             "contact_id": contact_id,
-            "org_id": org_id,
+            "org_id": org_id or None,
         }
     return found
 

@@ -1,6 +1,6 @@
 """Where a ticket lies: its group and bucket, and whether its owner belongs there."""
 
-from server.errors import Conflict, Invalid
+from server.errors import Conflict, Invalid, Required
 from server.records.parts import Change, Writing
 from server.records.shared.tables import GROUP_MEMBER
 
@@ -55,7 +55,7 @@ def _read_names(change: Change, writing: Writing) -> None:
         new["group_id"] = group["id"]
     if "bucket" in extras and "bucket_id" not in new:
         if "group_id" not in new:
-            raise Invalid("bucket: send group or group_id too, since several groups have such buckets", field="bucket")
+            raise Required("group is required: several groups have such buckets; send group or group_id", field="group")
         bucket = writing.find("bucket", group_id=new["group_id"], name=extras["bucket"])
         if bucket is None:
             raise Invalid(

@@ -76,6 +76,8 @@ def _once(record_type: RecordType) -> list[dict[str, Any]]:
 
 def _key_schema(key: dict[str, Any]) -> Schema:
     about = {"description": key["note"]}
+    if key.get("nullable"):
+        return {"type": [KEY_TYPES[key["type"]]["type"], "null"]} | about
     if key["type"] != "records":
         return KEY_TYPES.get(key["type"], shapes.ANY) | about
     item = {"type": "object"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.desk import records
-from server.errors import Invalid, Required
+from server.errors import Invalid
 from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -50,17 +50,16 @@ def retrieve(call: Call) -> dict[str, Any]:
 @endpoint("POST", "records/{uri}/create", "Create a record.", "small write", FIELDS, EXPAND, META, size="file",
           is_small=is_small, answer=CREATED, operation="create")
 def create(call: Call) -> Answer:
-    fields = sent_fields(call)
-    if fields is None:
-        raise Required("fields is required: send fields[<name>]=<value>", field="fields")
-    found = records.create(call.ctx, call.uri, fields, call.params.text("expand", ""))
+    found = records.create(call.ctx, call.uri, sent_fields(call), call.params.text("expand", ""))
     return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
 
 
 @endpoint("PUT", "records/{uri}/{id}", "Change a record.", "small write", FIELDS, EXPAND, META, size="file",
           is_small=is_small, answer=shapes.RECORD, operation="update")
 def update(call: Call) -> dict[str, Any]:
-    found = records.update(call.ctx, call.uri, call.id, sent_fields(call) or {}, call.params.text("expand", ""))
+    fields = sent_fields(call)
+    records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
+    found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
@@ -71,7 +70,7 @@ def update(call: Call) -> dict[str, Any]:
 )  # fmt: skip
 def upsert(call: Call) -> dict[str, Any]:
     query, fields = call.params.text("query", ""), sent_fields(call)
-    found = records.upsert(call.ctx, call.uri, query, fields or {}, call.params.text("expand", ""))
+    found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
@@ -108,10 +107,9 @@ def search_request(call: Call) -> records.SearchRequest:
     )
 
 
-def sent_fields(call: Call) -> dict[str, Any] | None:
-    """The map `fields`, None when absent. Raises Invalid when it is something else."""
-    sent = call.params.map("fields") if "fields" in call.params else None
-    return None if sent is None else dict(sent)
+def sent_fields(call: Call) -> dict[str, Any]:
+    """The map `fields`, {} when absent. Raises Invalid when it is something else."""
+    return dict(call.params.map("fields"))
 
 
 def location(call: Call, record: dict[str, Any]) -> str:

@@ -57,8 +57,10 @@ def twinned(family: Family, found: dict[str, Any]) -> dict[str, Any]:
 
 def update_record(call: Call, family: Family) -> dict[str, Any]:
     """Change the record of the path by the fields that were sent."""
-    expand = call.params.text("expand", "")
-    return told(call, family, records.update(call.ctx, family.uri, call.id, sent_fields(call), expand))
+    fields = sent_fields(call)
+    records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
+    found = records.update(call.ctx, family.uri, call.id, fields, call.params.text("expand", ""))
+    return told(call, family, found)
 
 
 def shape(family: Family) -> shapes.Schema:
@@ -69,6 +71,10 @@ def shape(family: Family) -> shapes.Schema:
 def fields_of(family: Family) -> Parameter:
     """The fields of a type, as a parameter for its endpoints."""
     return Parameter("*", "mixed", f"The fields of the {family.name}, each by its name, and custom_<id>.")
+
+
+def _lacks_fields(family: Family) -> str:
+    return f"send the fields of the {family.name}, each by its name"
 
 
 def _one(name: str) -> str:
@@ -93,7 +99,7 @@ def _create(family: Family) -> None:
     def create(call: Call) -> Answer:
         fields = sent_fields(call)
         if not fields:
-            raise Required(f"send the fields of the {family.name}, each by its name")
+            raise Required(_lacks_fields(family))
         found = records.create(call.ctx, family.uri, fields, call.params.text("expand", ""))
         return Answer(told(call, family, found), headers={"Location": location(call, found)})
 
