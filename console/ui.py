@@ -19,7 +19,7 @@ from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
 from server.desk import form_drafts
-from server.desk.checkup import Finding
+from server.desk.finding import Finding
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (

@@ -15,7 +15,7 @@ import pytest
 
 from server.__main__ import main
 from server.desk import backups, checkup
-from server.desk.checkup import Finding
+from server.desk.finding import Finding
 from server.desk.service_settings import DEFAULT_SENDER, put
 from server.desk.writing import RecordWriter
 from server.errors import Unavailable

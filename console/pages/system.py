@@ -20,7 +20,7 @@ from console.visit import Visit
 from server import log
 from server import settings as table
 from server.desk import database_check, health, scheduled, verdict
-from server.desk.checkup import Finding
+from server.desk.finding import Finding
 from server.desk.health import Backlog
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS

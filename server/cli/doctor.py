@@ -15,7 +15,7 @@ from server.cli import texts
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.desk import checkup, live_settings, verdict
-from server.desk.checkup import Finding
+from server.desk.finding import Finding
 from server.desk.verdict import Verdict
 from server.errors import HelpdeskError
 from server.settings import BY_NAME, Settings

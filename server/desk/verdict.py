@@ -3,12 +3,13 @@ check-up, the start page and the marks of the console, `/health` and `helpdesk d
 
 import threading
 from collections.abc import Hashable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 from server.context import Service
 from server.desk import checkup
-from server.desk.checkup import Finding, Look, State, at_once
+from server.desk.finding import Finding, Look, State, at_once
 from server.desk.health import WATCH
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
@@ -16,6 +17,7 @@ from server.jobs.scheduler import periodic
 KIND = "service.look"
 NOTES = "what took long to look at"  # where a store keeps the Notes of its service
 LOOK_SECONDS = 600  # after which mail servers and names are looked at once more
+LOOKS = 8  # mail servers and names that are looked at side by side
 TRUSTED_SECONDS = 5  # that a look at them is believed, so that asking often connects seldom
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
 # In this order they are told.
@@ -72,11 +74,15 @@ def of(service: Service, now: int) -> Verdict:
 
 
 def anew(service: Service, now: int) -> Verdict:
-    """The same after a look at mail servers and names, which takes as long as they do; the next `of` knows it."""
-    with _looking:
-        far, notes = _far_ends(service, now), _notes(service)
-        if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
-            service.store.shared[NOTES] = Notes(now, {what: look() for what, look in far.items()})
+    """The same after a look at mail servers and names, which takes as long as they do; the next `of` knows it. While
+    somebody else looks at them, what is known already."""
+    if _looking.acquire(blocking=False):
+        try:
+            far, notes = _far_ends(service, now), _notes(service)
+            if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
+                service.store.shared[NOTES] = Notes(now, _looked(far))
+        finally:
+            _looking.release()
     return of(service, now)
 
 
@@ -97,6 +103,12 @@ def find_due(service: Service, now: int) -> None:
 @job(KIND)
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     anew(service, now)
+
+
+def _looked(far: Mapping[Hashable, Look]) -> dict[Hashable, str]:
+    """{what was looked at: what is wrong with it}. One that does not answer holds up few others."""
+    with ThreadPoolExecutor(LOOKS, thread_name_prefix="looks") as pool:
+        return dict(zip(far, pool.map(lambda look: look(), far.values()), strict=True))
 
 
 def _far_ends(service: Service, now: int) -> dict[Hashable, Look]:

@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import requests
 
 from server.desk import checkup, health, verdict
-from server.desk.checkup import Finding
+from server.desk.finding import Finding
 from server.desk.health import Health
 from server.desk.outbox import sender
 from server.jobs.queue import JOB
@@ -113,6 +114,18 @@ def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(
 
 def _reached(judged: verdict.Verdict) -> list[str]:
     return [each.found for each in judged.findings if "can be reached" in each.found]
+
+
+def test_looks_are_side_by_side_and_one_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks while somebody else looks is not kept waiting by a mail server that hangs."""
+    both = threading.Barrier(2, timeout=30)
+    monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: both.wait() and None)
+    for port in (9, 10):
+        desk.own("mail_transport", name="Slow", extension_id=SMTP, params={"host": "127.0.0.1", "port": port})
+    assert len(_reached(verdict.anew(desk.service, NOW))) == 2  # neither would answer without the other
+    with verdict._looking:
+        assert len(_reached(verdict.anew(desk.service, NOW + 2 * verdict.TRUSTED_SECONDS))) == 2
+    assert desk.service.store.shared[verdict.NOTES].at == NOW
 
 
 def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> None:

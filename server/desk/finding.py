@@ -1,0 +1,25 @@
+"""What is found of one part of a service, and how it is looked for. Source: ours."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "warning", "problem"]
+Look = Callable[[], str]  # what is wrong, "" for nothing; it may take long
+# Answers what a look finds, or found before: (what is looked at, the look). None when that is not known.
+Ask = Callable[[Hashable, Look], str | None]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one part. advice: what to do, "" where all is well."""
+
+    part: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def at_once(what: Hashable, look: Look) -> str:
+    """Look now, however long it takes."""
+    return look()
