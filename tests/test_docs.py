@@ -144,7 +144,8 @@ INTERNAL = {
         desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
-        markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.compose.MAX_WORD_CHARACTERS
+        markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES
+        mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.compose.MAX_WORD_CHARACTERS
         mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT
         desk.export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
         records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
-from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers
+from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers, rtf, smime, tnef
 from server.mail.addresses import Address
 from server.mail.bounce import Bounce
 
@@ -21,6 +21,7 @@ NOTE_CHARACTERS = 300
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
 BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
+OPENED = 10  # parts of S/MIME and TNEF in one mail, one inside the other or not
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
 NO_SUBJECT = "(no subject)"
 
@@ -31,6 +32,7 @@ _DECLARED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
+_OCTETS = "application/octet-stream"
 _MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 _STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
@@ -256,15 +258,20 @@ class _Content:
     statuses: list[tuple[_Part, bytes]] = field(default_factory=list)
     originals: list[bytes] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
+    winmails: list[tnef.Winmail] = field(default_factory=list)
     text_bytes: int = 0
+    count: int = 0
+    opened: int = 0
     is_report: bool = False
 
-    def read(self, head: headers.Head) -> None:
-        for part in self._leaves(head):
+    def read(self, head: headers.Head, level: int = 1) -> None:
+        for part in self._leaves(head, level):
             self._take(part)
 
     def texts(self) -> tuple[str, str | None, bool]:
         """(text, HTML or None, whether the text was one)."""
+        if not self.html and self.winmails:
+            self._add_packed_text(self.winmails[0])
         html = "\n".join(self.html) or None
         plain = "\n".join(self.plain).rstrip()
         if plain or html is None:
@@ -286,18 +293,18 @@ class _Content:
         """The sender of a report that names none."""
         return bounce.stand_in([content for _, content in self.statuses], host)
 
-    def _leaves(self, head: headers.Head) -> Iterator[_Part]:
+    def _leaves(self, head: headers.Head, level: int) -> Iterator[_Part]:
         """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""
-        waiting = [(head, head.body_at, len(self.raw), 1, "text/plain")]
-        count = 1
+        waiting = [(head, head.body_at, len(self.raw), level, "text/plain")]
+        self.count += 1
         while waiting:
             head, start, end, level, default_type = waiting.pop()
             mime_type, parameters = _type_of(head, default_type)
             if mime_type.startswith("multipart/"):
                 self.is_report = self.is_report or (level == 1 and _is_delivery_report(mime_type, parameters))
-                room = self.limits.parts - count
+                room = self.limits.parts - self.count
                 slices = self._slices(parameters, start, end, room) if level <= self.limits.levels and room > 0 else []
-                count += len(slices)
+                self.count += len(slices)
                 inner = "message/rfc822" if mime_type == "multipart/digest" else "text/plain"
                 heads = [self._part_head(*piece) for piece in slices]
                 if 0 < len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
@@ -345,6 +352,8 @@ class _Content:
         content, damage = unpacked
         if damage:
             self.notes.append(f"{damage} in {name or part.mime_type}; what could be read was kept")
+        if self._open(part.mime_type, name.lower(), content):
+            return
         if part.mime_type in _STATUS_TYPES and not name:
             self.statuses.append((part, content))
         elif part.mime_type in ("text/plain", "text/html") and not name:
@@ -353,6 +362,60 @@ class _Content:
             if part.mime_type in _MESSAGE_TYPES or part.mime_type == "text/rfc822-headers":
                 self.originals.append(content)
             self._add_file(part, content)
+
+    def _open(self, mime_type: str, name: str, content: bytes) -> bool:
+        """Take what is packed in a part that only some programs open; False when the part is a file as well."""
+        if self.opened >= OPENED:
+            return False
+        if mime_type in smime.TYPES or (mime_type == _OCTETS and name == smime.FILE_NAME):
+            return self._open_signed(content)
+        if mime_type in tnef.TYPES or name in tnef.FILE_NAMES:
+            return self._open_winmail(content)
+        return False
+
+    def _open_signed(self, content: bytes) -> bool:
+        """The mail inside takes the place of the part; its own From and Subject say nothing."""
+        inner = smime.signed_content(content)
+        if inner is None and smime.is_encrypted(content):
+            self.notes.append("encrypted with S/MIME; only the recipient's key opens it")
+        head = headers.split(inner) if inner else None
+        if inner is None or head is None or not head.has("content-type"):  # a document may be signed, too
+            return False
+        self.opened += 1
+        self.notes.append("signed with S/MIME; the signature was not checked")
+        outer = self.raw, self.charset
+        self.raw, self.charset = inner, _declared_charset(inner)
+        self.read(head, level=2)
+        self.raw, self.charset = outer
+        return True
+
+    def _open_winmail(self, content: bytes) -> bool:
+        """One that cannot be read as a whole also stays, so that nothing is lost."""
+        winmail = tnef.unpack(content)
+        if winmail is None:
+            return False
+        self.opened += 1
+        self.winmails.append(winmail)
+        files = winmail.files[: max(self.limits.parts - self.count, 0)]
+        self.count += len(files)
+        for file in files:
+            name = _safe_name(file.name) or _made_name(file.mime_type, file.content_id)
+            content_id = headers.one_line(file.content_id).strip("<> ") or None
+            mime_type = file.mime_type.lower() if _TYPE.fullmatch(file.mime_type.lower()) else _OCTETS
+            self._add_named(name, mime_type, file.content, content_id, content_id is not None)
+        is_whole = winmail.is_whole and len(files) == len(winmail.files)
+        self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was unpacked in part, and kept")
+        return is_whole
+
+    def _add_packed_text(self, winmail: tnef.Winmail) -> None:
+        """What a winmail.dat says, where the mail does not say it by itself."""
+        html, text = winmail.html, winmail.text
+        if winmail.rtf and not html and not (text or self.plain):
+            words, is_html = rtf.words_of(rtf.unpacked(winmail.rtf))
+            html, text = (words, "") if is_html else ("", words)
+        html, text = (each[: self.limits.text_bytes].replace("\r\n", "\n").strip() for each in (html, text))
+        self.html += [html] if html else []
+        self.plain += [text] if text and not self.plain else []
 
     def _add_text(self, part: _Part, content: bytes) -> None:
         room = self.limits.text_bytes - self.text_bytes
