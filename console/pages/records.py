@@ -22,6 +22,7 @@ from server.errors import NotFound
 from server.records.shared import paths
 
 TICKET, FILE = "ticket", "attachment"
+SHOWN = ("bucket", "group", "owner", "org", "created", "updated", "reopen_at")  # of a ticket, before its messages
 MAX_TEXT_CHARS, MAX_EXCERPT_CHARS = 200_000, 5_000  # of a text on its own page, and among others
 MESSAGES, DRAFTS = 20, 10  # on a page of a ticket
 MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
@@ -66,7 +67,7 @@ def ticket(visit: Visit) -> Shown:
         return see(missing)
     return render(
         visit, "ticket.html", found=found, messages=messages, drafts=drafts, number=number, limit=MESSAGES,
-        most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths,
+        most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths, shown=SHOWN,
         parts=record_parts, of_message={each.message_id: each for each in waiting if each.message_id},
         of_draft={each.draft_id: each for each in waiting},
     )  # fmt: skip

@@ -37,8 +37,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value with its name. kind: `text`, `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`."""
+    """A value with its name for people. key: of it, or what stands before `_id` of a record behind it. kind: `text`,
+    `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`."""
 
+    key: str
     name: str
     kind: str
     value: Any
@@ -120,7 +122,8 @@ def _pointers(registry: Registry, record_type: RecordType, found: dict[str, Any]
         id = found.get(f"{nested.prefix}_id")
         if nested.stub and id:
             link = _link(registry, found[f"{nested.prefix}__context"], id, found.get(f"{nested.prefix}__label"))
-            yield Fact(_named(nested.prefix), "links", [link])
+            is_type = nested.prefix == nested.target
+            yield Fact(nested.prefix, link.type_label if is_type else _named(nested.prefix), "links", [link])
 
 
 def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
@@ -128,7 +131,7 @@ def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
     for key in describe.keys(record_type):
         name = key["key"]
         if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, found):
-            yield from _fact(_named(name), _KINDS.get(key["type"], "text"), found.get(name))
+            yield from _fact(name, _named(name), _KINDS.get(key["type"], "text"), found.get(name))
 
 
 def _is_own_page(name: str, found: dict[str, Any]) -> bool:
@@ -142,9 +145,9 @@ def _customs(ctx: Context, fields: tuple[CustomField, ...], found: dict[str, Any
         kind = _CUSTOM_KINDS.get(field.kind, "text")
         if field.target:
             links = _targets(ctx, field.target, found["custom"][str(field.id)])
-            yield from [Fact(field.name, "links", links)] if links else []
+            yield from [Fact(name, field.name, "links", links)] if links else []
         else:
-            yield from _fact(field.name, kind, int(value) if value and kind in ("time", "flag") else value)
+            yield from _fact(name, field.name, kind, int(value) if value and kind in ("time", "flag") else value)
 
 
 def _targets(ctx: Context, type: str, value: Any) -> list[Link]:
@@ -163,16 +166,16 @@ def _labels(shown: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
     return shown.type(uri).labels(shown, shown.records(uri, ids))
 
 
-def _fact(name: str, kind: str, value: Any) -> Iterator[Fact]:
+def _fact(key: str, name: str, kind: str, value: Any) -> Iterator[Fact]:
     """Nothing for what is blank: a page of blanks tells less."""
     if value in _BLANK or (kind in ("time", "flag") and not value):
         return
     if kind == "json" or isinstance(value, (list, dict)):
-        yield Fact(name, "block", json.dumps(value, ensure_ascii=False, indent=1))
+        yield Fact(key, name, "block", json.dumps(value, ensure_ascii=False, indent=1))
     elif kind == "text" and isinstance(value, str) and ("\n" in value.strip() or len(value) > BLOCK_CHARS):
-        yield Fact(name, "block", value)
+        yield Fact(key, name, "block", value)
     else:
-        yield Fact(name, kind, value)
+        yield Fact(key, name, kind, value)
 
 
 def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:

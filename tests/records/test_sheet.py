@@ -33,8 +33,15 @@ def test_what_a_record_points_to_has_its_name_and_page(desk: Desk, ids: dict[str
     [nora] = found.links
     assert (nora.type_label, nora.path) == ("Worker", f"/records/worker/{ids['nora']}")
     assert nora.label.startswith("Nora")
-    assert Fact("Owner", "links", [nora]) in found.facts
+    assert Fact("owner", "Owner", "links", [nora]) in found.facts
     assert len(sheet.sheet(desk.context(), "task", task).links) == 2
+
+
+def test_what_is_called_as_its_type_has_the_name_of_the_type(desk: Desk, ids: dict[str, int]) -> None:
+    org = desk.create("org", name="Acme")["id"]
+    ticket = desk.create("ticket", subject="Pump", group_id=ids["support"], org_id=org)["id"]
+    found = facts(desk, "ticket", ticket)
+    assert found["Organization"] == ("links", [Link("Acme", "Organization", f"/records/org/{org}")])
 
 
 def test_custom_fields_are_shown_by_their_names(desk: Desk, ids: dict[str, int]) -> None:
