@@ -24,7 +24,7 @@ from server.records.shared import paths
 TICKET, FILE = "ticket", "attachment"
 SHOWN = ("bucket", "group", "owner", "org", "created", "updated", "reopen_at")  # of a ticket, before its messages
 MAX_TEXT_CHARS, MAX_EXCERPT_CHARS = 200_000, 5_000  # of a text on its own page, and among others
-MESSAGES, DRAFTS = 20, 10  # on a page of a ticket
+MESSAGES, DRAFTS, REQUESTERS = 20, 10, 20  # on a page of a ticket
 MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
 # Types whose page shows a text that is asked for by name.
 TEXT_KEYS = {"message": "content", "draft": "content"}
@@ -52,8 +52,9 @@ def show(visit: Visit) -> Shown:
 @page("GET", "/tickets/{mask}")
 def ticket(visit: Visit) -> Shown:
     """A ticket with its messages, newest first. Raises NotFound, Forbidden."""
-    found = _ticket(visit, unquote(visit.arguments["mask"]))
-    if paths.ticket(found.keys["mask"]) != visit.path:
+    mask = unquote(visit.arguments["mask"])
+    found = _ticket(visit, mask)
+    if found.keys["mask"] != mask:
         return _to(visit, paths.ticket(found.keys["mask"]))
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     messages = _of_ticket(visit, "message", found.id, "sort:-created,-id", MESSAGES, number, MESSAGE_KEYS)
@@ -68,6 +69,7 @@ def ticket(visit: Visit) -> Shown:
     return render(
         visit, "ticket.html", found=found, messages=messages, drafts=drafts, number=number, limit=MESSAGES,
         most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths, shown=SHOWN,
+        requesters=list((found.keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
         parts=record_parts, of_message={each.message_id: each for each in waiting if each.message_id},
         of_draft={each.draft_id: each for each in waiting},
     )  # fmt: skip

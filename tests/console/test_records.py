@@ -201,6 +201,17 @@ def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visit
     assert shown == f"{nora.url}/records/ticket/{ticket['id']}?message={made[0]}#message{made[0]}"
 
 
+@names("mask", ["a/b #1 (x)", "Ünïcödé-?&=%25", "~.-_", "x" * 255])
+def test_a_ticket_is_found_by_whatever_mask_it_has(signed_in: Visitor, nora: Api, mask: str) -> None:
+    emails = ",".join(f"ana{number}@kite.example" for number in range(23))
+    fields = {"subject": "Odd", "mask": mask, "group_id": nora.ids["support"], "participants": emails}
+    ticket = nora.create("ticket", **fields).ok().json
+    answer = signed_in.get(ticket["url"].removeprefix(nora.url))
+    assert answer.status_code == 200 and ticket["mask"] in text_of(answer.text)
+    assert "and 3 more" in text_of(answer.text)
+    assert place(signed_in.get(f"/records/ticket/{ticket['id']}")) == ticket["url"].removeprefix(nora.url)
+
+
 def test_a_merged_ticket_leads_to_the_one_that_took_over(signed_in: Visitor, nora: Api) -> None:
     old, new = (nora.create("ticket", subject=each, group_id=nora.ids["support"]).ok().json for each in ("Old", "New"))
     nora.post("/rest/tickets/merge.json", **{"ticket_ids[]": [new["id"], old["id"]]}).ok()
