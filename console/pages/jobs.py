@@ -37,6 +37,7 @@ SCANS_DO = {
     "automation resources that expired": "Removes them.", "automation timers": "Adds a job for each that is due.",
     "backups": "Adds a job when the backup of its time is missing.",
     "counts of automatic mail": "Removes those whose hour is over.",
+    "databases that restores put aside": "Removes those that no rule of what is kept of backups keeps.",
     "deleted custom fields": "Removes those deleted a week ago, with their values.",
     "deleted tickets": "Removes those deleted long enough ago, with their messages.",
     "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",

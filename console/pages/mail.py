@@ -32,6 +32,7 @@ ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("n
 PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
+NEW_BOX = {"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1", "is_mail_kept": "1"}
 NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
 PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
 MAX_LETTERS = 200  # mails that nobody could take, named on the page
@@ -358,7 +359,7 @@ def _transport(
 @page("GET", f"{MAILBOXES}/new", "proven admin")
 def show_new_mailbox(visit: Visit) -> Shown:
     """The form for a new mailbox."""
-    return _mailbox(visit, Form.of({"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1"}), None)
+    return _mailbox(visit, Form.of(NEW_BOX), None)
 
 
 @page("POST", f"{MAILBOXES}/new", "proven admin")

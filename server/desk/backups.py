@@ -39,6 +39,7 @@ FAILURE = "backup_failure"  # the service setting that keeps how the last one fa
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
 ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # those that somebody sent, too
+ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # what a restore left
 MOMENT = "%Y%m%d-%H%M%S"
 NO_FOLDER = "there is no folder for backups; set backup_folder and start again"
 SUBJECT = "No backup could be made"
@@ -162,6 +163,21 @@ def _remove_superfluous(service: Service) -> None:
     for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
         each.path.unlink(missing_ok=True)
         _log.info("backup.removed", file=each.path.name)
+
+
+@periodic("databases that restores put aside", deletes=True)
+def remove_put_aside(service: Service, now: int) -> int:
+    """Remove those that no rule of what is kept of backups keeps; answers when to look again: in a day."""
+    database = service.store.path
+    aside = [
+        Backup(path, int(match[1])) for path in database.parent.glob(f"{database.name}.*")
+        if (match := ASIDE.search(path.name))
+    ]
+    for each in superfluous(sorted(aside, key=lambda each: each.at, reverse=True), service.settings):
+        for ending in ("", *backup.LOGS, "-shm"):
+            each.path.with_name(each.path.name + ending).unlink(missing_ok=True)
+        _log.info("restore.removed", file=each.path.name)
+    return now + 24 * HOUR_SECONDS
 
 
 def _folder(settings: Settings) -> Path:

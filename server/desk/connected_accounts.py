@@ -5,13 +5,15 @@ Who may use an account is who may read it; its credentials go nowhere but into r
 import threading
 import weakref
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from server import outbound
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import Invalid, NotFound, TimedOut
+from server.errors import Invalid, NotFound, TimedOut, Unavailable
 from server.outbound import Signer, signing, tokens
+from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
@@ -117,12 +119,23 @@ def _renewed(ctx: Context, reference: str, old: _Account, seconds: float) -> _Ac
         account = _read(ctx, reference)
         is_old = account.values.get("access_token") == old.values.get("access_token")
         if is_old or not tokens.is_fresh(account.values, ctx.now):
+            _require_turn(ctx, reference)
             fetched = tokens.fetched(account.values, bounds, ctx.now)
             ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
             account = _read(ctx, reference)
         return account
     finally:
         turn.lock.release()
+
+
+def _require_turn(ctx: Context, reference: str) -> None:
+    """Raises Unavailable in a command beside a server, which renews by itself: a refresh token that two use is taken
+    for a stolen one, and ends."""
+    if lock.is_held_by_another(Path(ctx.service.settings.data)):
+        raise Unavailable(
+            f"the token of the connected account '{reference[:100]}' is over; the server that runs on the data folder "
+            "renews it when it needs it. Use the account there, or stop the server first"
+        )
 
 
 def _keep(writing: RecordWriter, id: int, fetched: dict[str, Any]) -> None:

@@ -36,7 +36,8 @@ class Mailbox(RecordType):
         "host": Text("Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+"),
         "is_enabled": Bit("Whether it is looked at for mail.", default=1),
         "is_mail_kept": Bit(
-            "Whether mail stays on the server when it was taken; else it is removed there.", origin="ours"
+            "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
+            default=1, origin="ours",
         ),
         "last_error": Text(
             "Why the last check failed; blank when it did not. Kept by the service.", 500, immutable=True, exact=True,

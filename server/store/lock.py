@@ -62,13 +62,22 @@ def is_held(folder: Path) -> bool:
         return False
 
 
+def is_held_by_another(folder: Path) -> bool:
+    """Whether a server runs on this folder in another process."""
+    return is_held(folder) and _text(folder).partition(AT)[0].strip() != f"process {os.getpid()}"
+
+
 def address(folder: Path) -> str:
     """Where the server that runs on this folder listens, such as http://127.0.0.1:8200; "" when none does, or it does
     not listen yet. Whatever its flags were: commands cannot know them otherwise."""
     if not is_held(folder):
         return ""
+    return _text(folder).partition(AT)[2].strip()
+
+
+def _text(folder: Path) -> str:
     with open(folder / NAME, encoding="utf-8", errors="replace") as file:
-        return file.read(READ_CHARACTERS).partition(AT)[2].strip()
+        return file.read(READ_CHARACTERS)
 
 
 if os.name == "nt":

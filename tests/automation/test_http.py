@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,8 @@ from server.automation.engine import Result, run
 from server.automation.host import Alone, Automation
 from server.automation.service import perform
 from server.desk import connected_accounts, contents
-from server.errors import NotFound
+from server.errors import NotFound, Unavailable
+from server.store import lock
 from tests.outbound.peer import HOST, Peer, answer, redirect
 from tests.records.desk import NOW, Desk
 
@@ -401,6 +403,25 @@ def test_a_token_that_is_not_given_is_a_failure_and_changes_nothing(desk, peer):
     id = oauth2(desk, peer, refresh_token="first")
     assert "400 invalid_grant" in failed(ask(desk, peer, f"authentication: {id}"))["error"]
     assert kept(desk, id) == {"refresh_token": "first"}
+
+
+@pytest.mark.parametrize("holder", ["process 1 at http://127.0.0.1:8200", "process 1", "process OWN at x"])
+def test_a_command_beside_a_server_renews_no_token(desk, peer, holder, tmp_path):
+    peer.answers["/token"] = answer('{"access_token": "one", "expires_in": 600}')
+    id = oauth2(desk, peer, refresh_token="first", expires_at=NOW - 1)
+    mine = replace(desk.service, settings=desk.service.settings.replace(data=tmp_path))
+    ctx, held = replace(desk.context(), service=mine), lock.FolderLock(tmp_path)
+    held.take()
+    (tmp_path / lock.NAME).write_text(holder.replace("OWN", str(os.getpid())))
+    try:
+        if "OWN" in holder:
+            assert connected_accounts.access_token(ctx, str(id)) == "one"
+        else:
+            with pytest.raises(Unavailable, match="the server that runs on the data folder renews it"):
+                connected_accounts.access_token(ctx, str(id))
+            assert peer.asked == [] and kept(desk, id)["refresh_token"] == "first"
+    finally:
+        held.release()
 
 
 def test_a_refresh_token_is_used_by_one_at_a_time(desk, peer):

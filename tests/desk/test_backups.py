@@ -239,6 +239,23 @@ def test_old_ones_go_when_a_new_one_is_there(desk: Desk, folder: Path) -> None:
     assert [each.at for each in backups.listed(mine.settings)] == [NOW + 3 * DAY, NOW + 2 * DAY]
 
 
+def test_what_restores_put_aside_goes_by_the_same_rules(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    rules = {f"backup_keep_{name}": 0 for name in ("days", "weeks", "months")} | {"backup_keep_last": 2}
+    mine = service(desk, tmp_path / "kept", **rules)
+    names = [f"helpdesk.db.before-restore-{NOW + day}" for day in range(3)]
+    names += [f"helpdesk.db.not-restored-{NOW + 9}", f"helpdesk.db.before-restore-{NOW + 2}-2"]
+    others = ["helpdesk.db.before-restore-x", "helpdesk.db.restoring", f"mine.db.before-restore-{NOW}"]
+    for name in (*names, *others, f"{names[0]}-wal", f"{names[3]}-wal"):
+        (tmp_path / name).write_bytes(b"x")
+    assert backups.remove_put_aside(mine, NOW) == NOW + DAY
+    left = {each.name for each in tmp_path.iterdir() if not each.name.startswith("helpdesk.db-")} - {"helpdesk.db"}
+    kept = {names[3], f"{names[3]}-wal", *others}
+    assert left - kept in ({names[2]}, {names[4]}) and kept <= left  # two of one second: either
+    assert backups.listed(mine.settings) == []
+    desk.close()
+
+
 @pytest.mark.parametrize("text", ["2:30", "24:00", "02:60", "noon", "", "02:30:00"])
 def test_a_time_of_the_day_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="from 00:00 to 23:59"):

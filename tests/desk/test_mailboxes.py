@@ -60,7 +60,7 @@ def box(desk: Desk, server: MailServer, protocol: str = "", **values: Any) -> in
     kind = "imap" if isinstance(server, ImapServer) else "pop3"
     known = {
         "name": "Support", "host": server.host, "port": server.port, "protocol": protocol or kind,
-        "username": LOGIN[0], "password": LOGIN[1],
+        "username": LOGIN[0], "password": LOGIN[1], "is_mail_kept": 0,
     }  # fmt: skip
     return desk.create("mailbox", **known | values)
 
@@ -504,3 +504,10 @@ def test_a_mail_kept_apart_is_taken_once_by_two_who_ask_at_once(tmp_path: Path) 
         assert sorted(each.result() for each in [pool.submit(take) for _ in range(2)]) == [False, True]
     assert len(desk.all("ticket")) == 1
     desk.close()
+
+
+def test_mail_stays_on_its_server_unless_told_otherwise(desk: Desk, server: MailServer) -> None:
+    id = box(desk, server)
+    desk.update("mailbox", id, is_mail_kept=desk.service.registry.type("mailbox").initial["is_mail_kept"])
+    server.put(numbered(1))
+    assert check(desk, id) == 1 and check(desk, id) == 0 and len(server.mails) == 1
