@@ -220,6 +220,11 @@ def test_nothing_that_acts_gets_through(payload, around):
         ("<span style='font-size:11.0pt;font-family:\"Calibri\",sans-serif;mso-fareast-language:EN-US'>",
          "font-size: 11.0pt; font-family: 'calibri',sans-serif"),
         ("<span style='font-family: 宋体'>", "font-family: 宋体"),
+        ("<p style='font:italic bold 13.0px/150% \"Helvetica Neue\", Arial !important'>",
+         ("font-style: italic; font-weight: bold; font-size: 13.0px; line-height: 1.5; "
+          "font-family: 'helvetica neue', arial")),
+        ("<p style='font: 12px Helvetica; margin: 0px'>", "font-size: 12px; font-family: helvetica; margin: 0px"),
+        ("<p style='font:url(x) 12px a;font:;font:900em a;font:caption url(x)'>", "font-family: a"),
         ("<b style='font-weight:700;font-style:italic;text-decoration:none'>",
          "font-weight: 700; font-style: italic; text-decoration: none"),
         ("<p style='margin:0cm;margin-bottom:.0001pt;text-align:center;line-height:115%'>",

@@ -36,6 +36,8 @@ _OCTETS = "application/octet-stream"
 _MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
 _STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
+# Of those files in a winmail.dat that a browser can show; it often does not tell their types.
+_TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
 _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
 
 
@@ -401,7 +403,8 @@ class _Content:
         for file in files:
             name = _safe_name(file.name) or _made_name(file.mime_type, file.content_id)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
-            mime_type = file.mime_type.lower() if _TYPE.fullmatch(file.mime_type.lower()) else _OCTETS
+            told, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
+            mime_type = told if _TYPE.fullmatch(told) else by_name
             self._add_named(name, mime_type, file.content, content_id, content_id is not None)
         is_whole = winmail.is_whole and len(files) == len(winmail.files)
         self.notes.append("winmail.dat was unpacked" if is_whole else "winmail.dat was unpacked in part, and kept")

@@ -8,7 +8,7 @@ text by itself (display, visibility, opacity).
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 MAX_STYLE_CHARACTERS = 4_000   # of one attribute; the rest is left out
@@ -59,6 +59,7 @@ _WORDS = {
     "word-break": {"normal", "break-all", "keep-all", "break-word"},
     "word-wrap": {"normal", "break-word"},
 }  # fmt: skip
+_FONT_WORDS = ("font-style", "font-variant", "font-weight")
 _SHORT = {"background": "background-color", "list-style": "list-style-type"}
 
 # In other elements a text runs over the end of a height, and over what follows.
@@ -78,18 +79,37 @@ def harmless_style(tag: str, style: str) -> str:
     ('', 'display: inline-block; padding: 9px')
     """
     found: dict[str, str] = {}
-    for declaration in style[:MAX_STYLE_CHARACTERS].split(";"):
-        name, _, value = declaration.partition(":")
-        name = name.strip().lower()
-        name = _SHORT.get(name, name)
+    for name, value in _declarations(style[:MAX_STYLE_CHARACTERS]):
         check = _CHECKS.get(name)
-        kept = check(_IMPORTANT.sub("", " ".join(value.split()).lower())) if check else ""
+        kept = check(value) if check else ""
         if kept and (name != "height" or tag in _WITH_HEIGHT):
             found[name] = kept
     if tag in _INLINE and "display" not in found:
         # Their padding and borders take no room in the line: they would lie over the lines around.
         found = {name: value for name, value in found.items() if name not in _BOXES}
     return "; ".join(f"{name}: {value}" for name, value in found.items())
+
+
+def _declarations(style: str) -> Iterator[tuple[str, str]]:
+    """(property, value) of each, in lower case; of `font` those that it stands for."""
+    for declaration in style.lower().split(";"):
+        name, _, value = declaration.partition(":")
+        name, value = name.strip(), _IMPORTANT.sub("", " ".join(value.split()))
+        if name == "font":
+            yield from _font(value.split(" "))
+        else:
+            yield _SHORT.get(name, name), value
+
+
+def _font(pieces: list[str]) -> Iterator[tuple[str, str]]:
+    """`italic bold 12px/1.5 Arial, sans-serif`."""
+    for place, piece in enumerate(pieces):
+        name = next((name for name in _FONT_WORDS if piece in _WORDS[name]), "")
+        if not name:
+            size, _, lines = piece.partition("/")
+            yield from (("font-size", size), ("line-height", lines), ("font-family", " ".join(pieces[place + 1 :])))
+            return
+        yield name, piece
 
 
 def _word(words: set[str], value: str) -> str:

@@ -334,6 +334,18 @@ def test_the_same_id_and_sender_with_other_words_or_files_is_another_mail(
         assert (again.outcome, again.message_id) == ("duplicate", mails[1].message_id)
 
 
+def test_the_same_words_with_other_html_are_another_mail(desk: Desk) -> None:
+    """Forms write "see the HTML" into the text of every mail."""
+
+    def receive(html: str) -> Received:
+        parts = ("Content-Type: text/plain\n\nSee the HTML.", f"Content-Type: text/html\n\n{html}")
+        return desk.receive(multipart(*parts, kind="alternative", Message_Id="<1@form>"))
+
+    first = receive("<p>Order  1</p>")
+    assert [receive(html).outcome for html in ("<p>Order 1</p>\n", "<p>Order 2</p>")] == ["duplicate", "stored"]
+    assert first.outcome == "stored"
+
+
 def test_of_mail_that_was_stored_before_the_words_are_compared(desk: Desk, boat: Received) -> None:
     desk.change("message", boat.message_id, body_digest="")
     assert desk.receive(mail(Message_Id="<a@kite.example>")).outcome == "duplicate"

@@ -232,6 +232,12 @@ def test_each_way_to_pack_a_text(body, text, html):
     assert (found.text, found.html, found.files) == (text, html, ())
 
 
+def test_pictures_without_a_type_have_that_of_their_name():
+    content = winmail(NEXT, attribute(0x8010, b"Boat.JPG\0", 2), attribute(0x800F, b"jpeg", 2))
+    (file,) = packed_mail(content, "application/ms-tnef", "winmail.dat").files
+    assert (file.name, file.mime_type) == ("Boat.JPG", "image/jpeg")
+
+
 def test_a_message_inside_is_kept_as_a_file():
     inner = winmail(attribute(0x800C, b"Forwarded\0"))
     data = properties(value(0x1F, 0x3001, wide("Old mail")), value(0x0D, 0x3701, b"g" * 16 + inner))

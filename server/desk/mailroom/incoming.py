@@ -34,7 +34,7 @@ class Incoming:
     subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
     first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
     first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
-    notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words and files that came.
+    notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words, HTML and files that came.
     dmarc_failed_at: the host of ours that says so, "" for none. mask, token: drawn for a ticket and a message; a mask
     may be taken.
     """
@@ -108,8 +108,9 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
 
 
 def _digest_of_body(mail: Mail) -> str:
-    """What a mail says, however it was encoded on its way: its words but for blanks, and its files."""
+    """What a mail says, however it was encoded on its way: its words and its HTML but for blanks, and its files."""
     said = hashlib.sha256(" ".join(mail.text.split()).encode("utf-8", "replace"))
+    said.update(b"\0" + " ".join((mail.html or "").split()).encode("utf-8", "replace"))
     for file in mail.files:
         said.update(b"\0" + hashlib.sha256(file.content).digest() + str(file.size).encode())
     return said.hexdigest()
