@@ -214,6 +214,7 @@ def _subtotals(about: dict[str, Any]) -> Iterator[str]:
     found = about["subtotals"]
     listed = {
         "In a search, as `subtotals[]`": found["search"],
+        "The same, shorter": found["search_aliases"],
         "In [data queries](../data-queries.md), as `by:`": [*found["query"], *found["query_virtual"]],
     }
     if any(listed.values()):

@@ -25,6 +25,10 @@ class Service:
     installation: str
     wake_scheduler: Any = None
 
+    def webhook_url(self, token: str) -> str:
+        """The address of a webhook."""
+        return f"{self.settings.webhook_base_url or self.base_url}/webhooks/{token}"
+
     def move(self, base_url: str) -> None:
         """Be reached by another address from now on: the one part that changes while a service runs."""
         object.__setattr__(self, "base_url", base_url.rstrip("/"))

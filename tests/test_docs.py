@@ -37,8 +37,9 @@ from server.desk.mailboxes import due, telling
 from server.desk.queries.frame import query_types
 from server.kata import parse
 from server.kata.annotations import NOTES
+from server.records.shared import behavior_events
 from server.records.shared.points import POINTS
-from server.records.shared.triggers import EVENTS, OTHERS
+from server.records.shared.triggers import EVENTS, OTHERS, PREFIX
 from server.settings import BY_NAME, SETTINGS
 from server.template import registry
 from server.web import oauth
@@ -168,6 +169,16 @@ def parsers(found: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
     below = [each for action in found._actions if isinstance(action, argparse._SubParsersAction)
              for each in action.choices.values()]  # fmt: skip
     return [found, *(each for one in below for each in parsers(one))]
+
+
+def test_every_event_of_behaviors_is_told_with_what_does_the_same() -> None:
+    text = (ROOT / "resources" / "help" / "behaviors.md").read_text("utf-8")
+    for event in behavior_events.EVENTS:
+        assert f"| `{event}` |" in text
+    for each in behavior_events.INSTEAD:
+        row = rf"\| `{re.escape(each.events)}`[^|]* \| `{PREFIX}{each.trigger}` \| {re.escape(each.how)} \|"
+        assert re.search(row, text), each
+        assert each.trigger in EVENTS or each.trigger in OTHERS
 
 
 def test_the_tables_say_what_the_code_does() -> None:

@@ -260,7 +260,7 @@ def _prompts(visit: Visit, document: Document) -> list[Prompt]:
         elif kind == "chooser":
             options = _chooser(visit, params)
             is_several = bool(options) and not is_yes(params.get("single"))
-        if options and not is_several:
+        if options and not is_several and "" not in dict(options):
             options = [("", "Choose"), *options]
         default = params.get("default")
         found.append(Prompt(

@@ -86,7 +86,7 @@ def show_list(visit: Visit) -> Shown:
     latest, hours = visit.service.store.read(
         lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
     )
-    urls = {each["id"]: tokens.url(visit.service, each["guid"]) for each in found["results"]}
+    urls = {each["id"]: visit.service.webhook_url(each["guid"]) for each in found["results"]}
     whole = _whole(visit, found["results"])
     return render(
         visit, "webhooks.html", INVALID if wrong else 200, found=found, wrong=wrong, latest=latest, urls=urls,
@@ -290,7 +290,7 @@ def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulate
         return listed, total, tokens.former(tx, id, visit.now), deliveries.last_id(tx, id)
 
     listed, total, former, last_id = visit.service.store.read(read)
-    url = tokens.url(visit.service, each["guid"])
+    url = visit.service.webhook_url(each["guid"])
     try:
         received = _received(visit, form)
     except HelpdeskError:

@@ -179,7 +179,7 @@ def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
     if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
         yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
     if node.type in NOT_SAVED:
-        yield _at(node.path, f"'{node.type}' cannot be saved; log.error is the highest level", lines)
+        yield _at(node.path, f"'{node.type}' cannot be saved; write log.error, the highest level that can", lines)
     if node.type == "repeat" and "as" not in node.parts:
         yield _at(node.path, "repeat needs `as:`, the name of each element", lines)
     if node.type == "while" and "if" not in node.parts:

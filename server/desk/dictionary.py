@@ -39,6 +39,9 @@ class Dictionaries:
     def address(self, path: str) -> str:
         return self._base + path
 
+    def webhook_url(self, token: str) -> str:
+        return self.ctx.service.webhook_url(token)
+
     def type(self, name: str) -> RecordType:
         return self.registry.type(name)
 

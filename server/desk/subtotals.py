@@ -30,15 +30,16 @@ MAX_COUNTED = 4 * MAX_VALUES  # stored values looked at: some are one for people
 def subtotals(search: Search, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
     """[{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
     record_type = search.record_type
+    asked, name = name, search.record_type.subtotals.meant(name)
     found = record_type.filter_named(name, search.scope)
     if found is None:
         known = [*record_type.subtotals.search]
-        raise BadQuery(f"'{name[:80]}' is not a filter of {record_type.uri}{nearest(name, known)}", field=name)
+        raise BadQuery(f"'{asked[:80]}' is not a filter of {record_type.uri}{nearest(asked, known)}", field=asked)
     if not _countable(record_type, name, found):
         raise BadQuery(
-            f"{record_type.uri} cannot be counted by '{name[:80]}'; it can by "
+            f"{record_type.uri} cannot be counted by '{asked[:80]}'; it can by "
             f"{', '.join(record_type.subtotals.search)}",
-            field=name,
+            field=asked,
         )
     fields = Fields(search, shown)
     dimension = _dimension(fields, name, found)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.fields.base import Intake, as_text
 from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.number import Uint
@@ -12,7 +13,7 @@ from server.fields.text import Text
 from server.fields.time import Timestamp
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import behavior_tree
-from server.records.shared.behavior_events import EVENTS, event_name
+from server.records.shared.behavior_events import EVENTS, event_name, refused
 from server.search.ast import Text as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters.base import Filter
@@ -33,6 +34,16 @@ APP = "svc.contexts.app"
 
 def _event_name(record: Record, shown: Shown) -> str:
     return event_name(record["event_point"])
+
+
+class EventField(Text):
+    """An event of behaviors; of another one the error says what does the same."""
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        event = as_text(raw)
+        if event and event not in EVENTS:
+            raise self.bad(refused(event))
+        return event
 
 
 class UsableByFilter(Filter):
@@ -80,7 +91,7 @@ class Behavior(RecordType):
     is_administrative = True
     fields = {
         "bot_id": Id("Bot that it belongs to.", "bot", required=True, shown=False),
-        "event_point": Text("Event that it answers to.", required=True, allowed=tuple(EVENTS)),
+        "event_point": EventField("Event that it answers to.", required=True, allowed=tuple(EVENTS)),
         "is_disabled": Bit("Does not run while this is 1."),
         "is_private": Bit("Only its own bot may use it."),
         "name": Text("Name; also the label.", required=True),

@@ -43,6 +43,11 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
             "query": sorted({*sort, *countable}) + custom,
             "query_virtual": list(record_type.subtotals.virtual),
             "query_aliases": dict(record_type.subtotals.aliases),
+            "search_aliases": {
+                name: meant
+                for name in (*record_type.subtotals.aliases, *record_type.subtotals.older)
+                if (meant := record_type.subtotals.meant(name)) != name
+            },
         },
         "events": [{"point": each.point, "when": each.when} for each in record_type.all_events()],
     }

@@ -91,12 +91,21 @@ class Access:
 @dataclass(frozen=True)
 class Subtotals:
     """What can be counted. search: names for `subtotals[]`. virtual: further names of `by:` in data queries.
-    aliases: shorter spellings there. The names of `by:` itself are those that can be sorted by, and `also`."""
+    aliases: shorter spellings there and in searches. older: further ones of searches, that scripts still use. The names
+    of `by:` itself are those that can be sorted by, and `also`."""
 
     search: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     virtual: tuple[str, ...] = ()
     aliases: dict[str, str] = field(default_factory=dict)
+    older: dict[str, str] = field(default_factory=dict)
+
+    def meant(self, name: str) -> str:
+        """The name of `subtotals[]` that a shorter or older one stands for; itself when it does for none."""
+        if name in self.search:
+            return name
+        known = self.older.get(name) or self.aliases.get(name, name)
+        return known if known in self.search else name
 
 
 @dataclass(frozen=True)
@@ -245,6 +254,9 @@ class Shown(Protocol):
 
     def address(self, path: str) -> str:
         """The absolute address of a path of ours, which begins with a slash."""
+
+    def webhook_url(self, token: str) -> str:
+        """The absolute address that requests to a webhook are sent to."""
 
     def type(self, name: str) -> "RecordType":
         """The record type of a uri, alias or context. Raises NotFound."""

@@ -204,6 +204,10 @@ class Ticket(RecordType):
             "comments.last", "The newest comment.", "comment", First("comment", "target_id", ON_TICKET, is_last=True)
         ),
         DateFilter("created", "When the ticket was opened.", "created"),
+        ChooserFilter(
+            "firstWrote.id", "Sender of the first message, by id.", "first_wrote_address_id", target="address",
+            sortable=False,
+        ),
         DeepFilter("group", "Its group matches the query.", "group", Behind("group_id")),
         ChooserFilter("group.id", BY_ID, "group_id", target="group"),
         NumberFilter("id", "Record id.", "id"),
@@ -211,6 +215,10 @@ class Ticket(RecordType):
         InGroupsFilter(
             "inGroupsOf", "In groups that the worker belongs to; takes me, current, an id or part of a name.",
             aliases=("inGroupsOfWorker",),
+        ),
+        ChooserFilter(
+            "lastWrote.id", "Sender of the newest message, by id.", "last_wrote_address_id", target="address",
+            sortable=False,
         ),
         DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
         TextFilter("mask", "A bare word matches the beginning.", "mask", "prefix"),
@@ -261,12 +269,16 @@ class Ticket(RecordType):
     )  # fmt: skip
     subtotals = Subtotals(
         search=(
-            "bucket.id", "fieldset", "group.id", "links", "org.id", "owner.id", "spam.training", "status", "subject",
-            "watchers",
+            "bucket.id", "fieldset", "firstWrote.id", "group.id", "lastWrote.id", "links", "org.id", "owner.id",
+            "spam.training", "status", "subject", "watchers",
         ),
         also=("participant",),
         virtual=("group_bucket", "participant", "participant.id", "status"),
         aliases={"bucket": "bucket.id", "group": "group.id", "org": "org.id", "owner": "owner.id"},
+        older={
+            "first_wrote": "firstWrote.id", "last_wrote": "lastWrote.id", "org_name": "org.id",
+            "spam_training": "spam.training",
+        },
     )  # fmt: skip
     events = (
         Event("ticket.owner.assigned", "owner set to another worker"),

@@ -4,7 +4,7 @@ from server.fields.flag import Bit
 from server.fields.number import Uint
 from server.fields.text import Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
 from server.search.filters.date import DateFilter
 from server.search.filters.number import NumberFilter
@@ -53,6 +53,10 @@ class WebhookListener(RecordType):
         ),
     }
     indexes = (Index(("guid",), "the webhook that a request is for", unique=True),)
+    keys = (
+        Key("url", "url", "The secret address that requests are sent to.",
+            lambda record, shown: shown.webhook_url(record["guid"])),
+    )  # fmt: skip
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
         TextFilter("guid", "The secret part of the address.", "guid", "partial"),

@@ -40,6 +40,33 @@ def test_counts_cover_all_matches(name: str, value: Value, query: str, sample: S
     assert found == expected and sum(found.values()) == len(matches)
 
 
+@pytest.mark.parametrize(
+    ("older", "name"),
+    [
+        ("group", "group.id"), ("owner", "owner.id"), ("org_name", "org.id"), ("spam_training", "spam.training"),
+        ("first_wrote", "firstWrote.id"), ("last_wrote", "lastWrote.id"), ("bucket", "bucket.id"), ("org", "org.id"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("query", ["", "status:open"])
+def test_the_names_of_older_scripts_count_the_same(older: str, name: str, query: str, sample: Sample) -> None:
+    expected = counted(sample, name, query)
+    assert len(expected) > 1 and counted(sample, older, query) == expected
+    shown = sample.api.post("/rest/tickets/search.json", q=query, **{"subtotals[]": older}).ok()["subtotals"]
+    assert list(shown) == [older] and sum(each["hits"] for each in shown[older]) > 0
+
+
+def test_who_wrote_first_and_last_is_counted_by_address(sample: Sample) -> None:
+    tickets = sample.api.search("ticket", "", limit=500, expand="initial_message_,latest_message_").ok()["results"]
+    for name, prefix in (("first_wrote", "initial_message"), ("last_wrote", "latest_message")):
+        expected = Counter(each.get(f"{prefix}_sender_id") or 0 for each in tickets)
+        found = {each["key"]: each["hits"] for each in counted(sample, name)}
+        assert found == expected and sum(found.values()) == len(tickets)
+        id = max(found)
+        assert len(sample.api.found("ticket", f"{'firstWrote' if name == 'first_wrote' else 'lastWrote'}.id:{id}")) == (
+            found[id]
+        )
+
+
 def test_most_hits_come_first_with_a_key_where_it_says_more(sample: Sample) -> None:
     found = counted(sample, "owner.id")
     assert [each["hits"] for each in found] == sorted((each["hits"] for each in found), reverse=True)

@@ -11,6 +11,7 @@ from server.automation.behaviors import scheduled
 from server.automation.behaviors.action import ACTIONS
 from server.errors import BudgetSpent, Rejected
 from server.jobs.queue import JOB, JobQueue, body_of
+from server.records.shared.behavior_events import CALLED, WEBHOOK
 from server.times import instant
 from tests.automation.bots import EVENT, Bots, actions, add, bots, private, public, put
 from tests.outbound.peer import HOST, Peer, answer
@@ -513,6 +514,25 @@ def test_the_end_of_one_behavior_is_not_the_end_of_the_other(bots: Bots):
     bots.keep(actions({"action": "_exit"}), uri="ends")
     found = bots.run(actions({"action": "_run_behavior", "behavior_id": "ends"}, put("after", "1")))
     assert found["after"] == "1"
+
+
+def test_a_behavior_without_an_event_of_its_own_is_run_by_others_alone(bots: Bots):
+    variables = {"var_x": public("S")}
+    inner = bots.keep(actions(put("a", "{{var_x}}!")), uri="inner", event_point=CALLED, variables=variables)
+    run = {"action": "_run_behavior", "behavior_id": "inner", "var_x": "Hi", "var": "it"}
+    assert bots.run(actions(run))["it"]["a"] == "Hi!"
+    with pytest.raises(Rejected, match="answers to the event 'Custom behavior'"):
+        bots.call(inner, var_x="Hi")
+
+
+@pytest.mark.parametrize(("event", "runs"), [(EVENT, True), (CALLED, True), (WEBHOOK, False)])
+def test_which_behaviors_run_later(bots: Bots, event, runs):
+    id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Soon"}')), event_point=event)
+    body = body_of(scheduled.KIND)
+    assert body is not None
+    before = len(bots.desk.found("task", 'title:"Soon"'))
+    body(bots.desk.service, {"behavior_id": id, "values": {}, "zone": ""}, NOW)
+    assert len(bots.desk.found("task", 'title:"Soon"')) - before == int(runs)
 
 
 def test_behaviors_run_later(bots: Bots):

@@ -45,7 +45,7 @@ BAD_SCRIPTS = [
     ("start:\n  decision:\n    outcome/a:\n      then:\n        lgo: x", 5, "did you mean 'log'?"),
     ("start:\n  decision:\n    outcome/a:\n      else:\n        log: x", 4, "'else' does not belong in outcome"),
     ("start:\n  decision:\n    log: x", 3, "only outcomes"),
-    ("start:\n  log.alert: x", 2, "cannot be saved"),
+    ("start:\n  log.alert: x", 2, "write log.error"),
     ("start:\n  set@json: {}", 2, "cannot stand on a command"),
     ("start:\n  return:\n    x@wat: 5", 3, "'@wat' is not an annotation"),
     ("start:\n  return:\n    x@Int: 5", 3, "did you mean 'int'?"),

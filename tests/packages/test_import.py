@@ -28,6 +28,12 @@ BEHAVIOR = {
     "event": {"key": "event.api.custom_request", "label": "Request", "params": []}, "nodes": NODES,
     "variables": {"var_order": {"key": "var_order", "label": "Order", "type": "S", "is_private": "0", "params": []}},
 }  # fmt: skip
+ELSEWHERE = {
+    "event.mail.received": "mail.received", "event.mail.received.group": "mail.received",
+    "event.mail.sent": "mail.sent", "event.mail.moved.group": "mail.moved", "event.record.changed": "record.changed",
+    "event.recurrent": "automation.timer", "event.behavior.recurrent": "automation.timer",
+    "event.macro.ticket": "automation.function",
+}  # fmt: skip
 BOT = {"uid": "bot", "name": "Shop bot", "owner": "", "is_disabled": 0, "params": [], "behaviors": [BEHAVIOR]}
 PAGE = {"uid": "page", "name": "Desk", "extension_id": "core.workspace.page.workspace", "tabs": [
     {"name": "Numbers", "extension_id": "core.workspace.tab.dashboard", "widgets": [
@@ -336,6 +342,11 @@ def entry(**changed) -> Tree:
         (package(bots=[{"uid": "b"}]), "bots: 'b': lacks name, owner, is_disabled, params, behaviors"),
         (package(bots=[BOT | {"params": "x"}]), "params takes a map"),
         (package(bots=[BOT | {"behaviors": [BEHAVIOR | {"event": {"key": "event.x"}}]}]), "'event.x' is not an event"),
+        *((package(bots=[BOT | {"behaviors": [BEHAVIOR | {"event": {"key": event, "label": "Old"}}]}]), named)
+          for event, trigger in ELSEWHERE.items()
+          for named in ("bots: 'bot': behaviors: 'status' (Order status)", f"'{event}'", f"svc.trigger.{trigger},")),
+        (package({"uid": "b", "_context": "behavior", "name": "B", "bot_id": 1, "event_point": "event.mail.received"}),
+         "records: 'b': event_point: behaviors do not answer to 'event.mail.received' here"),
         (package(bots=[BOT | {"behaviors": [BEHAVIOR | {"nodes": [{"type": "actoin", "title": "x"}]}]}]),
          "bots: 'bot': behaviors: 'status': nodes[0]: 'actoin' is no type of node"),
         (package(behaviors=[BEHAVIOR]), "behaviors: 'status': lacks bot_id"),
@@ -510,3 +521,13 @@ def test_no_template_is_rendered_by_the_writer(desk, ids, monkeypatch):
         }}, settings={"core": {"x": "{{{uid.one}}}"}},
     ))  # fmt: skip
     assert len(threads) >= 8 and "writer" not in threads
+
+
+def test_a_behavior_that_never_runs_is_told(desk):
+    hook = BEHAVIOR | {"event": {"key": "event.webhook.received", "label": "Webhook"}}
+    [note] = bring(desk, package(task("one"), bots=[BOT | {"behaviors": [hook]}])).notes
+    assert note.startswith("bots: 'bot': behaviors: 'status'") and "svc.trigger.webhook.respond" in note
+    made = bring(desk, package(task("one"), bots=[BOT | {"behaviors": [BEHAVIOR | {"event": "event.macro.bot"}]}]))
+    assert made.notes == []
+    [id] = desk.found("behavior", "event:event.macro.bot")
+    assert desk.row("behavior", id)["name"] == "Order status"

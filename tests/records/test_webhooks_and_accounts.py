@@ -1,10 +1,12 @@
 """Webhooks and connected accounts: secrets that are made, kept, and shown to nobody who should not see them."""
 
+import dataclasses
 import json
 import re
 
 import pytest
 
+from server import settings
 from server.errors import BadQuery, Conflict, Forbidden, Invalid, Required
 from tests.records.desk import NOW
 
@@ -15,6 +17,16 @@ OAUTH2 = "svc.service.provider.oauth2"
 def test_addresses_of_webhooks_cannot_be_guessed(desk):
     guids = [desk.create("webhook_listener", name="W", **more)["guid"] for more in [{}, {"guid": ""}] * 10]
     assert len(set(guids)) == 20 and all(re.fullmatch("[a-z0-9]{40}", guid) for guid in guids)
+
+
+def test_a_webhook_tells_its_address(desk, ids):
+    made = desk.create("webhook_listener", name="W")
+    assert made["url"] == f"https://desk.example/webhooks/{made['guid']}"
+    changed = desk.update("webhook_listener", made["id"], guid="Another-Secret_01", by=ids["nora"])
+    assert changed["url"] == "https://desk.example/webhooks/Another-Secret_01"
+    elsewhere = settings.load({"webhook_base_url": "https://hooks.example"}, {}, data_folder=desk.service.settings.data)
+    desk.service = dataclasses.replace(desk.service, settings=elsewhere)
+    assert desk.record("webhook_listener", made["id"])["url"] == "https://hooks.example/webhooks/Another-Secret_01"
 
 
 def test_a_webhook_keeps_its_address_until_another_one_is_sent(desk):

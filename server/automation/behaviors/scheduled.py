@@ -10,6 +10,7 @@ from server.automation.behaviors import service, variables
 from server.context import Context, Service
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.jobs.queue import JOB, JobQueue, job
+from server.records.shared.behavior_events import API_REQUEST, CALLED
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -76,7 +77,7 @@ def run_waiting(service_: Service, payload: dict[str, Any], now: int) -> None:
     ctx = own_context(service_, now, zone)
     name = str(payload["behavior_id"])
     try:
-        behavior, bot = service.enabled(ctx, name)
+        behavior, bot = service.enabled(ctx, name, (API_REQUEST, CALLED))
         service.perform(ctx, behavior, bot, variables.of_values(ctx, behavior, payload["values"]))
     except Unavailable:
         raise  # it is tried again later

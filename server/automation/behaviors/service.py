@@ -64,18 +64,19 @@ def turns_of(service: Service) -> threading.BoundedSemaphore:
     return turns
 
 
-def enabled(ctx: Context, name: str) -> tuple[Behavior, Bot]:
-    """The behavior of an id or uri that the caller may run now, and its bot. Raises as run_request."""
-    return ctx.service.store.read(lambda tx: _checked(ctx, tx, name))
+def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -> tuple[Behavior, Bot]:
+    """The behavior of an id or uri that the caller may run now for one of these events, and its bot. Raises as
+    run_request."""
+    return ctx.service.store.read(lambda tx: _checked(ctx, tx, name, events))
 
 
-def _checked(ctx: Context, tx: Transaction, name: str) -> tuple[Behavior, Bot]:
+def _checked(ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]) -> tuple[Behavior, Bot]:
     behavior = stored.find(ctx, tx, name)
     if behavior is None:
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
-    if behavior.event != API_REQUEST:
+    if behavior.event not in events:
         raise Rejected(f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
-                       f"'{event_name(API_REQUEST)}'")
+                       f"'{event_name(events[0])}'")
     bot = stored.bot_of(ctx, tx, behavior)
     if bot is None:
         raise NotFound(f"the bot of the behavior '{behavior.name}' is gone")

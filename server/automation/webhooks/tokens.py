@@ -76,7 +76,8 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
         token = random_text(GUID_CHARS)
         writing.update(URI, id, {"guid": token})
         _log(writing, "webhook_listener.address.renewed", id)
-        return {"id": id, "guid": token, "url": url(ctx.service, token), "old_until": until if overlap_seconds else 0}
+        url = ctx.service.webhook_url(token)
+        return {"id": id, "guid": token, "url": url, "old_until": until if overlap_seconds else 0}
 
     return ctx.service.store.write(write)
 
@@ -116,11 +117,6 @@ def log_call(ctx: Context, id: int) -> None:
 
 def _log(writing: RecordWriter, point: str, id: int) -> None:
     writing.log(point, writing.registry.type(URI).context, id, {"target": writing.label(URI, id)})
-
-
-def url(service: Service, token: str) -> str:
-    """The address of a webhook."""
-    return f"{service.settings.webhook_base_url or service.base_url}/webhooks/{token}"
 
 
 @periodic("old webhook tokens", deletes=True)

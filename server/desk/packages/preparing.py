@@ -16,6 +16,7 @@ from server.desk.packages.sections import CUSTOM_TYPE, Part, Plan, plan
 from server.desk.packages.substitution import Substitution, Values, uids_in
 from server.errors import Forbidden, NotFound
 from server.records.base import RecordType
+from server.records.shared.behavior_events import WEBHOOK, refused
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
@@ -53,6 +54,7 @@ class Prepared:
             lambda tx: ids_of(types, tx.next_ids)
         )
         self.uids = {part.uid: id for part, id in self.ids.items() if part.uid}
+        self.notes |= {_not_run(part) for part in self.plan.parts if part.fields.get("event_point") == WEBHOOK}
         self.in_order = _in_order([part for part in self.plan.parts if part.type != CUSTOM_TYPE])
         self._render()
 
@@ -128,6 +130,10 @@ class Prepared:
         """A password that came with a package would be known to whoever wrote it."""
         if record_type is not None and record_type.uri == "worker" and fields.pop(grants.PASSWORD, None):
             self.notes.add(f"{part.where}: the password was left out; workers choose theirs behind a link")
+
+
+def _not_run(part: Part) -> str:
+    return f"{part.where}: it is kept and never run: {refused(WEBHOOK)}"
 
 
 def ids_of(types: Mapping[Part, RecordType], some: Callable[[Table, int], range]) -> dict[Part, int]:

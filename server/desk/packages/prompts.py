@@ -23,7 +23,7 @@ def fill(document: Document, answers: Tree, values: Values, registry: Registry) 
         if not isinstance(params, dict):
             raise _bad(prompt, "params takes a map")
         given = answers.get(key)
-        if given in (None, "", [], {}):
+        if given in (None, "", [], {}) and not (given == "" and kind == "picklist" and "" in _offered(params)):
             raise Required(f"{_named(prompt)}: an answer is missing; send prompts[{key}]", field=f"prompts[{key}]")
         if kind == "text":
             values[key] = _text(prompt, given)
@@ -34,14 +34,19 @@ def fill(document: Document, answers: Tree, values: Values, registry: Registry) 
 
 
 def _options(prompt: Tree, params: Tree, given: Any) -> Any:
-    offered = params.get("options") or []
-    known = [str(each) for each in (offered.values() if isinstance(offered, dict) else offered)]
+    known = _offered(params)
     chosen = [_text(prompt, each) for each in (_listed(prompt, given) if is_yes(params.get("multiple")) else [given])]
     for each in chosen:
         if each not in known:
             listed = nearest(each, known) or f"; choose one of {', '.join(known)[:500]}"
             raise _bad(prompt, f"'{each[:80]}' is not offered{listed}")
     return chosen if is_yes(params.get("multiple")) else chosen[0]
+
+
+def _offered(params: Tree) -> list[str]:
+    """The values to choose from; one of them may be empty."""
+    offered = params.get("options") or []
+    return [str(each) for each in (offered.values() if isinstance(offered, dict) else offered)]
 
 
 def _choose(prompt: Tree, params: Tree, given: Any, values: Values, registry: Registry) -> None:

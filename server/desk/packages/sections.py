@@ -8,8 +8,8 @@ from typing import Any
 
 from server.desk.packages.document import LISTED, MAX_ENTRIES, Document, Tree, bad
 from server.desk.packages.substitution import Substitution
-from server.errors import TooLarge, nearest
-from server.records.shared.behavior_events import EVENTS
+from server.errors import TooLarge
+from server.records.shared.behavior_events import EVENTS, refused
 
 CUSTOM_TYPE = "custom_record"
 OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
@@ -162,8 +162,7 @@ def _behaviors_of(
         event = entry.pop("event")
         entry["event_point"] = event.get("key") if isinstance(event, dict) else event
         if entry["event_point"] not in EVENTS:
-            point = str(entry["event_point"])[:80]
-            raise bad(f"{here}: '{point}' is not an event of behaviors{nearest(point, EVENTS)}")
+            raise bad(f"{here} ({str(entry['name'])[:80]}): {refused(str(entry['event_point']))}")
         nodes, variables = entry.pop("nodes"), entry.pop("variables", None) or {}
         part = Part(here, entry.pop("uid"), "behavior", entry, {"nodes": nodes, "variables": variables})
         part.parent, part.parent_field = bot, "bot_id"

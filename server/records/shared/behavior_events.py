@@ -1,11 +1,48 @@
 """Behaviors as packages hold them, and the events that behaviors answer to. Values only; nothing is run here."""
 
+from dataclasses import dataclass
 from typing import Any
 
+from server.errors import nearest
 from server.records.parts import Record
+from server.records.shared.triggers import PREFIX
 
-API_REQUEST = "event.api.custom_request"
-EVENTS = {API_REQUEST: "Custom API request", "event.webhook.received": "Webhook received"}
+API_REQUEST, CALLED, WEBHOOK = "event.api.custom_request", "event.macro.bot", "event.webhook.received"
+EVENTS = {API_REQUEST: "Custom API request", CALLED: "Custom behavior", WEBHOOK: "Webhook received"}
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Events of behaviors in other services of this family, and what does the same here. events: their ids; `*` stands
+    for anything. trigger: that of an automation, without its prefix. how: how that one is set up."""
+
+    events: str
+    trigger: str
+    how: str
+
+    def covers(self, event: str) -> bool:
+        start, star, end = self.events.partition("*")
+        return event.startswith(start) and event.endswith(end) if star else event == start
+
+
+INSTEAD = (
+    Instead(WEBHOOK, "webhook.respond", "named in the `automations_kata` of the webhook"),
+    Instead("event.mail.received*", "mail.received", "bound to the event mail.received"),
+    Instead("event.mail.sent*", "mail.sent", "bound to the event mail.sent"),
+    Instead("event.mail.moved*", "mail.moved", "bound to the event mail.moved"),
+    Instead("event.record.changed*", "record.changed", "bound to the event record.changed"),
+    Instead("event.*recurrent", "automation.timer", "named in the `automations_kata` of a timer that repeats"),
+    Instead("event.macro.*", "automation.function", "called by name, with the record among its inputs"),
+)
+
+
+def refused(event: str) -> str:
+    """Why a behavior cannot answer to an event that is none of EVENTS, and what does the same, or the nearest one."""
+    for each in INSTEAD:
+        if each.covers(event):
+            trigger = f"{PREFIX}{each.trigger}"
+            return f"behaviors do not answer to '{event[:80]}' here; an automation does: {trigger}, {each.how}"
+    return f"'{event[:80]}' is not an event of behaviors{nearest(event, EVENTS)}; there are {', '.join(EVENTS)}"
 
 
 def event_name(event_point: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.registry import function
 from server.template.run import Run
-from server.template.values import items, whole
+from server.template.values import is_numeric, items, whole
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ123456789"  # none of those that are taken for one another
 EVEN_BYTES = 256 // len(LETTERS) * len(LETTERS)  # of these, each letter has as many as any other
@@ -16,9 +16,11 @@ _CHANCE = secrets.SystemRandom()
 
 
 @function("random", charges_itself=True)
-def random(run: Run, values: Any = None) -> Any:
-    """An element of a list, a character of a text, or a whole number from 0 to this one. Raises TemplateFailed for an
-    empty list."""
+def random(run: Run, values: Any = None, max: Any = None) -> Any:
+    """An element of a list, a character of a text, or a whole number from 0 to this one; with two numbers one from the
+    first to the second. Raises TemplateFailed for an empty list, and for a first number above the second."""
+    if max is not None:
+        return _between(values, max)
     if isinstance(values, str):
         return _CHANCE.choice(values) if values else ""
     if isinstance(values, (list, dict)):
@@ -27,7 +29,16 @@ def random(run: Run, values: Any = None) -> Any:
         run.budget.made(len(values) if isinstance(values, dict) else 1)
         return _CHANCE.choice(items(values))
     bound = MAX_NUMBER if values is None else whole(values)
-    return _CHANCE.randint(min(bound, 0), max(bound, 0))
+    return _CHANCE.randint(bound, 0) if bound < 0 else _CHANCE.randint(0, bound)
+
+
+def _between(low: Any, high: Any) -> int:
+    if not all(value is None or is_numeric(value) for value in (low, high)):
+        raise TemplateFailed("random takes two numbers, the lowest and the highest, or one value")
+    least, most = whole(low), whole(high)
+    if least > most:
+        raise TemplateFailed(f"random takes the lowest number first, not {least} before {most}")
+    return _CHANCE.randint(least, most)
 
 
 @function("random_string")
