@@ -173,14 +173,16 @@ SETTINGS: tuple[Setting, ...] = (
             type="yes/no"),
     # Backups
     Setting("backup_folder", "", "Folder that backups are made into from time to time, best on another disk; empty: "
-            "none are made.", type="text"),
-    Setting("backup_hours", 24, "Time between two backups, counted from backup_at.", "hours", least=1, most=168),
-    Setting("backup_at", "02:30", "Time of the day, in UTC, of the backup, or of the first one in a day.", type="text"),
+            "none are made. In the console it is one inside the data folder.", type="text", is_live=True),
+    Setting("backup_hours", 24, "Time between two backups, counted from backup_at.", "hours", least=1, most=168,
+            is_live=True),
+    Setting("backup_at", "02:30", "Time of the day, in UTC, of the backup, or of the first one in a day.", type="text",
+            is_live=True),
     Setting("backup_keep_last", 3, "Newest backups that are kept whatever the other rules say.", "backups", least=1,
-            most=1000),
-    Setting("backup_keep_days", 7, "Days of which the last backup is kept.", "days", most=3660),
-    Setting("backup_keep_weeks", 4, "Weeks of which the last backup is kept.", "weeks", most=520),
-    Setting("backup_keep_months", 12, "Months of which the last backup is kept.", "months", most=1200),
+            most=1000, is_live=True),
+    Setting("backup_keep_days", 7, "Days of which the last backup is kept.", "days", most=3660, is_live=True),
+    Setting("backup_keep_weeks", 4, "Weeks of which the last backup is kept.", "weeks", most=520, is_live=True),
+    Setting("backup_keep_months", 12, "Months of which the last backup is kept.", "months", most=1200, is_live=True),
     # Looking after the service
     Setting("metrics_allow", ("127.0.0.0/8", "::1"), "Addresses or networks that may read /metrics, and the numbers of "
             "/health.", type="list"),

@@ -60,6 +60,14 @@ def make(visit: Visit) -> Shown:
     return see(BASE)
 
 
+@page("POST", f"{BASE}/set-up", "proven admin")
+def set_up(visit: Visit) -> Shown:
+    """Make them from now on, inside the data folder, and the first one now."""
+    backups.set_up(visit.ctx)
+    visit.tell("Backups are set up. The first one is being made.")
+    return see(BASE)
+
+
 @page("POST", f"{BASE}/send", "proven admin", form_bytes=MAX_UPLOAD_BYTES + SMALL_FORM_BYTES)
 def send(visit: Visit) -> Shown:
     """Put a backup of one's own into the folder."""

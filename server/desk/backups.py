@@ -14,7 +14,7 @@ from server import log
 from server.access.actor import APP, WORKER
 from server.access.own import own_context
 from server.context import Context, Service
-from server.desk import activity, scheduled
+from server.desk import activity, live_settings, scheduled
 from server.desk.mailboxes.telling import MAX_ERROR_CHARACTERS, administrators
 from server.desk.outbox.sender import default_sender, way_of
 from server.desk.password_change import send
@@ -41,7 +41,8 @@ NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
 ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # those that somebody sent, too
 ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # what a restore left
 MOMENT = "%Y%m%d-%H%M%S"
-NO_FOLDER = "there is no folder for backups; set backup_folder and start again"
+OWN_FOLDER = "backups"  # inside the data folder, where somebody sets them up in the console
+NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
 SUBJECT = "No backup could be made"
 TEXT = """\
 The last backup of {url} failed:
@@ -294,6 +295,13 @@ def progress(ctx: Context) -> tuple[int, int] | None:
     _require_admin(ctx)
     found: tuple[int, int] | None = ctx.service.store.shared.get(PROGRESS)
     return found
+
+
+def set_up(ctx: Context) -> None:
+    """Make backups from now on, into a folder of the data folder, the first one at once. Raises AdminOnly; Invalid
+    where the settings file or a variable says otherwise. Source: ours."""
+    live_settings.change(ctx, {"backup_folder": OWN_FOLDER})
+    start(ctx)
 
 
 def start(ctx: Context) -> None:

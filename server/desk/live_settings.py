@@ -3,6 +3,7 @@ tells is not for the console. Source: ours."""
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 
 from server import log
 from server.context import Context, Service
@@ -25,7 +26,7 @@ def apply(service: Service) -> None:
         values: dict[str, Value] = {}
         for name, text in kept.items():
             try:
-                values[name] = _value(name, text)
+                values[name] = _value(service.settings, name, text)
             except HelpdeskError as error:
                 _log.warning("setting.left_out", name=name, reason=error.message)
         service.settings.lay_over(values)
@@ -40,7 +41,7 @@ def checked(service: Service, changes: Mapping[str, str]) -> Settings:
             raise Invalid(f"'{name[:60]}' cannot be set in the console{nearest(name, LIVE)}", field=name)
         if service.settings.is_given(name):
             raise Invalid(f"{name} is set by {service.settings.sources[name]}; change it there", field=name)
-    return service.settings.replace(**{name: _value(name, text) for name, text in changes.items()})
+    return service.settings.replace(**{name: _value(service.settings, name, text) for name, text in changes.items()})
 
 
 def change(ctx: Context, changes: Mapping[str, str]) -> None:
@@ -70,11 +71,26 @@ def _kept(tx: Transaction) -> dict[str, str]:
     return {name: str(text) for name, text in found.items() if name in LIVE}
 
 
-def _value(name: str, text: str) -> Value:
+def _value(settings: Settings, name: str, text: str) -> Value:
     found = value_of(name, text.strip())
+    if name == "backup_folder" and found:
+        return _inside(Path(settings.data), str(found))
     if name == "mail_mask_pattern":
         try:
             new_mask(str(found))
         except Invalid as error:
             raise Invalid(error.message, field=name) from error
     return found
+
+
+def _inside(folder: Path, text: str) -> str:
+    """A folder below the data folder: who administrates the service need not be who says where on the machine it
+    writes. Raises Invalid."""
+    base = folder.absolute().resolve()
+    found = (base / text).resolve()
+    if found == base or not found.is_relative_to(base):
+        raise Invalid(
+            "backup_folder: in the console this is a folder inside the data folder, such as backups; set another one "
+            "in helpdesk.toml or by HELPDESK_BACKUP_FOLDER", field="backup_folder",
+        )  # fmt: skip
+    return str(found)

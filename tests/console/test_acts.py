@@ -173,7 +173,7 @@ ACTS = [
 ELSEWHERE = (
     "/confirm-address/{code}", "/reset/{code}", "/setup/{code}",
     "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
-    "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
+    "/admin/backups/set-up", "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
 )
 
 

@@ -21,6 +21,7 @@ from tests.records.desk import Desk
 from tests.service import Api, Server
 
 BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
+PATIENCE = 2000  # looks at a page until a job is done
 KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # not those that note who was seen when
 
 
@@ -52,6 +53,32 @@ def visitor(server: Server, nora: Api) -> Visitor:
 ])  # fmt: skip
 def test_the_times_of_backups_are_told_as_they_are(hours: int, told: str, tmp_path: Path) -> None:
     assert told_times(settings.load({}, {"HELPDESK_BACKUP_HOURS": str(hours)}, data_folder=tmp_path)) == told
+
+
+def test_a_new_service_makes_and_hands_out_backups_without_a_file_being_edited(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    api, visitor = server.set_up(), Visitor(server.url)
+    visitor.sign_in()
+    page = visitor.get(BASE)
+    assert "No backups are made yet" in text_of(page.text) and "Set up backups" in page.text
+    assert place(visitor.send(f"{BASE}/set-up", {}, page=BASE)) == BASE
+    name = ""
+    for _ in range(PATIENCE):
+        found = re.search(rf"{BASE}/(helpdesk-[0-9-]+)\"", visitor.get(BASE).text)
+        if found and "sound" in text_of(visitor.get(f"{BASE}/{found[1]}").text):
+            name = found[1]
+            break
+    content = visitor.get(f"{BASE}/{name}/download").content
+    assert content[:15] == b"SQLite format 3" and (server.data / "backups" / f"{name}.db").read_bytes() == content
+    assert api.search("activity_log", "activity:setting.changed").ok()["total"] == 1
+    for text in ("/etc", "../elsewhere", ".", str(tmp_path), "backups/../.."):
+        refused = visitor.send("/admin/system/settings/backup_folder", {"backup_folder": text})
+        assert refused.status_code == 422 and "inside the data folder" in text_of(refused.text), text
+    assert place(visitor.send("/admin/system/settings/backup_hours", {"backup_hours": "6"})).startswith("/admin/system")
+    assert "every day at 02:30, 08:30" in text_of(visitor.get(BASE).text)
+    assert server.stop() == 0
+    server = Server(server.data)
+    assert server.stop() == 0 and not (tmp_path / "elsewhere").exists()
 
 
 def kept(server: Server) -> Path:

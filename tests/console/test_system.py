@@ -188,7 +188,8 @@ def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
 
 def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     page = signed_in.get(BACKUPS).text
-    assert "Name a folder for them" in page and "Make one now" not in page and "helpdesk restore" in page
+    assert "Set up backups" in page and "Make one now" not in page and "helpdesk restore" in page
+    assert "backup_folder = " in page
     answer = signed_in.send(BACKUPS, {})
     assert answer.status_code == 503 and "no folder for backups" in answer.text
 
