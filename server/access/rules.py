@@ -6,6 +6,7 @@ records agree; writing is asked of one record."""
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import peewee
@@ -17,13 +18,15 @@ from server.records.base import Change, Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import owners
 from server.search import readable as readables
-from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of, slots_from
+from server.search.conditions import ALWAYS, NEVER, Condition, Shape, all_of, any_of, equals, one_of, slots_from
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
 GROUP, ROLE, BOT = "svc.contexts.group", "svc.contexts.role", "svc.contexts.bot"
 NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
+MAX_KEPT = 32  # workers whose conditions are kept; those of one take up to a megabyte
+Conditions = dict[tuple[RecordType, int], Condition]
 
 
 class Rules:
@@ -32,7 +35,7 @@ class Rules:
     def __init__(self, registry: Registry, actor: Actor) -> None:
         self.registry = registry
         self.actor = actor
-        self._readable: dict[tuple[str, int], Condition] = {}
+        self._readable = _kept_conditions(registry, actor)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -40,11 +43,13 @@ class Rules:
         """The condition on what the actor may read of this type."""
         if self.actor.is_admin:
             return ALWAYS
-        found = self._readable.get((record_type.uri, depth))
+        found = self._readable.get((record_type, depth))
         if found is None:
             rule = READ_RULES[record_type.access.read]
             found = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
-            self._readable[record_type.uri, depth] = found
+            if found is not ALWAYS and found is not NEVER:
+                found = replace(found, key=Shape(found.key))
+            self._readable[record_type, depth] = found
         return found
 
     def may_read(self, tx: Transaction, record_type: RecordType, id: int) -> bool:
@@ -228,6 +233,19 @@ class Rules:
 
     def _is_author(self, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         return bool(record["author__context"] == WORKER and record["author_id"] == self.actor.worker_id)
+
+
+def _kept_conditions(registry: Registry, actor: Actor) -> Conditions:
+    """Those of everybody with the same rights to read, for as long as the types are the same. The type itself is part
+    of the key: a custom type whose transaction failed has left its name to another."""
+    kept: dict[Any, Conditions] = registry.kept.setdefault(Rules, {})
+    rights = (actor.worker_id, actor.reads_groups, actor.reads_roles)
+    found = kept.get(rights)
+    if found is None:
+        if len(kept) >= MAX_KEPT:
+            kept.clear()
+        found = kept[rights] = {}
+    return found
 
 
 READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {

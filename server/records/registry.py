@@ -49,6 +49,7 @@ class Registry:
         """The built-in types alone, as they are now: what anybody may know of."""
         found = copy.copy(self)
         found.custom = ()
+        found.kept = {}
         found._index()
         return found
 

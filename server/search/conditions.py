@@ -15,6 +15,22 @@ from server.store.statements import in_list, slot
 At = Callable[[int], Any]
 
 
+class Shape:
+    """The key of a large condition, hashed once: the plain tuple would be walked through at each look for its text."""
+
+    __slots__ = ("key", "_hash")
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Shape) and self._hash == other._hash and self.key == other.key)
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One condition on the rows of one table.

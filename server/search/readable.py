@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.conditions import ALWAYS, NEVER, Condition, all_of, any_of, equals, one_of
+from server.search.conditions import ALWAYS, NEVER, At, Condition, all_of, any_of, equals, one_of, slots_from
+from server.store.statements import Fragment, StatementCache
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
 
 Readable = Callable[["RecordType"], Condition]
+_FRAGMENTS = StatementCache(Fragment)  # by table and the shape of the condition on it; the same for all databases
 
 
 def points_to_readable(
@@ -38,10 +40,13 @@ def points_to_readable(
 
 
 def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
-    """The column holds the id of a record that answers the condition."""
+    """The column holds the id of a record that answers the condition: one on what somebody may read, whose text is kept
+    for all searches."""
     table: Any = peewee.Table(record_type.table.name, record_type.table.names)
+    shape = (record_type.table.name, condition.key)
 
-    def build(at: Any) -> Any:
-        return column.in_(table.select(table.id).where(condition.build(at)))
+    def build(at: At) -> Any:
+        selected = _FRAGMENTS.get(shape, lambda: table.select(table.id).where(condition.build(slots_from(0))))
+        return column.in_(selected.node(at))
 
-    return Condition(("behind", f"{column.name}", record_type.table.name, condition.key), condition.values, build)
+    return Condition(("behind", f"{column.name}", *shape), condition.values, build)

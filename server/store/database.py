@@ -16,7 +16,7 @@ from server.errors import Damaged
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
-from server.store.statements import StatementCache
+from server.store.statements import StatementCache, compile_statement
 from server.store.transaction import Transaction
 from server.store.writer import Pending, Write, Writer
 
@@ -67,7 +67,7 @@ class Store:
         self.path = path
         self.read_seconds = read_seconds
         self.cache_kib = cache_kib
-        self.statements = StatementCache()
+        self.statements = StatementCache(compile_statement)
         self.shared: dict[str, Any] = {}  # what readers keep between snapshots, each with the version it was read at
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         self._local = threading.local()  # of each thread: when its read must end, and how many statements it ran

@@ -5,7 +5,7 @@ function that builds it; the function runs once. A builder marks the places of i
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import peewee
 
@@ -68,23 +68,63 @@ class _Context(peewee.Context):
 
 def compile_statement(query: Any) -> Statement:
     """The statement of a peewee query or expression."""
-    sql, parameters = _Context(**_DIALECT.get_context_options()).sql(query).query()
-    return Statement(sql, parameters)
+    return Statement(*_composed(query, "?"))
 
 
-class StatementCache:
-    """Statements by shape, shared by all threads. Two threads that build the same shape at once build it twice."""
+def _composed(query: Any, mark: str) -> tuple[str, list[Any]]:
+    """SQL with `mark` in the place of each value, and the values."""
+    sql, values = _Context(**{**_DIALECT.get_context_options(), "param": mark}).sql(query).query()
+    return sql, values
 
-    def __init__(self, limit: int = MAX_STATEMENTS) -> None:
-        self._statements: dict[Hashable, Statement] = {}
+
+class Fragment:
+    """A select in brackets, composed once to stand inside other statements. It looks at no table outside itself, so
+    that its names for tables hide those around it."""
+
+    __slots__ = ("sql", "_pieces")
+    MARK = "\0"  # which no statement has, while a question mark may stand in one
+
+    def __init__(self, query: Any) -> None:
+        self.sql, values = _composed(query, self.MARK)
+        first, *rest = f"({self.sql})".split(self.MARK)
+        self._pieces = (first, tuple(zip(values, rest, strict=True)))
+
+    def node(self, at: Callable[[int], peewee.Node]) -> peewee.Node:
+        """Itself for a statement in which `at(i)` is the slot of its i-th value."""
+        first, rest = self._pieces
+        return _Placed(first, rest, at)
+
+
+class _Placed(peewee.Node):
+    def __init__(self, first: str, rest: tuple[tuple[Any, str], ...], at: Callable[[int], peewee.Node]) -> None:
+        self.first, self.rest, self.at = first, rest, at
+
+    def __sql__(self, ctx: peewee.Context) -> peewee.Context:
+        ctx.literal(self.first)
+        for value, text in self.rest:
+            ctx.sql(self.at(value.index)) if isinstance(value, Slot) else ctx.value(value, False)
+            ctx.literal(text)
+        return ctx
+
+
+Composed = TypeVar("Composed", Statement, Fragment)
+
+
+class StatementCache(Generic[Composed]):
+    """Statements by shape, or parts of them, shared by all threads. Two threads that build the same shape at once build
+    it twice."""
+
+    def __init__(self, compose: Callable[[Any], Composed], limit: int = MAX_STATEMENTS) -> None:
+        self._statements: dict[Hashable, Composed] = {}
+        self._compose: Callable[[Any], Composed] = compose
         self._limit = limit
         self._chars = 0
 
-    def get(self, key: Hashable, build: Callable[[], Any]) -> Statement:
+    def get(self, key: Hashable, build: Callable[[], Any]) -> Composed:
         """The statement of shape `key`; `build()` answers its peewee query when the shape is new."""
         statement = self._statements.get(key)
         if statement is None:
-            statement = compile_statement(build())
+            statement = self._compose(build())
             if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
                 self.forget()
             self._statements[key] = statement

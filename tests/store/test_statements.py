@@ -5,14 +5,14 @@ import pytest
 
 from server.store import statements
 from server.store.database import Store
-from server.store.statements import MAX_STATEMENTS, StatementCache, compile_statement, in_list, slot
+from server.store.statements import MAX_STATEMENTS, Fragment, StatementCache, compile_statement, in_list, slot
 from tests.store.conftest import PUMP, add_pump
 
 TABLE = PUMP.sql
 
 
 def test_a_shape_is_built_once() -> None:
-    cache, built = StatementCache(), []
+    cache, built = StatementCache(compile_statement), []
 
     def build() -> peewee.Query:
         built.append(1)
@@ -23,7 +23,7 @@ def test_a_shape_is_built_once() -> None:
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
-    cache = StatementCache(limit=10)
+    cache = StatementCache(compile_statement, limit=10)
     for number in range(1000):
         cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
         assert len(cache._statements) <= 10
@@ -32,7 +32,7 @@ def test_the_memory_of_shapes_is_bounded() -> None:
 
 def test_the_memory_of_long_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "MAX_CHARS", 1000)
-    cache = StatementCache()
+    cache = StatementCache(compile_statement)
     for number in range(200):
         cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
         kept = cache._statements.values()
@@ -47,6 +47,21 @@ def test_values_go_where_their_slots_stand() -> None:
 def test_a_slot_may_stand_twice() -> None:
     query = TABLE.select(TABLE.id).where((TABLE.name == slot(0)) | (TABLE.place == slot(0)))
     assert list(compile_statement(query).bind(("x",))) == ["x", "x"]
+
+
+def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
+    """Its names for tables are those around it, and a question mark in its text takes no value."""
+    name = TABLE.name.concat(peewee.SQL("'?'"))
+    leaks = Fragment(TABLE.select(TABLE.id).where(TABLE.litres >= slot(0), name == slot(1), TABLE.place == "cellar"))
+    dry, wet = add_pump(store, "p", litres=1), add_pump(store, "p", litres=7)
+
+    def found(least: int, named: str) -> list[int]:
+        query = TABLE.select(TABLE.id).where(
+            TABLE.name == slot(0), TABLE.id.in_(leaks.node(lambda index: slot(index + 1))), TABLE.litres < slot(3)
+        ).order_by(TABLE.id)  # fmt: skip
+        return [row[0] for row in store.read(lambda tx: tx.rows(("leaks",), lambda: query, ("p", least, named, 9)))]
+
+    assert (found(1, "p?"), found(2, "p?"), found(1, "p")) == ([dry, wet], [wet], [])
 
 
 def test_text_of_users_is_never_part_of_a_statement(store: Store) -> None:
