@@ -131,8 +131,16 @@ def test_what_is_said_of_mails(desk: Desk, api: Api, raw: bytes, code: int, word
 def test_a_mail_from_nobody_is_refused_for_good(desk: Desk) -> None:
     with desk.lmtp() as client:
         client.ehlo()
-        [(code, text)] = answers(client, ["help@desk.example"], mail(From=""), sender="")
+        [(code, text)] = answers(client, ["help@desk.example"], mail(From=""), sender="nobody")
     assert code == 550 and "no sender" in text
+
+
+@pytest.mark.parametrize("sender", ["", "MAILER-DAEMON <>", "<>", "MAILER-DAEMON"])
+def test_a_report_of_a_mail_server_needs_no_sender(desk: Desk, sender: str) -> None:
+    with desk.lmtp() as client:
+        client.ehlo()
+        [(code, text)] = answers(client, ["help@desk.example"], mail(From=sender), sender="")
+    assert code == 250, text
 
 
 def test_mail_for_other_domains_is_refused_by_recipient(desk: Desk) -> None:
@@ -215,7 +223,7 @@ def test_a_running_server_looks_at_its_mailboxes_by_itself(desk: Desk, api: Api)
         imap.put(numbered(30), numbered(31))
         id = api.create(
             "mailbox", name="Support", host=imap.host, port=imap.port, protocol="imap", username=LOGIN[0],
-            password=LOGIN[1],
+            password=LOGIN[1], is_mail_kept=0,
         ).ok()["id"]  # fmt: skip
         assert imap.emptied.wait(30)
         assert {"Mail 30", "Mail 31"} <= set(desk.subjects())
