@@ -146,6 +146,9 @@ ACTS = [
     act("/admin/jobs/timers/{id}/switch", "automation_timer.changed"),
     act("/admin/jobs/timers/{id}/switch", "automation_timer.changed"),
     act("/admin/jobs/timers/{id}/run", "automation_timer.changed"),
+    act("/admin/jobs/timers/new", "automation_timer.created", name="Every morning", automation="morning.report"),
+    act("/admin/jobs/timers/{id}", "automation_timer.changed", name="Every evening"),
+    act("/admin/jobs/timers/{id}/delete", "automation_timer.deleted"),
     act("/admin/jobs/{id}/run", "job.run", path="/admin/jobs/{job}/run"),
     act("/admin/jobs/{id}/drop", "job.dropped", path="/admin/jobs/{idle}/drop"),
     act("/admin/packages/export", "data.exported", do="export", **{"records[]": "automation:{automation}"}),
@@ -226,6 +229,10 @@ def _prepare(lively: Lively) -> None:
     """What forms need that no page of a lively desk has yet."""
     ids, nora = lively.ids, lively.nora
     ids["sender"] = nora.create("address", email="shop@desk.example").ok()["id"]
+    nora.create(
+        "automation", name="morning.report", extension_id="svc.trigger.automation.timer",
+        script="start:\n  return:\n    a: b\n",
+    ).ok()  # fmt: skip
     ids["app1"] = nora.found("oauth_app", 'name:"Token generator"')[0]
     kept = settings.load({}, {}, data_folder=lively.server.data)
     dead_letters.keep(kept, "mailbox-1-8", b"From: ana@customer.example\nSubject: Broken\n\nIt fails", "it was cut")
