@@ -41,9 +41,9 @@ class EventField(Text):
 
     def read(self, raw: Any, intake: Intake) -> str:
         event = as_text(raw)
-        if event and event not in EVENTS:
+        if event and event not in EVENTS and len(event) <= self.max:
             raise self.bad(refused(event))
-        return event
+        return super().read(raw, intake)
 
 
 class UsableByFilter(Filter):

@@ -124,7 +124,8 @@ def test_bits_are_numbers_or_words(sent: Any, shown: int, api: Api) -> None:
     "text", ["\N{PARTY POPPER}\N{FAMILY}", "e\u0301", "\u202eabc", "  kept  ", "a\r\nb", "%_\\*'\""]
 )
 def test_text_is_kept_as_it_is_sent(text: str, api: Api) -> None:
-    for uri, name in (("org", "name"), ("task", "title"), ("comment", "comment"), ("asset", "name")):
+    names = (("task", "title"), ("comment", "comment"), ("asset", "name"), ("snippet", "content"))
+    for uri, name in names if "\n" in text else (*names, ("org", "name")):  # that one stands in mail
         assert api.create(uri, **MINIMAL[uri](api) | {name: text}).ok()[name] == text
 
 
