@@ -107,9 +107,9 @@ class Url(Text):
 
 def _email(field: Text, text: str) -> str:
     address = addresses.the_one(text)
-    if address is None and text.strip():
+    if address is None:
         raise field.bad(f"'{text[:80]}' is not a mail address, such as ana@example.com")
-    return address or ""
+    return address
 
 
 def _language(field: Text, text: str) -> str:

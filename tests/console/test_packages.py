@@ -124,6 +124,16 @@ def test_what_a_package_needs_is_told(signed_in: Visitor) -> None:
         assert listed == (["missing", "there"] if "plugins" in requires else ["missing"])
 
 
+def test_a_choice_may_be_empty(signed_in: Visitor, nora: Api) -> None:
+    params = {"options": {"Plain": "", "Loud": "!"}}
+    prompts = [{"type": "picklist", "label": "Tone", "key": "tone", "params": params}]
+    text = parcel(org("made", "Quiet{{{tone}}}"), prompts=prompts)
+    page = look(signed_in, text).text
+    assert '<option value=""' in page and "Plain" in page and "Choose" not in page
+    assert signed_in.get(place(run(signed_in, text, "import", p0=""))).status_code == 200
+    assert orgs(nora, "Quiet") == 1
+
+
 def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api) -> None:
     text = parcel(ASKED, prompts=PROMPTS)
     page = look(signed_in, text).text

@@ -68,12 +68,20 @@ def test_an_address_beside_a_name_is_taken_by_its_address(desk, ids, write, is_k
 
 
 @pytest.mark.parametrize(
-    "text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example")
+    "text", ("a@x.example, b@x.example", "Joe <joe>", "Kite, Joe <joe@x.example>", "Joe joe@x.example", " <> ")
 )
 def test_what_names_no_one_address_is_refused(desk, text):
     for uri, fields in (("address", {}), ("contact", {"first_name": "Joe"})):
         with pytest.raises(Invalid, match="is not a mail address"):
             desk.create(uri, email=text, **fields)
+
+
+def test_white_space_is_no_address(desk, ids):
+    for fields in ({"email": "  "}, {"email": "\t"}):
+        with pytest.raises(Invalid):
+            desk.update("worker", ids["milo"], **fields)
+        with pytest.raises(Invalid):
+            desk.create("address", **fields)
 
 
 def test_an_address_takes_the_organization_of_its_contact_unless_told_otherwise(desk):
