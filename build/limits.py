@@ -163,6 +163,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("mail.addresses.ADDRESSES", "", "addresses read from one header field; the rest is left out"),
         ("mail.automatic.RECEIVED", "", "passages of a mail from host to host; more are a loop"),
         ("markup.markdown.MAX_MARKDOWN_CHARACTERS", "characters", "Markdown of a mail"),
+        ("markup.tables.MAX_TABLE_CELLS", "", "cells of the tables in one Markdown text"),
         ("markup.clean.MAX_HTML_BYTES", "bytes", "HTML that is shown; the text is shown instead of more"),
         ("markup.styles.MAX_STYLE_CHARACTERS", "characters", "`style` of an element; the rest is not shown"),
         ("markup.text.MAX_TEXT_SOURCE", "characters", "HTML that a text is made from; the rest is left out"),

@@ -6,18 +6,9 @@ import mistune
 
 from server.errors import TooLarge
 from server.markup.clean import ImageUrl, clean_html
+from server.markup.tables import limit_tables
 
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
-
-
-def _plain_bars(_: mistune.Markdown, state: mistune.core.BlockState) -> None:
-    """In the cells of a table `\\|` is a bar, also in code, where a backslash has no meaning otherwise."""
-    for table in state.tokens:
-        if table["type"] == "table":
-            head, body = table["children"]
-            for row in (head, *body["children"]):
-                for cell in row["children"]:
-                    cell["text"] = cell["text"].replace("\\|", "|")
 
 
 def _renderer(escape: bool) -> mistune.Markdown:
@@ -27,7 +18,7 @@ def _renderer(escape: bool) -> mistune.Markdown:
         renderer=mistune.HTMLRenderer(escape=escape, allow_harmful_protocols=["cid:"]),
         plugins=["table", "strikethrough", "url"],
     )
-    made.before_render_hooks.append(_plain_bars)
+    limit_tables(made)
     return made
 
 
@@ -48,7 +39,8 @@ def markdown_to_html(
     or is cleaned as all the rest where `keep_html` says so.
 
     The other keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is
-    above MAX_MARKDOWN_CHARACTERS or the result above the limit of `clean_html`. Source: Outbound, Body.
+    above MAX_MARKDOWN_CHARACTERS, its tables above MAX_TABLE_CELLS of tables.py, or the result above the limit of
+    `clean_html`. Source: Outbound, Body.
 
     >>> markdown_to_html("| a |\\n|---|\\n| `x\\\\|y` |").count("<code>x|y</code>")
     1
