@@ -11,7 +11,10 @@ from server.cli.commands import parser  # noqa: E402
 from server.cli.completion import FORMS, walk  # noqa: E402
 
 FOLDER = ROOT / "resources" / "completions"
-NAMES = {"bash": "helpdesk.bash", "zsh": "_helpdesk", "fish": "helpdesk.fish", "man": "helpdesk.1"}
+NAMES = {
+    "bash": "helpdesk.bash", "zsh": "_helpdesk", "fish": "helpdesk.fish", "powershell": "helpdesk.ps1",
+    "man": "helpdesk.1",
+}  # fmt: skip
 
 
 def main() -> None:

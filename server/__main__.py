@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from server.cli.commands import parser
 from server.errors import HelpdeskError
+from server.settings import unknown_variables
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -18,16 +19,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser(given[0]).parse_known_args(given)
     if unknown:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of the command that was meant
+    slips = unknown_variables(os.environ)
     try:
         return int(options.run(options) or DONE)
     except HelpdeskError as error:
         print(f"helpdesk: {error.message}", file=sys.stderr)
+        slips = [each for each in slips if each != error.message]
         return FAILED
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    finally:
+        for each in slips:
+            print(f"helpdesk: {each}", file=sys.stderr)
 
 
 def _with_command(arguments: Sequence[str]) -> Sequence[str]:

@@ -315,13 +315,20 @@ def _from_flags(flags: Mapping[str, str | None]) -> dict[str, Value]:
     return {name: _from_text(name, text, "--" + name.replace("_", "-")) for name, text in given.items()}
 
 
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """What is to be told of HELPDESK_* variables that no setting has, in words: a slip would do nothing, silently."""
+    names = _variables(environ)
+    return [_no_setting(variable, name) for name, variable in names.items() if name not in (*BY_NAME, "config")]
+
+
+def _variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """{name of a setting: variable}, also of settings that do not exist."""
+    ours = (each for each in environ if each.startswith(PREFIX) and each not in (ADDRESS_VARIABLE, TOKEN_VARIABLE))
+    return {each.removeprefix(PREFIX).lower(): each for each in ours}
+
+
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Value]:
-    others = (ADDRESS_VARIABLE, TOKEN_VARIABLE)
-    ours = {name: text for name, text in environ.items() if name.startswith(PREFIX) and name not in others}
-    return {
-        variable.removeprefix(PREFIX).lower(): _from_text(variable.removeprefix(PREFIX).lower(), text, variable)
-        for variable, text in ours.items()
-    }
+    return {name: _from_text(name, environ[variable], variable) for name, variable in _variables(environ).items()}
 
 
 def _from_file(path: Path, *, optional: bool) -> dict[str, Value]:
@@ -354,9 +361,13 @@ def _from_text(name: str, text: str, shown_as: str) -> Value:
 
 def _known(name: str, shown_as: str) -> Setting:
     if name not in BY_NAME:
-        file, colon, shown = shown_as.rpartition(": ")
-        raise Invalid(f"{file}{colon}there is no setting '{shown}'{nearest(name, BY_NAME)}", field=name)
+        raise Invalid(_no_setting(shown_as, name), field=name)
     return BY_NAME[name]
+
+
+def _no_setting(shown_as: str, name: str) -> str:
+    file, colon, shown = shown_as.rpartition(": ")
+    return f"{file}{colon}there is no setting '{shown}'{nearest(name, BY_NAME)}"
 
 
 def _typed(setting: Setting, value: object, shown_as: str) -> Value:

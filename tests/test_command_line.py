@@ -182,9 +182,6 @@ def test_a_wrong_command_line_is_told_on_standard_error(arguments: tuple[str, ..
         (("describe", "tickte"), "ticket"),
         (("worker", "create", "--email", "x@desk.example", "--first-name", "N", "--password-file", "absent"), "absent"),
         (("mail", "import", "absent.mbox"), "absent.mbox"),
-        (("serve", "--port", "many"), "--port is 'many'"),
-        (("serve", "--port", "70000"), "65535"),
-        (("serve", "--base-url", "desk"), "--base-url is 'desk'"),
         (("serve", "--config", "absent.toml"), "absent.toml"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -193,6 +190,36 @@ def test_what_is_refused_is_told_in_one_line_on_standard_error(arguments: tuple[
     code, out, err = run(*arguments)
     assert code == FAILED and out == ""
     assert err.startswith("helpdesk: ") and words in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("serve", "--port", "abc"), "--port is 'abc'"),
+        (("serve", "--port", "70000"), "65535"),
+        (("serve", "--base-url", "desk"), "--base-url is 'desk'"),
+    ],
+)
+def test_a_wrong_value_of_a_flag_is_a_wrong_command_line(arguments: tuple[str, ...], words: str, run) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (USAGE, "") and err.startswith("usage: helpdesk serve") and words in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("describe", "ticket"), ("licenses",), ("completion", "bash"), ("check",), ("settings",), ("doctor",)]
+)
+def test_every_command_tells_of_variables_that_no_setting_has(
+    arguments: tuple[str, ...], run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HELPDESK_PROT", "8300")
+    monkeypatch.setenv("HELPDESK_URL", "http://127.0.0.1:8200")  # of clients
+    if arguments[0] == "completion":
+        code, err = main(arguments), capsys.readouterr().err
+    else:
+        code, _, err = run(*arguments)
+    told = "helpdesk: there is no setting 'HELPDESK_PROT'; did you mean 'port'?"
+    assert err.splitlines().count(told) == 1 and "HELPDESK_URL" not in err
+    assert code in ((FAILED,) if arguments[0] in ("check", "doctor") else (DONE,))
 
 
 @pytest.mark.parametrize(

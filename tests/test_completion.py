@@ -65,7 +65,7 @@ def completed(script: Path, folder: Path, *words: str) -> set[str]:
         (("restore", "back"), {"backup one.db"}),
         (("backup", "ver"), {"verify"}),
         (("backup", "verify", "backup"), {"backup one.db"}),
-        (("completion", ""), {"bash", "zsh", "fish", "man", "-h", "--help"}),
+        (("completion", ""), {"bash", "zsh", "fish", "powershell", "man", "-h", "--help"}),
         (("nonsense", "dep"), set()),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -107,3 +107,17 @@ def test_the_files_that_ship_are_current() -> None:
         [sys.executable, ROOT / "build" / "completions.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_powershell_is_told_every_command_option_and_choice() -> None:
+    text = FORMS["powershell"](COMMANDS)
+    for command in COMMANDS:
+        block = text.partition(f"        '{command.words}' = [ordered]@{{\n")[2].partition("\n        }\n")[0]
+        names = [*command.below, *(flag for each in command.options for flag in each.flags)]
+        assert [name for name in names if f"            '{name}' = '" not in block] == [], command.words
+        for each in command.options:
+            if each.shown:
+                choices = ", ".join(f"'{choice}'" for choice in each.choices)
+                assert all(f"        '{command.words} {flag}' = @({choices})\n" in text for flag in each.flags)
+    without_texts = re.sub(r"'(?:[^'\n]|'')*'", "", text)
+    assert "'" not in without_texts and without_texts.count("{") == without_texts.count("}")

@@ -96,7 +96,7 @@ _helpdesk() {
             ;;
         "helpdesk doctor") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--json\n--config' -- "$current"))
             ;;
-        "helpdesk completion") COMPREPLY=($(compgen -W $'bash\nzsh\nfish\nman\n-h\n--help' -- "$current"))
+        "helpdesk completion") COMPREPLY=($(compgen -W $'bash\nzsh\nfish\npowershell\nman\n-h\n--help' -- "$current"))
             ;;
         "helpdesk api") COMPREPLY=($(compgen -W $'GET\nPOST\nPUT\nPATCH\nDELETE\n-h\n--help\n--data\n--url' -- "$current"))
             COMPREPLY+=($(compgen -f -- "$current"))

@@ -58,8 +58,9 @@ def declare(commands: Any) -> None:
     about = ABOUT["completion"]
     made = commands.add_parser(
         "completion", help=about, description=f"{about} For bash: source <(helpdesk completion bash). For zsh, "
-        "as _helpdesk in a folder of $fpath. For fish: helpdesk completion fish | source. The man page: helpdesk "
-        "completion man > helpdesk.1",
+        "as _helpdesk in a folder of $fpath. For fish: helpdesk completion fish | source. For PowerShell, in the "
+        "profile: helpdesk completion powershell | Out-String | Invoke-Expression. The man page: helpdesk completion "
+        "man > helpdesk.1",
     )  # fmt: skip
     made.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
     made.set_defaults(run=_run)
@@ -229,6 +230,53 @@ def _fish_text(text: str) -> str:
     return f"'{escaped}'"
 
 
+def powershell(commands: list[Command]) -> str:
+    """A block for the profile of PowerShell, which completes names of files by itself."""
+    lines = [
+        f"# Completion of {PROGRAM} for PowerShell; made by `{PROGRAM} completion powershell`.",
+        f"Register-ArgumentCompleter -Native -CommandName {PROGRAM} -ScriptBlock {{",
+        "    param($word, $ast, $cursor)",
+        "    $offers = @{",
+    ]
+    for command in commands:
+        offers = command.below | dict.fromkeys(_words_of_places(command), "")
+        offers |= {flag: each.about for each in command.options for flag in each.flags}
+        lines.append(f"        {_ps_text(command.words)} = [ordered]@{{")
+        lines += [f"            {_ps_text(name)} = {_ps_text(about or name)}" for name, about in offers.items()]
+        lines.append("        }")
+    lines += ["    }", "    $values = @{"]
+    for _, each, names in _options_with_values(commands):
+        listed = ", ".join(map(_ps_text, each.choices))
+        lines += [f"        {_ps_text(name)} = @({listed})" for name in names]
+    return "\n".join([
+        *lines,
+        "    }",
+        f"    $place = '{PROGRAM}'",
+        "    $option = ''",
+        "    foreach ($each in ($ast.CommandElements | Select-Object -Skip 1)) {",
+        "        if ($each.Extent.EndOffset -ge $cursor) { break }",
+        '        $next = "$place $each"',
+        "        if ($option) { $option = '' }",
+        "        elseif ($offers.ContainsKey($next)) { $place = $next }",
+        "        elseif ($values.ContainsKey($next)) { $option = $next }",
+        "    }",
+        "    if ($option) {",
+        '        $values[$option] | Where-Object { $_ -like "$word*" }',
+        "    } else {",
+        '        $offers[$place].GetEnumerator() | Where-Object { $_.Key -like "$word*" } | ForEach-Object {',
+        "            [System.Management.Automation.CompletionResult]::new($_.Key, $_.Key, 'ParameterValue', $_.Value)",
+        "        }",
+        "    }",
+        "}",
+        "",
+    ])  # fmt: skip
+
+
+def _ps_text(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
 def _below(commands: list[Command]) -> list[str]:
     """The words of every command that stands below another."""
     return [f"{command.words} {name}" for command in commands for name in command.below]
@@ -329,4 +377,6 @@ def _roff(text: str) -> str:
     return re.sub(r"^\.", r"\\&.", " ".join(escaped.split()), flags=re.MULTILINE)
 
 
-FORMS: dict[str, Callable[[list[Command]], str]] = {"bash": bash, "zsh": zsh, "fish": fish, "man": man}
+FORMS: dict[str, Callable[[list[Command]], str]] = {
+    "bash": bash, "zsh": zsh, "fish": fish, "powershell": powershell, "man": man,
+}  # fmt: skip

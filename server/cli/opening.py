@@ -9,11 +9,13 @@ from typing import Any
 from server import app, log
 from server.access.own import command_context
 from server.context import Context
+from server.errors import Invalid
 from server.settings import Settings, load
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that flags, variables and the settings file give. Raises Invalid."""
+    """The settings that flags, variables and the settings file give. Raises Invalid; a wrong flag ends the command as
+    any wrong command line does."""
     flags: dict[str, str | None] = {}
     for name in ("data", "host", "port", "base_url", "config"):
         value = getattr(options, name, None)
@@ -21,7 +23,12 @@ def settings_of(options: argparse.Namespace) -> Settings:
             flags[name] = value
     if getattr(options, "no_open", False):
         flags["open_browser"] = "no"
-    return load(flags, os.environ)
+    try:
+        return load(flags, os.environ)
+    except Invalid as error:
+        if error.message.startswith("--"):  # what was wrong is a flag
+            options.refuse(error.message)
+        raise
 
 
 def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:

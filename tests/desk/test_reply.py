@@ -86,6 +86,16 @@ def test_a_forward_leaves_subject_and_requesters_alone(
     assert (found["subject"], found["status_id"], found["num_messages_out"]) == ("Boat", 2, 1)
 
 
+@pytest.mark.parametrize("was", [0, 1, 2, 3])
+@pytest.mark.parametrize(("asked", "becomes"), [("", 0), ("0", 0), ("1", 1), ("2", 2), ("3", 3)])
+def test_a_reply_opens_its_ticket_unless_told_otherwise(
+    desk: Post, ticket: int, message: int, was: int, asked: str, becomes: int
+) -> None:
+    desk.update("ticket", ticket, status_id=was)
+    desk.reply(message, dont_send="1", **({"status": asked} if asked else {}))
+    assert desk.ticket(ticket)["status_id"] == becomes
+
+
 def test_dont_keep_copy_mails_and_applies_the_status_only(
     desk: Post, smtp: SmtpServer, ticket: int, message: int
 ) -> None:

@@ -60,7 +60,8 @@ def compose(call: Call) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "tickets/reply", "Reply to a message as a worker.", "small write",
+    "POST", "tickets/reply", "Reply to a message as a worker. The ticket opens, also one that waits, is closed or "
+    "deleted, unless `status` says otherwise.", "small write",
     Parameter("message_id", "integer", "The message replied to.", required=True),
     Parameter("content", "string", "The reply.", required=True),
     Parameter("to", "string", "Recipients; the requesters when blank."),
