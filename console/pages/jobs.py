@@ -47,6 +47,7 @@ SCANS_DO = {
     "mail without an id": "Forgets what is too old to be told again.",
     "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
     "notes": "Writes down when workers and tokens were last seen.",
+    "what hung on deleted records": "Removes messages, comments and files of records that had many.",
     "words of older records": "Puts them into full-text indexes that are new, until all are there.",
     "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",
     "old drafts of forms": "Removes them.", "old webhook deliveries": "Removes what no rule keeps.",

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from server.access.actor import APP
@@ -11,8 +12,10 @@ from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Conflict, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.records.parts import Record
+from server.records.registry import Registry
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
-from server.store.statements import slot
+from server.store.database import Store
+from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
@@ -51,23 +54,20 @@ def restore(ctx: Context, id: int) -> Record:
     Raises AdminOnly, NotFound, Conflict when its name for programs is taken, Invalid when its record type is gone."""
     _require_admin(ctx)
 
+    store, registry = ctx.service.store, ctx.service.registry
+    before = store.read(lambda tx: _restorable(registry, tx, id))
+    _drop_orphans(store, id, registry.type(before["context"]).table)
+
     def write(tx: Transaction) -> Record:
-        record, writing = _deleted(tx, id), RecordWriter(ctx, tx)
-        field_type = writing.registry.type(URI)
-        if tx.first(field_type.table, uri=record["uri"]) is not None:
-            raise Conflict(f"another field has the name '{record['uri']}' now; rename that one first")
-        target = writing.registry.find(record["context"])
-        if target is None:
-            raise Invalid("its record type is gone, so the field cannot come back")
+        record, writing = _restorable(registry, tx, id), RecordWriter(ctx, tx)
         if record["custom_fieldset_id"] and writing.record("custom_fieldset", record["custom_fieldset_id"]) is None:
             record["custom_fieldset_id"] = 0  # the fieldset is gone: it stands on every record now
-        _drop_orphans(tx, id, target.table)
         tx.delete(DELETED_FIELD, field_id=id)
         writing.create(URI, {name: value for name, value in record.items() if name != "id"}, id)
-        writing.log("custom_field.restored", field_type.context, id, {"target": str(record["name"])})
+        writing.log("custom_field.restored", registry.type(URI).context, id, {"target": str(record["name"])})
         return record
 
-    return ctx.service.store.write(write)
+    return store.write(write)
 
 
 def remove(ctx: Context, id: int) -> Record:
@@ -108,6 +108,15 @@ def _deleted(tx: Transaction, id: int) -> Record:
     return record
 
 
+def _restorable(registry: Registry, tx: Transaction, id: int) -> Record:
+    record = _deleted(tx, id)
+    if tx.first(registry.type(URI).table, uri=record["uri"]) is not None:
+        raise Conflict(f"another field has the name '{record['uri']}' now; rename that one first")
+    if registry.find(record["context"]) is None:
+        raise Invalid("its record type is gone, so the field cannot come back")
+    return record
+
+
 def _remove(service: Service, id: int) -> None:
     """In pieces, so that others can write in between; the field itself goes with the last of its values. What a process
     that was killed has left goes with the next scan."""
@@ -138,14 +147,41 @@ def _remove_some(tx: Transaction, id: int) -> bool:
     return True
 
 
-def _drop_orphans(tx: Transaction, id: int, target: Table) -> None:
-    """Values of records that were deleted while the field was."""
+def _drop_orphans(store: Store, id: int, target: Table) -> None:
+    """Values of records that are gone, found aside from the writer. Those deleted while the field is take their values
+    along; an older program left them."""
+    last = -1
+    while found := store.read(partial(_some_records, id, last)):
+        last = found[-1]
+        there = store.read(partial(_there, target, found))
+        if gone := [each for each in found if each not in there]:
+            store.write(partial(_drop, id, gone))
+
+
+def _some_records(id: int, after: int, tx: Transaction) -> list[int]:
     table: Any = CUSTOM_VALUE.sql
-    records = target.sql
+    rows = tx.rows(
+        ("some records of a field",),
+        lambda: table.select(table.record_id).distinct()
+        .where(table.field_id == slot(0), table.record_id > slot(1)).order_by(table.record_id).limit(BATCH),
+        (id, after),
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def _there(target: Table, records: list[int], tx: Transaction) -> set[int]:
+    rows = tx.rows(
+        ("which are there", target.name),
+        lambda: target.sql.select(target.sql.id).where(in_list(target.sql.id, slot(0))),
+        (json.dumps(records),),
+    )
+    return {row[0] for row in rows}
+
+
+def _drop(id: int, records: list[int], tx: Transaction) -> None:
+    table: Any = CUSTOM_VALUE.sql
     tx.run(
-        ("values without a record", target.name),
-        lambda: table.delete().where(
-            table.field_id == slot(0), table.record_id.not_in(records.select(records.id))
-        ),
-        (id,),
+        ("values without a record",),
+        lambda: table.delete().where(table.field_id == slot(0), in_list(table.record_id, slot(1))),
+        (id, json.dumps(records)),
     )

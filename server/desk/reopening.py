@@ -17,7 +17,7 @@ from server.store.transaction import Transaction
 
 BATCH = 100  # records changed in one transaction; between two of them others get their turn
 MAX_BATCHES = 50  # of one scan; more are left to the next
-PURGE_BATCH = 20  # a purged ticket takes its messages along
+PURGE_BATCH = 5  # a purged ticket takes up to 50 messages along; the rest go after it
 DAY_SECONDS = 86400
 
 

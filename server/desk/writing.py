@@ -25,16 +25,19 @@ from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks, custom
-from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE
+from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REMAINS
 from server.search.compile import Scope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse
 from server.search.select import search
 from server.settings import BY_NAME
 from server.store import blobs, fulltext
+from server.store.statements import slot
+from server.store.tables import Table
 from server.store.transaction import Transaction
 
 MAX_FOUND = 100_000
+PORTION = 50  # messages, comments and files that go with a record in one transaction; remains.py takes the rest
 
 
 class RecordWriter:
@@ -370,38 +373,67 @@ class RecordWriter:
         self.tx.update(record_type.table, id, {"image_blob_id": blobs.keep(self.tx, content) if content else 0})
 
     def _remove(self, record_type: RecordType, record: Record) -> None:
-        """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries."""
+        """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries. Where
+        there are many messages, comments and files, the rest of them goes soon after."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
         was = events.before(self, record_type, record)
         for field in custom.definitions(tx).of(record_type.context):
             tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
+        for field_id in custom.deleted_fields_of(tx, context):  # which may come back
+            tx.delete(CUSTOM_VALUE, field_id=field_id, record_id=id)
         tx.delete(FIELDSET_USE, context=context, record_id=id)
         linking.forget(self, context, id)
-        if "comments" in record_type.features:
-            comments = self.registry.type("comment")
-            for row in tx.find(comments.table, target__context=context, target_id=id):
-                self._remove(comments, comments.record(row))
-        if "attachments" in record_type.features:
-            self._detach(context, id)
         if record.get("image_blob_id"):
             blobs.forget(tx, record["image_blob_id"])
         if record_type.text is not None:
             fulltext.remove(tx, record_type.text, id)
         tx.delete(record_type.table, id=id)
+        if record_type.features & {"comments", "attachments"} and self.clear(context, id):
+            tx.add(REMAINS, {"context": context, "record_id": id})
+            self.ctx.service.wake_after(tx)
         record_type.after_delete(record, self)
         events.changed(self, "deleted", record_type, id, was)
 
-    def _detach(self, context: str, id: int) -> None:
+    def clear(self, context: str, id: int) -> bool:
+        """Take away records and files that hung on a record that is gone, PORTION of them, as others wait meanwhile.
+        Answers whether there may be more."""
+        room = PORTION
+        for record_type, equals in self._hanging(context, id):
+            rows = self._some(record_type.table, equals, room)
+            for row in rows:
+                self._remove(record_type, record_type.record(row))
+            room -= len(rows)
+        files = self._some(ATTACHED, {"context": context, "record_id": id}, room)
+        for row in files:
+            self._detach(context, id, row[0])
+        return len(files) == room
+
+    def _hanging(self, context: str, id: int) -> list[tuple[RecordType, dict[str, Any]]]:
+        owner = self.registry.find(context)
+        found: list[tuple[str, dict[str, Any]]] = []
+        if owner is not None:
+            found += [(uri, {column: id}) for uri, column in owner.takes_along]
+        found.append(("comment", {"target__context": context, "target_id": id}))
+        return [(self.registry.type(uri), equals) for uri, equals in found]
+
+    def _some(self, table: Table, equals: dict[str, Any], limit: int) -> list[tuple[Any, ...]]:
+        def build() -> Any:
+            query = table.sql.select(*table.all_columns)
+            for place, name in enumerate(equals):
+                query = query.where(getattr(table.sql, name) == slot(place))
+            return query.limit(slot(len(equals)))
+
+        return self.tx.rows(("some", table.name, *equals), build, (*equals.values(), limit))
+
+    def _detach(self, context: str, id: int, file_id: int) -> None:
         """A file that hung on nothing else goes with its record."""
         files = self.registry.type("attachment")
-        for row in self.tx.find(ATTACHED, context=context, record_id=id):
-            file_id = row[0]
-            self.tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
-            if not self.tx.find(ATTACHED, attachment_id=file_id):
-                file = self.tx.get(files.table, file_id)
-                if file is not None:
-                    self._remove(files, files.record(file))
+        self.tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
+        if not self.tx.find(ATTACHED, attachment_id=file_id):
+            file = self.tx.get(files.table, file_id)
+            if file is not None:
+                self._remove(files, files.record(file))
 
 
 def _wakes(change: Change) -> bool:

@@ -71,6 +71,7 @@ class RecordType:
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
+    takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
     nested: ClassVar[tuple[Nested, ...]] = ()
     keys: ClassVar[tuple[Key, ...]] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()

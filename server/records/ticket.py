@@ -169,6 +169,7 @@ class Ticket(RecordType):
         Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
+    takes_along = (("message", "ticket_id"),)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     nested = (
         Nested("bucket", "bucket", "Bucket holding the ticket."),
@@ -342,20 +343,13 @@ class Ticket(RecordType):
             writing.log(f"ticket.status.{word}", CONTEXT, change.id, {"target": target, "status": word})
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        """A deleted ticket keeps its row, in the status deleted; with a purged one its messages go too."""
+        """A deleted ticket keeps its row, in the status deleted; with a purged one its requesters go too."""
         if writing.record("ticket", record["id"]) is not None:
             change = Change(self, record["id"], record, {"status_id": status.DELETED}, {}, frozenset())
             status.apply(change, writing.now)
             writing.set("ticket", record["id"], change.new)
             return
-        tx, message = writing.tx, peewee.Table("message", alias="purged")
-        rows = tx.rows(
-            ("messages of one",),
-            lambda: message.select(message.c.id).where(message.c.ticket_id == slot(0)),
-            (record["id"],),
-        )
-        for (message_id,) in rows:
-            writing.delete("message", message_id)
+        tx = writing.tx
         tx.delete(REQUESTER, ticket_id=record["id"])
         redirect(tx, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])

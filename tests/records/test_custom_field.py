@@ -4,6 +4,7 @@ import pytest
 
 from server.desk import deleted_fields
 from server.errors import Conflict, Forbidden, Invalid, NotFound
+from server.records.shared.tables import CUSTOM_VALUE
 from tests.records.desk import NOW
 
 FIELD = {"name": "Serial number", "uri": "serial", "type": "S", "context": "task"}
@@ -112,6 +113,24 @@ def test_a_field_whose_values_are_being_removed_comes_back_no_more(desk, monkeyp
             ask(desk.context(), id)
     deleted_fields.forget_old(desk.service, NOW)
     assert desk.read(lambda tx: tx.connection.execute("SELECT count(*) FROM custom_value").fetchone()[0]) == 0
+
+
+def test_a_field_comes_back_without_values_of_records_that_are_gone(desk, monkeypatch):
+    """They are looked for in portions, of which no more are written than have some."""
+    monkeypatch.setattr(deleted_fields, "BATCH", 2)
+    id = make(desk)["id"]
+    tasks = [desk.create("task", title="Count", serial=f"A{number}")["id"] for number in range(9)]
+    desk.delete("custom_field", id)
+    desk.delete("task", tasks[0])  # takes its value along
+    left = {"field_id": id, "record_id": tasks[-1] + 1, "place": 0, "value": "B"}  # of an older program, which did not
+    desk.store.write(lambda tx: tx.insert(CUSTOM_VALUE, left))
+    writes = []
+    write = type(desk.store).write
+    monkeypatch.setattr(type(desk.store), "write", lambda store, work: writes.append(work) or write(store, work))
+    deleted_fields.restore(desk.context(), id)
+    assert len(writes) == 2
+    kept = [row[1] for row in desk.read(lambda tx: tx.find(CUSTOM_VALUE, field_id=id))]
+    assert kept == tasks[1:] and desk.record("task", tasks[1], expand="custom_")["custom"] == {str(id): "A1"}
 
 
 def test_a_fieldset_takes_its_fields_and_values_along(desk):

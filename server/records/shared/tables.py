@@ -29,6 +29,10 @@ DELETED_FIELD = Table(
     "deleted_field", [Column("field_id"), Column("record", "TEXT"), Column("deleted_at")], key=("field_id",)
 )  # custom fields that can come back: record is JSON, and their values stay in custom_value
 
+REMAINS = Table(
+    "remains", [Column("context", "TEXT"), Column("record_id")], key=("context", "record_id")
+)  # deleted records that had more comments and files than go with them in one transaction
+
 FIELDSET_USE = Table(
     "fieldset_use",
     [Column("context", "TEXT"), Column("record_id"), Column("fieldset_id")],
@@ -67,5 +71,6 @@ SNIPPET_USE = Table(
 )  # hour: its first second
 
 SHARED = (
-    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE,
+    LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER,
+    SNIPPET_USE,
 )  # fmt: skip

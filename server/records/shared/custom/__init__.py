@@ -9,6 +9,7 @@ from server.records.shared.custom.definitions import (
     Definitions,
     currency_id,
     definitions,
+    deleted_fields_of,
 )
 from server.records.shared.custom.intake import Coerced, coerce, take, write
 from server.records.shared.custom.searched import CustomFilter, countable, filter_named
@@ -28,6 +29,7 @@ __all__ = [
     "countable",
     "currency_id",
     "definitions",
+    "deleted_fields_of",
     "filter_named",
     "load_by_id",
     "load_by_uri",

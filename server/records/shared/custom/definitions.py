@@ -12,6 +12,7 @@ import peewee
 from server.digits import is_whole
 from server.records.shared import currencies
 from server.records.shared.currencies import Currencies, Currency
+from server.records.shared.tables import DELETED_FIELD
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -106,6 +107,11 @@ class Definitions:
             if each.uri == name or (name != number and number == str(each.id)):
                 return each
         return None
+
+
+def deleted_fields_of(tx: "Transaction", context: str) -> list[int]:
+    """The ids of the fields of a type that were deleted and can come back."""
+    return [row[0] for row in tx.find(DELETED_FIELD) if json.loads(row[1])["context"] == context]
 
 
 def definitions(tx: "Transaction") -> Definitions:
