@@ -48,7 +48,9 @@ def main() -> None:
             desk = Desk(server.port, token, tickets)
             desk.answer(desk.get("/rest/workers/me.json"))
             idle_mib = server.memory_kib() / 1024
-            results += measure(desk, chosen, asked) if chosen else []
+            if chosen:
+                results += measure(desk, chosen, asked)
+                print(report.hold_line(tickets, longest_write_ms(server)), flush=True)
             if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
                 measure_pages(desk, asked.scenarios, asked.seconds)
             loaded_mib = server.memory_kib() / 1024
