@@ -11,10 +11,11 @@ from console.shown import Shown, see
 from console.ui import distance, moment
 from console.visit import Visit
 from server import times
-from server.automation import bindings, checker
+from server.automation import bindings, checker, names
 from server.desk import form_drafts
 from server.errors import Invalid, NotFound
 from server.records.shared import callbacks, scope_check
+from server.records.shared.custom.definitions import definitions
 from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
@@ -66,8 +67,11 @@ def drop_draft(visit: Visit) -> Shown:
 
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
 def check_script(visit: Visit) -> Shown:
-    """What is wrong with a script."""
-    return _mistakes([(each.line, each.message) for each in checker.check(visit.form.text("text", ""))])
+    """What is wrong with a script, and what it names that this service does not have."""
+    text, service = visit.form.text("text", ""), visit.service
+    customs = service.store.read(definitions)
+    found = checker.placed([*checker.check(text), *names.unknown(text, service.registry, customs)])
+    return _mistakes([(each.line, each.message) for each in found])
 
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)

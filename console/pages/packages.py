@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console import drafts, lists
-from console.forms import Form
+from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import INVALID, Shown, attachment, see
@@ -24,6 +24,7 @@ from server.desk.packages import exporting, importing, library, requirements, sh
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
 from server.desk.packages.importing import Imported
 from server.desk.packages.library import Past
+from server.desk.packages.prompts import unanswered
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.records.shared.custom_types import CustomType
@@ -44,6 +45,7 @@ PATHS = {
     "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
 }  # fmt: skip
 SECRET = "client_secret"  # what only the answer of an import holds, of apps
+UNANSWERED = "Answer this question."
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -140,7 +142,8 @@ def run(visit: Visit) -> Shown:
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
     try:
         tree = shipped.package(name) if name else _tree(text)
-        prompts = _prompts(visit, documents.read(tree))
+        document = documents.read(tree)
+        prompts = _prompts(visit, document)
     except HelpdeskError as error:
         return _list(visit, Form.of({"package_json": text}).refuse(error))
     form = Form.sent(
@@ -148,17 +151,28 @@ def run(visit: Visit) -> Shown:
         (each.name for each in prompts if each.is_several),
     )  # fmt: skip
     answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
+    names = {each.key: each.name for each in prompts}
+    for key in unanswered(document, answers):
+        form.fail(names[key], UNANSWERED)
+    if form.is_wrong:
+        return _open(visit, tree, name, text, form)
     is_dry = visit.form.text("do", "try") != "import"
     try:
         is_agreed = bool(visit.form.text("grants", ""))
         imported = importing.import_package(visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed)
     except HelpdeskError as error:
-        form.refuse(error, names={f"prompts[{each.key}]": each.name for each in prompts})
-        return _open(visit, tree, name, text, form)
+        return _open(visit, tree, name, text, _refused(form, error, names))
     if is_dry:
         return _open(visit, tree, name, text, form, imported)
     code = RESULTS.put(visit.actor.worker_id, visit.now, documents.read(tree).name, imported)
     return see(f"{BASE}/done/{code}")
+
+
+def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
+    """What is wrong with an answer stands beside its question, in words about the answer alone."""
+    field, why = str(error.details.get("field") or ""), error.details.get("reason")
+    name = names.get(field.removeprefix("prompts[").removesuffix("]"))
+    return form.fail(name, sentence(str(why))) if name and why else form.refuse(error)
 
 
 @page("GET", f"{BASE}/done/{{code}}", "admin")

@@ -4,14 +4,31 @@ import { all } from "./page.js";
 for (const button of all("[data-try-token]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
+    const said = document.getElementById(button.dataset.says);
     const shown = document.getElementById(button.dataset.shows);
-    shown.textContent = "…";
+    said.textContent = "…";
+    shown.hidden = true;
     const token = document.getElementById(button.dataset.tryToken).textContent.trim();
     try {
       const answer = await fetch(button.dataset.path, { headers: { Authorization: `Bearer ${token}` }, credentials: "omit" });
-      shown.textContent = `${answer.status} ${answer.statusText}\n${await answer.text()}`;
+      const text = await answer.text();
+      const found = read(text);
+      said.textContent = answer.ok && found._label ? `It works: you are ${found._label}.` : `It does not work (${answer.status}): ${found.message ?? text}`;
+      shown.textContent = found === NOTHING ? text : JSON.stringify(found, null, 2);
+      shown.hidden = false;
     } catch (error) {
-      shown.textContent = `No answer: ${error.message}`;
+      said.textContent = `No answer: ${error.message}`;
     }
   });
+}
+
+const NOTHING = {};
+
+// The value of a JSON text; a proxy on the way may answer with something else.
+function read(text) {
+  try {
+    return JSON.parse(text) ?? NOTHING;
+  } catch {
+    return NOTHING;
+  }
 }

@@ -47,10 +47,10 @@ def check(script: str) -> list[Mistake]:
                 yield _at(plain(key), f"'{plain(key).partition('/')[0]}' takes no name", lines)
         yield from _texts(program.document.tree, "", lines)
         yield from _declarations(program.inputs, lines)
-        for node in _nodes(program.start):
+        for node in nodes(program.start):
             yield from _node(node, lines)
 
-    return _in_order(found())
+    return placed(found())
 
 
 def check_policy(text: str) -> list[Mistake]:
@@ -60,7 +60,7 @@ def check_policy(text: str) -> list[Mistake]:
         policy.read(text)
     except KataSyntax as error:
         return [_unreadable(error)]
-    return _in_order(_policy(document))
+    return placed(_policy(document))
 
 
 def warn_of_policy(text: str) -> list[Mistake]:
@@ -74,11 +74,20 @@ def warn_of_policy(text: str) -> list[Mistake]:
 
 def check_texts(document: Document) -> list[Mistake]:
     """The annotations of a document that there are not, and its templates that cannot be read."""
-    return _in_order(_texts(document.tree, "", document.lines))
+    return placed(_texts(document.tree, "", document.lines))
 
 
-def _in_order(found: Iterable[Mistake]) -> list[Mistake]:
+def placed(found: Iterable[Mistake]) -> list[Mistake]:
+    """In the order of their lines, each once, MAX_MISTAKES at most."""
     return sorted(set(islice(found, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
+
+
+def nodes(block: Block) -> Iterator[Node]:
+    """Every command of a block and of the blocks inside it."""
+    for node in block.nodes:
+        yield node
+        for below in node.blocks.values():
+            yield from nodes(below)
 
 
 def _policy(document: Document) -> Iterator[Mistake]:
@@ -165,13 +174,6 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
                 yield _at(f"{path}:{plain(option)}", f"'{plain(option)[:80]}' is no option of an input{near}", lines)
         if isinstance(type, str) and kind == "text" and "{" not in type and type not in inputs.TEXTS:
             yield _at(f"{path}:type", f"'{type[:50]}' is not a type of text{nearest(type, inputs.TEXTS)}", lines)
-
-
-def _nodes(block: Block) -> Iterator[Node]:
-    for node in block.nodes:
-        yield node
-        for below in node.blocks.values():
-            yield from _nodes(below)
 
 
 def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:

@@ -161,6 +161,16 @@ def test_mistakes_of_each_kind_are_told_while_typing_and_lead_to_their_lines(pag
         assert field.evaluate("e => e.value.slice(0, e.selectionStart).split('\\n').length") == line, text
 
 
+def test_record_types_and_fields_that_there_are_not_are_flagged_while_typing(page: Page) -> None:
+    page.goto("/automations/new")
+    script, told = page.locator("#script"), page.locator("#script-mistakes")
+    script.fill(FIND.replace("org", "ogr"))
+    expect(told).to_contain_text("Line 6")
+    expect(told).to_contain_text("there is no record type 'ogr'; did you mean 'org'?")
+    script.fill(FIND)
+    expect(told).to_have_text("")
+
+
 def test_fields_of_records_are_completed_and_an_outline_leads_to_lines(page: Page) -> None:
     page.goto("/automations/new")
     script = page.locator("#script")

@@ -151,11 +151,15 @@ def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api
     done = signed_in.get(place(answer))
     assert done.status_code == 200 and html.escape(name) in done.text
     assert [each["name"] for each in nora.search("org", "name:*quoted*")["results"]] == [name]
-    for changes, told in (({"p0": ""}, "an answer is missing"), ({"p1": "gmbh"}, "is not offered"),
+    for changes, told in (({"p0": ""}, "Answer this question."), ({"p1": "gmbh"}, "is not offered"),
                           ({"p3": "milo"}, "is not the id")):  # fmt: skip
         wrong = run(signed_in, text, "import", **(answers | changes))
         [field] = changes
         assert wrong.status_code == 422 and told in wrong.text and f'href="#{field}"' in wrong.text
+        assert "prompt &#x27;" not in wrong.text and "prompt &#39;" not in wrong.text  # nor what the API calls it
+    empty = run(signed_in, text, "import", **(answers | {"p0": "", "p3": ""}))
+    assert empty.text.count("Answer this question.") == 4  # each at its field and in the summary
+    assert 'href="#p0"' in empty.text and 'href="#p3"' in empty.text and "send prompts[" not in empty.text
 
 
 def test_nothing_is_made_when_something_is_wrong(signed_in: Visitor, nora: Api) -> None:

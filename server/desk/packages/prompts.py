@@ -23,7 +23,7 @@ def fill(document: Document, answers: Tree, values: Values, registry: Registry) 
         if not isinstance(params, dict):
             raise _bad(prompt, "params takes a map")
         given = answers.get(key)
-        if given in (None, "", [], {}) and not (given == "" and kind == "picklist" and "" in _offered(params)):
+        if _is_missing(prompt, given):
             raise Required(f"{_named(prompt)}: an answer is missing; send prompts[{key}]", field=f"prompts[{key}]")
         if kind == "text":
             values[key] = _text(prompt, given)
@@ -31,6 +31,18 @@ def fill(document: Document, answers: Tree, values: Values, registry: Registry) 
             values[key] = _options(prompt, params, given)
         else:
             _choose(prompt, params, given, values, registry)
+
+
+def unanswered(document: Document, answers: Tree) -> list[str]:
+    """The keys of the prompts that have no answer, in their order."""
+    return [prompt["key"] for prompt in document.prompts if _is_missing(prompt, answers.get(prompt["key"]))]
+
+
+def _is_missing(prompt: Tree, given: Any) -> bool:
+    """Whether nothing was answered. An empty text may be what a picklist offers."""
+    params = prompt.get("params")
+    offers_empty = prompt.get("type") == "picklist" and isinstance(params, dict) and "" in _offered(params)
+    return given in (None, "", [], {}) and not (given == "" and offers_empty)
 
 
 def _options(prompt: Tree, params: Tree, given: Any) -> Any:
@@ -100,4 +112,5 @@ def _named(prompt: Tree) -> str:
 
 
 def _bad(prompt: Tree, reason: str) -> Invalid:
-    return Invalid(f"{_named(prompt)}: {reason}", field=f"prompts[{prompt['key']}]")
+    """`details["reason"]`: the message without the prompt, for a form that shows it beside the question."""
+    return Invalid(f"{_named(prompt)}: {reason}", field=f"prompts[{prompt['key']}]", reason=reason)
