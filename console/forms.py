@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.shown import INVALID
-from server.errors import HelpdeskError, TooMany
+from server.errors import HelpdeskError, TooMany, all_of
 from server.web import errors
 from server.web.params import Params
 
@@ -46,13 +46,15 @@ class Form:
         return self
 
     def refuse(self, error: HelpdeskError, known: Iterable[str] = (), names: Mapping[str, str] | None = None) -> "Form":
-        """An operation refused: at its field when the form has it. names: {field of the operation: of the form}."""
-        field = str(error.details.get("field") or "")
-        name = (names or {}).get(field, field)
+        """An operation refused: each mistake at its field when the form has it. names: {field of the operation: of the
+        form}."""
         fields = set(known) or set(self.values) | set(self.several)
-        is_known = name in fields
-        told = error.message.removeprefix(f"{field}: ") if is_known else error.message
-        self.fail(name if is_known else "", sentence(told))
+        for each in all_of(error):
+            field = str(each.details.get("field") or "")
+            name = (names or {}).get(field, field)
+            is_known = name in fields
+            told = each.message.removeprefix(f"{field}: ") if is_known else each.message
+            self.fail(name if is_known else "", sentence(told))
         if isinstance(error, TooMany):
             self.status, self.headers = errors.status_and_code(error)[0], errors.headers(error)
         return self

@@ -18,7 +18,8 @@ The one table from these classes to HTTP statuses and bodies is in web/errors.py
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _LINE = re.compile(r" \(line [0-9]+\)\Z")
 
@@ -54,6 +55,40 @@ class NotFound(HelpdeskError):
 
 class Invalid(HelpdeskError):
     """A value is wrong. `details["field"]` names the parameter."""
+
+
+class Mistakes:
+    """Several values that are wrong, told at once: who corrects one should not find the next one after that."""
+
+    def __init__(self) -> None:
+        self._found: list[Invalid] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, error: Invalid) -> None:
+        self._found.append(error)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """What is wrong inside is kept for `require_none`."""
+        try:
+            yield
+        except Invalid as error:
+            self._found.append(error)
+
+    def require_none(self) -> None:
+        """Raises the first mistake, with the others as `details["more"]`."""
+        if self._found:
+            first, *more = self._found
+            first.details["more"] = more
+            raise first
+
+
+def all_of(error: HelpdeskError) -> list[HelpdeskError]:
+    """An error, and the others that were found with it."""
+    more = error.details.get("more")
+    return [error, *more] if isinstance(more, list) else [error]
 
 
 class Required(Invalid):

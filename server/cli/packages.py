@@ -9,6 +9,7 @@ from typing import Any
 from server.cli import texts
 from server.cli.arguments import command, group
 from server.cli.opening import with_service
+from server.context import Context
 from server.desk.packages import exporting, importing, shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.errors import Invalid, Required, TooLarge
@@ -43,21 +44,42 @@ def declare(commands: Any) -> None:
 
 def _import(options: argparse.Namespace) -> None:
     package, answers = _package(options.file), _answers(options.answer)
-    try:
-        found = with_service(options, lambda ctx: importing.import_package(
-            ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants
-        ))  # fmt: skip
-    except Required as error:
-        if error.details.get("field") == "grants":
-            raise Invalid(error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"),
-                          field="grants") from error
-        asked = PROMPT.fullmatch(str(error.details.get("field", "")))
-        if asked is None:
-            raise
-        raise Invalid(f"{error.message.rpartition(';')[0]}; add --answer {asked[1]}=VALUE") from error
+
+    def work(ctx: Context) -> importing.Imported:
+        return importing.import_package(ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants)
+
+    found = None
+    while found is None:
+        try:
+            found = with_service(options, work)
+        except Required as error:
+            answers.update(_asked(options, error))
     for note in found.notes:
         print(f"helpdesk: {note}", file=sys.stderr)
     _put({"records_created": found.records} | ({"grants": found.granted} if found.granted else {}))
+
+
+def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
+    """The answer that is missing, asked at a terminal; elsewhere it is told as a flag. Raises Invalid, Required."""
+    if error.details.get("field") == "grants":
+        raise Invalid(error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"),
+                      field="grants") from error
+    asked = PROMPT.fullmatch(str(error.details.get("field", "")))
+    if asked is None:
+        raise error
+    question = error.message.rpartition(": an answer is missing")[0]
+    if options.file != "-" and sys.stdin.isatty():
+        return {asked[1]: _typed(f"{question}:")}
+    raise Invalid(f"{question}: an answer is missing; add --answer {asked[1]}=VALUE") from error
+
+
+def _typed(question: str) -> str:
+    """What somebody types; the question is not part of the answer that others read. Raises Invalid at the end."""
+    print(f"{question} ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        raise Invalid("no answer was given; nothing was imported")
+    return line.rstrip("\r\n")
 
 
 def _export(options: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ from server.desk import (
     service_settings,
 )
 from server.desk.lookup import RecordLookup
-from server.errors import Conflict, Invalid, NotFound, Required, UnknownField
+from server.errors import Conflict, Invalid, Mistakes, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks, custom
@@ -208,54 +208,71 @@ class RecordWriter:
         """Sent values as a change: names known, required ones there, each value read by its kind."""
         sent = dict(fields)
         taken = custom.take(self.tx, record_type, sent) if "custom_fields" in record_type.features else []
-        self._check_names(record_type, sent)
-        self._check_required(record_type, old, sent)
+        mistakes = Mistakes()
+        self._check_names(record_type, sent, mistakes)
+        self._check_required(record_type, old, sent, mistakes)
         change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
         values: dict[str, Any] = dict(old) if old else {}
         intake = self.intake(values)
         # A field whose target another one names comes after that one.
         for name in sorted(sent, key=lambda each: bool(getattr(self._field(record_type, each), "target_from", ""))):
             field = self._field(record_type, name)
-            value = field.coerce(sent[name], intake)
-            if field.stored:
-                change.new[field.name] = values[field.name] = value
-            else:
-                change.extras[field.name] = value
+            is_dependent = bool(getattr(field, "target_from", ""))
+            if mistakes and is_dependent:
+                continue  # what it depends on may be what is wrong
+            with mistakes.noted():
+                value = field.coerce(sent[name], intake)
+                if field.stored:
+                    change.new[field.name] = values[field.name] = value
+                else:
+                    change.extras[field.name] = value
         for name, field in record_type.fields.items():
             if field.auto_update == "now" and name not in change.new:
                 change.new[name] = self.now
             if old is None and name not in change.new and field.auto == "now":
                 change.new[name] = self.now
+        customs = []
+        for custom_field, name, raw in taken:
+            with mistakes.noted():
+                customs.append((custom_field, custom.coerce(custom_field, name, raw, intake)))
+        mistakes.require_none()
         self._check_links(change)
-        customs = [
-            (field, custom.coerce(field, name, raw, intake)) for field, name, raw in taken
-        ]
         self._check_unique(change)
         return change, customs
 
     def _field(self, record_type: RecordType, name: str) -> Field:
         return record_type.fields[record_type.alternatives.get(name, name)]
 
-    def _check_names(self, record_type: RecordType, sent: dict[str, Any]) -> None:
-        for name in sent:
-            known = record_type.alternatives.get(name, name)
-            field = record_type.fields.get(known)
-            if name == "id" or (field is not None and field.immutable):
-                raise Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
-            if field is None or "<" in known:
-                raise UnknownField(record_type.unknown_field(name), field=name)
+    def _check_names(self, record_type: RecordType, sent: dict[str, Any], mistakes: Mistakes) -> None:
+        """Names that are none are taken out of what was sent."""
+        for name in list(sent):
+            wrong = self._wrong_name(record_type, name)
+            if wrong is not None:
+                mistakes.add(wrong)
+                del sent[name]
 
-    def _check_required(self, record_type: RecordType, old: Record | None, sent: dict[str, Any]) -> None:
+    def _wrong_name(self, record_type: RecordType, name: str) -> Invalid | None:
+        known = record_type.alternatives.get(name, name)
+        field = record_type.fields.get(known)
+        if name == "id" or (field is not None and field.immutable):
+            return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
+        return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in known else None
+
+    def _check_required(
+        self, record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
+    ) -> None:
+        """What must not be blank and is, is taken out of what was sent."""
         for name, field in record_type.fields.items():
+            given = [each for each in (name, *field.alternatives) if each in sent]
             if not field.required:
                 continue
-            given = [each for each in (name, *field.alternatives) if each in sent]
-            blank_ok = getattr(field, "blank_ok", False)
             if old is None and not given:
-                raise Required(f"{name} is required", field=name)
+                mistakes.add(Required(f"{name} is required", field=name))
             is_blank = all(self._field(record_type, each).is_blank(sent[each]) for each in given)
-            if given and is_blank and not blank_ok:
-                raise Required(f"{given[0]} must not be empty", field=given[0])
+            if given and is_blank and not getattr(field, "blank_ok", False):
+                mistakes.add(Required(f"{given[0]} must not be empty", field=given[0]))
+                for each in given:
+                    del sent[each]
 
     def _check_links(self, change: Change) -> None:
         for adds, context, _ in change.extras.get("links", ()):

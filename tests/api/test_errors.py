@@ -197,3 +197,20 @@ def test_errors_answer_200_where_clients_expect_it_but_for_401(tmp_path: Path) -
         assert other(client, None).status == 401
     finally:
         assert started.stop() == 0
+
+
+def test_every_mistake_is_told_at_once(api: Api) -> None:
+    sent = {"title": "", "status": "sometimes", "importance": "much", "nonsense": "1", "due": "someday", "id": "3"}
+    answer = api.create("task", **sent)
+    named = [each["field"] for each in answer["errors"]]
+    assert answer.status == 422 and set(named) == set(sent) and len(named) == len(set(named))
+    assert answer["message"] == answer["errors"][0]["message"]
+    task = api.create("task", title="Pump").ok()["id"]
+    again = api.update("task", task, status="sometimes", importance="200", title="Hose")
+    assert {each["field"] for each in again["errors"]} == {"status", "importance"}
+    assert api.record("task", task).ok()["title"] == "Pump"
+
+
+def test_what_depends_on_a_mistake_is_no_further_one(api: Api) -> None:
+    answer = api.create("comment", comment="", target__context="nonsense", target_id="7")
+    assert {each["field"] for each in answer["errors"]} == {"comment", "target__context"}

@@ -1,6 +1,10 @@
 """Packages over HTTP and from the command line: the ways to send one, errors with their status, and the first start."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +17,7 @@ from server.desk import records
 from server.desk.packages import shipped
 from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from tests.packages.parcel import Tree, package, task
-from tests.service import Api, Server, command
+from tests.service import ROOT, Api, Server, command
 
 IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
 ASKED = [{"type": "text", "label": "Shop", "key": "shop", "params": {}},
@@ -281,3 +285,17 @@ def test_a_file_that_is_no_json_is_told(data, tmp_path: Path):
     file.write_bytes(b'{"package": {},\n "records": [}')
     found = command("package", "import", str(file), data=data)
     assert found.returncode == 1 and b"is not valid JSON" in found.stderr and b"line 2" in found.stderr
+
+
+def test_at_a_terminal_the_command_asks_what_the_package_asks(data: Path) -> None:
+    """A real terminal; what is typed is the answer, and data."""
+    parent, child = pty.openpty()
+    program = [sys.executable, "-m", "server", "package", "import", "webhook-responder", "--data", str(data)]
+    running = subprocess.Popen(program, stdin=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    os.close(child)
+    os.write(parent, b"Orders\nno\n")
+    out, errors = running.communicate(timeout=120)
+    os.close(parent)
+    assert running.returncode == 0, errors
+    assert b"Name of the webhook" in errors and b"Answer requests at once?" in errors
+    assert "svc.contexts.webhook_listener" in json.loads(out)["records_created"]
