@@ -185,7 +185,7 @@ class _Reader:
     def __init__(self, text: str, limit: int) -> None:
         self.text, self.limit, self.position = text, limit, 0
         self.found: list[Address] = []
-        self.unread = ""  # the first text between commas that holds no address, or a word with @ that is none
+        self.unread = ""  # the first text between commas without an address or with a cut one, or a word with @
         self._begun = 0  # where the text since the last comma begins
         self.has_quotes = self.has_comments = True
         self._next_mailbox()
@@ -206,6 +206,7 @@ class _Reader:
         self.phrase: list[str] = []
         self.comment = ""
         self.angle: str | None = None
+        self.is_cut_off = False  # `<ann@x` may have been `<ann@x.example>`
         self.quoted = ""
         self.bare: list[str] = []  # of the phrase, what is not in quotes
 
@@ -222,6 +223,7 @@ class _Reader:
             match = _IN_ANGLES.match(self.text, self.position)
             assert match is not None
             self.angle = self.angle or match[1]
+            self.is_cut_off = self.is_cut_off or not match[0].endswith(">")
             self.position = match.end()
         else:
             # The colon ends the name of a group, or "mailto".
@@ -279,7 +281,7 @@ class _Reader:
         # A quoted text is never a part of an address, be it one by itself: "ann@x.example" without more is taken.
         elif not self._bare() and self.quoted:
             self._add(self.comment, self.quoted)
-        if len(self.found) == before:
+        if self.is_cut_off or len(self.found) == before:
             self._left_out(self.text[self._begun : self.position])
         self._next_mailbox()
 

@@ -130,6 +130,19 @@ def test_a_draft_that_was_changed_is_checked_again(desk: Post, smtp: SmtpServer)
     assert desk.one("draft", id=id)["is_queued"] == 0 and "may not read" in desk.comments("draft", id)[0]
 
 
+@pytest.mark.parametrize(("name", "typed"), [("to", "ann@kite.example, bob"), ("cc", "<bob@kite"), ("bcc", "b@@x.y")])
+def test_a_recipient_that_cannot_be_read_is_told_also_in_a_mail_that_is_made(
+    desk: Post, smtp: SmtpServer, name: str, typed: str
+) -> None:
+    _, id, claim = cut_short(desk)
+    params = desk.one("draft", id=id)["params"] | {name: typed}
+    records.update(desk.context(desk.nora), "draft", id, {"params": params})
+    assert not deliver(desk.service, id, claim, NOW) and smtp.messages == []
+    wrong = typed.rpartition(" ")[2]
+    told = f"Error sending message: {name}: '{wrong}' is not a mail address; use name@host"
+    assert (desk.one("draft", id=id)["is_queued"], desk.comments("draft", id)) == (0, [told])
+
+
 # -- drafts of clients -------------------------------------------------------------------------------------------------
 
 

@@ -216,6 +216,8 @@ def test_exclude_patterns(pattern, is_match):
         ("ann @x.example", "'ann @x.example' is not"),
         ('"only a name"', "'\"only a name\"' is not"),
         ("ann@x..example", "'ann@x..example' is not"),
+        ("bob@x.example, Ann <ann@x", "'Ann <ann@x' is not"),
+        ("<ann@x.example, bob@x.example", "'<ann@x.example, bob@x.example' is not"),
     ],
 )
 def test_what_somebody_wrote_is_taken_whole_or_refused_with_the_text(text, found):

@@ -19,7 +19,7 @@ from server.desk.outbox.content import ImageUrl, Placeholders, in_template
 from server.desk.outbox.sender import NO_TRANSPORT, Way, opened, way_of
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
-from server.mail.addresses import Address, parse_list
+from server.mail.addresses import Address, parse_all
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
 from server.mail.transports import Delivery, TokenRefused, TransportFailed
@@ -223,7 +223,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
             template["content"] if template else "", html, values, _embed(ctx, mail, inline)
         )  # fmt: skip
     params = draft["params"] if isinstance(draft["params"], dict) else {}
-    to, cc, bcc = (_recipients(params.get(name)) for name in ("to", "cc", "bcc"))
+    to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
     outgoing = Outgoing(
         message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
@@ -271,8 +271,13 @@ def without_own_files(base_url: str, text: str) -> str:
     return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
 
 
-def _recipients(value: object) -> tuple[Address, ...]:
-    return tuple(parse_list(str(value), MAX_RECIPIENTS)) if value else ()
+def _recipients(name: str, value: object) -> tuple[Address, ...]:
+    """The addresses of a list, which somebody may have corrected since the mail was made. Raises Invalid with what is
+    none."""
+    try:
+        return tuple(parse_all(str(value), MAX_RECIPIENTS)) if value else ()
+    except Invalid as error:
+        raise Invalid(f"{name}: {error.message}", field=name) from None
 
 
 def own_file(base_url: str) -> re.Pattern[str]:
