@@ -323,13 +323,17 @@ def quoted(text: str) -> str:
     return quote(text, safe="")
 
 
+WAITS = {"/admin/system/checkup": "Mail servers are asked…"}  # said while pages come that take their time
+
+
 def tabs(visit: Visit, label: str, pages: Sequence[Option]) -> str:
     """Pages that belong together: (path, label). The one that is shown is the longest path that this one begins with.
     label: what they are, for screen readers."""
     fitting = [path for path, _ in pages if visit.path == path or visit.path.startswith(path + "/")]
     return fragment(
-        "parts/tabs.html", label=label, pages=pages, here=max(fitting, key=len, default=""), path=visit.path
-    )
+        "parts/tabs.html", label=label, pages=pages, here=max(fitting, key=len, default=""), path=visit.path,
+        waits=WAITS,
+    )  # fmt: skip
 
 
 def as_json(value: Any) -> str:

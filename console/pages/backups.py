@@ -151,7 +151,7 @@ def _all(visit: Visit, form: Form) -> Shown:
         folder=settings.backup_folder, kept=_kept(settings), made=told_times(settings), next_at=_next(visit), job=job,
         progress=backups.progress(ctx), failure=backups.failure(ctx), is_same_disk=_is_same_disk(settings), last=last,
         is_late=own is None or own.at < visit.now - WARN_SECONDS, data=str(Path(settings.data).absolute()),
-        shown=MAX_SHOWN, most=bytes_text(MAX_UPLOAD_BYTES),
+        steps=sorted(backups.steps(ctx).items()), shown=MAX_SHOWN, most=bytes_text(MAX_UPLOAD_BYTES),
     )  # fmt: skip
     return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
 
@@ -160,7 +160,8 @@ def _one(visit: Visit, form: Form) -> Shown:
     found = backups.named(visit.ctx, visit.arguments["name"])
     each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
-    shown = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last)
+    step = backups.steps(visit.ctx).get(each.name, "")
+    shown = render(visit, "backup.html", form.status, form=form, labels=LABELS, each=each, last=last, step=step)
     return again(shown, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else shown
 
 

@@ -11,3 +11,4 @@ import "./listening.js";
 import "./tail.js";
 import "./toasts.js";
 import "./trying.js";
+import "./waiting.js";

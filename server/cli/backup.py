@@ -43,7 +43,8 @@ def declare(commands: Any) -> None:
 def _backup(options: argparse.Namespace) -> None:
     file = Path(options.file)
     if options.action == VERIFY:
-        print(f"{file} is sound: {_told(backup.verify(file))}")
+        shown = Progress()
+        print(f"{file} is sound: {_told(backup.verify(file, shown.say))}")
         return
     settings = settings_of(options)
     log.configure("warning", settings.log_format)

@@ -35,6 +35,7 @@ from server.store.transaction import Transaction
 KIND, VERIFY = "backup", "backup.verify"
 MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
 PROGRESS = "backup"  # where a store keeps how far the copy is that is being made
+LOOKING = "backup.look"  # where a store keeps {name of a backup: the step that looking at it is at}
 FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
@@ -316,11 +317,15 @@ def start(ctx: Context) -> None:
 
 def look_at(service: Service, found: Backup, now: int) -> None:
     """Read all of a backup and note what that shows. Raises Damaged, NotFound."""
+    name = found.path.name
+    steps = service.store.shared.setdefault(LOOKING, {})
     try:
-        contents = backup.verify(found.path)
+        contents = backup.verify(found.path, lambda step: steps.update({name: step}))
     except Damaged as error:
         _note(service, found, {"at": now, "bytes": found.bytes, "problem": error.message[:MAX_ERROR_CHARACTERS]})
         raise
+    finally:
+        steps.pop(name, None)
     _note_sound(service, found, contents, now)
 
 
@@ -386,6 +391,13 @@ def being_verified(ctx: Context) -> set[str]:
     """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
     found, _ = scheduled.listed(ctx, kind=VERIFY)
     return {scheduled.given(each).get("name", "") for each in found if each.state != "failed"}
+
+
+def steps(ctx: Context) -> dict[str, str]:
+    """{name of a backup that is being read: the step, such as "step 1 of 3: reading the structure"}. Raises
+    AdminOnly."""
+    _require_admin(ctx)
+    return dict(ctx.service.store.shared.get(LOOKING, {}))
 
 
 # -- single ones -------------------------------------------------------------------------------------------------------

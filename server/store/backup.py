@@ -15,13 +15,14 @@ import apsw
 from server import clock
 from server.errors import Damaged, NotFound, Unavailable
 from server.store.copying import PART, Progress, copy_database, sync
-from server.store.database import BUSY_TIMEOUT_MS, problems_of
+from server.store.database import BUSY_TIMEOUT_MS, damage_of, dangling_of
 from server.store.dialect import add_functions
 from server.store.schema import PROGRAM, SCHEMA_NUMBER, kind_of_file
 
 Told = Callable[[str], None]
 LOGS = ("-wal", "-journal")  # beside a database that is in use, or was when its computer stopped
 SHOWN_PROBLEMS = 3
+STEPS = ("reading the structure", "following the references", "counting the rows")  # of looking whether one is sound
 REFUSED = {
     "damaged": "{0} is no backup of this program, or its beginning is damaged; choose another one",
     "foreign": "{0} is a database of another program; choose a backup that `helpdesk backup` made",
@@ -74,28 +75,36 @@ def require_backup(file: Path) -> None:
             )
 
 
-def verify(file: Path) -> Contents:
+def verify(file: Path, told: Told = lambda what: None) -> Contents:
     """Read all of a backup: SQLite's checks of its structure, and the count of its rows. Changes nothing.
 
-    Raises NotFound, Damaged. Source: ours."""
+    told: hears of each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged.
+    Source: ours."""
     require_backup(file)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         with closing(apsw.Connection(f"{file.absolute().as_uri()}?immutable=1", flags=flags)) as connection:
-            return _contents(connection, file)
+            return _contents(connection, file, told)
     except apsw.Error as error:
         raise Damaged(f"{file} is damaged: {error}; choose another backup") from error
 
 
-def _contents(connection: apsw.Connection, file: Path) -> Contents:
+def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
+    def step(number: int) -> None:
+        told(f"step {number} of {len(STEPS)}: {STEPS[number - 1]}")
+
     add_functions(connection)
-    problems = problems_of(connection)
+    step(1)
+    problems = damage_of(connection)
+    step(2)
+    problems += dangling_of(connection)
     if problems:
         more = f" and {len(problems) - SHOWN_PROBLEMS} more" if len(problems) > SHOWN_PROBLEMS else ""
         raise Damaged(f"{file} is damaged: {'; '.join(problems[:SHOWN_PROBLEMS])}{more}. Choose another backup")
     number = connection.pragma("user_version")
     if number > SCHEMA_NUMBER:
         raise Damaged(REFUSED["newer"].format(file))
+    step(3)
     listed = connection.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY name"
@@ -112,18 +121,20 @@ def restore(
 
     A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do.
     Source: ours."""
-    contents = prepare(file, database, progress, told)
+    contents = prepare(file, database, progress, told, told)
     told("putting it in place")
     kept, problem = put_in_place(database)
     return Restored(contents, kept, problem)
 
 
 def prepare(
-    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
-) -> Contents:
+    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None,
+    steps: Told = lambda what: None,
+) -> Contents:  # fmt: skip
     """Copy a backup beside the database and check the copy; the database itself, which may be in use, is left alone.
 
-    told: hears what is being done. Raises NotFound, Damaged for a file that is refused, Full, Unavailable."""
+    told: hears what is being done. steps: hears how far the check is, as in verify. Raises NotFound, Damaged for a file
+    that is refused, Full, Unavailable."""
     require_backup(file)
     part = _prepared(database)
     remove_unfinished(database)
@@ -131,7 +142,7 @@ def prepare(
     copy_database(file, part, progress, at_rest=True)
     try:
         told("checking")
-        return verify(part)
+        return verify(part, steps)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

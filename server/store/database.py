@@ -318,7 +318,15 @@ class Store:
 
 def problems_of(connection: apsw.Connection) -> list[str]:
     """What is wrong with the file of an open connection, [] when nothing is."""
-    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-    found += [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in connection.execute(
-        "PRAGMA foreign_key_check")]
-    return found
+    return damage_of(connection) + dangling_of(connection)
+
+
+def damage_of(connection: apsw.Connection) -> list[str]:
+    """What is wrong with its structure."""
+    return [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+
+
+def dangling_of(connection: apsw.Connection) -> list[str]:
+    """Rows that point to rows that there are not."""
+    found = connection.execute("PRAGMA foreign_key_check")
+    return [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in found]

@@ -294,3 +294,25 @@ def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> No
     sixth, seventh = (backups.make(mine, NOW + day * DAY).path.name for day in (6, 7))
     assert names(folder) == [sixth, seventh]
     desk.close()
+
+
+def test_reading_a_backup_tells_its_steps(
+    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = service(desk, folder)
+    made = backups.make(mine, NOW)
+    ctx, seen, verify = replace(desk.context(), service=mine), [], backup.verify
+
+    def watched(file: Path, told: backup.Told) -> backup.Contents:
+        def tell(step: str) -> None:
+            told(step)
+            seen.append(backups.steps(ctx))
+
+        return verify(file, tell)
+
+    monkeypatch.setattr(backup, "verify", watched)
+    backups.look_at(mine, made, NOW)
+    assert [each[made.path.name] for each in seen] == [
+        "step 1 of 3: reading the structure", "step 2 of 3: following the references", "step 3 of 3: counting the rows",
+    ]  # fmt: skip
+    assert backups.steps(ctx) == {}

@@ -1,0 +1,34 @@
+"""Pages that take their time say so until they are there, in a browser."""
+
+from playwright.sync_api import expect
+
+from tests.console.browser import Browser, violations
+from tests.console.visitor import Visitor
+from tests.service import Server
+
+
+def test_a_page_that_takes_its_time_says_so_until_it_is_there(
+    chromium: Browser, server: Server, signed_in: Visitor
+) -> None:
+    with chromium.page(server.url, cookies=signed_in.cookies) as page:
+        page.goto("/admin/system")
+        page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that does not come
+        page.get_by_role("link", name="Check-up", exact=True).first.click()
+        expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Mail servers are asked…")
+        expect(page.locator("main .waiting")).to_have_attribute("role", "status")
+        assert violations(page) == []
+        page.unroute("**/admin/system/checkup")
+        page.get_by_role("link", name="Check-up", exact=True).first.click()
+        page.wait_for_url("**/admin/system/checkup")
+        expect(page.locator(".waiting")).to_have_count(0)
+
+
+def test_with_a_modifier_key_nothing_is_said_on_the_page_that_stays(
+    chromium: Browser, server: Server, signed_in: Visitor
+) -> None:
+    with chromium.page(server.url, cookies=signed_in.cookies) as page:
+        page.goto("/admin/system")
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name="Check-up", exact=True).first.click(modifiers=["Control"])
+        opened.value.wait_for_url("**/admin/system/checkup")
+        expect(page.locator(".waiting")).to_have_count(0)
