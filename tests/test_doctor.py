@@ -97,7 +97,7 @@ def test_for_people_it_says_what_to_do_below_what_is_wrong(folder: Path, capsys:
 
 
 def test_wrong_settings_are_a_problem(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HELPDESK_PROT", "1")
+    (tmp_path / "helpdesk.toml").write_text("prot = 1")
     code, found = run(tmp_path)
     assert code == 1 and len(found) == 1
     assert "did you mean 'port'?" in _part(found, "settings")["found"]

@@ -455,8 +455,9 @@ class RecordWriter:
 
 def _wakes(change: Change) -> bool:
     """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave, or for a
-    client to queue it; a reminder; a timer; a mailbox."""
-    times = {"reminder": "remind_at", "automation_timer": "next_run_at"}.get(change.type.uri)
+    client to queue it; a reminder; a timer; a record that opens again; a mailbox."""
+    reopens = {change.type.uri: change.type.reopening.at} if change.type.reopening is not None else {}
+    times = ({"reminder": "remind_at", "automation_timer": "next_run_at"} | reopens).get(change.type.uri)
     if times is not None:
         return change.changes(times) and bool(change.value(times))
     if change.type.uri == "address":

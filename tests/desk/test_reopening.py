@@ -1,5 +1,7 @@
 """Tickets whose time has come: opened again, or removed for good."""
 
+from dataclasses import replace
+
 import pytest
 
 from server.desk import records, reopening, tickets
@@ -141,3 +143,21 @@ def test_what_is_due_is_found_by_an_index(desk: Post, key: tuple[str, ...], inde
     sql = desk.service.store.statements.get(key, lambda: None).sql
     plan = desk.read(lambda tx: tx.connection.execute(f"EXPLAIN QUERY PLAN {sql}", [0] * sql.count("?")).fetchall())
     assert index in plan[0][3]
+
+
+@pytest.mark.parametrize(
+    ("uri", "fields", "is_woken"),
+    [
+        ("task", {"title": "Order gas", "status": "waiting", "reopen": "+2 seconds"}, True),
+        ("task", {"title": "Order gas", "status": "waiting"}, False),
+        ("ticket", {"subject": "Boat", "group_id": "1", "status": "waiting", "reopen_date": "+2 seconds"}, True),
+        ("ticket", {"subject": "Boat", "group_id": "1"}, False),
+    ],
+)
+def test_the_scheduler_is_woken_for_what_opens_soon(
+    desk: Post, uri: str, fields: dict[str, str], is_woken: bool
+) -> None:
+    woken: list[bool] = []
+    desk.service = replace(desk.service, wake_scheduler=lambda: woken.append(True))
+    records.create(desk.context(desk.nora), uri, fields)
+    assert bool(woken) is is_woken
