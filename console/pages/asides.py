@@ -69,8 +69,7 @@ def drop_draft(visit: Visit) -> Shown:
 def check_script(visit: Visit) -> Shown:
     """What is wrong with a script, and what it names that this service does not have."""
     text, service = visit.form.text("text", ""), visit.service
-    customs = service.store.read(definitions)
-    found = checker.placed([*checker.check(text), *names.unknown(text, service.registry, customs)])
+    found = names.flagged(text, service.registry, service.store.read(definitions))
     return _mistakes([(each.line, each.message) for each in found])
 
 

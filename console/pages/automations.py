@@ -11,7 +11,7 @@ from console.rendering import render
 from console.routes import page
 from console.shown import INVALID, Shown, see
 from console.visit import Visit
-from server.automation import checker, examples, inputs, overview, policy, service, uses
+from server.automation import checker, examples, inputs, names, overview, policy, service, uses
 from server.automation.dictionary import plain
 from server.automation.engine import Result, Step
 from server.automation.examples import Example
@@ -24,6 +24,7 @@ from server.desk import automation_versions, form_drafts, records
 from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.records.base import RecordType
 from server.records.shared.automation_versions import TEXTS
+from server.records.shared.custom.definitions import definitions
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
 from server.web.json_text import loads
 from server.web.webhooks import received_of
@@ -426,7 +427,8 @@ def _editor(visit: Visit, editing: _Editing) -> Shown:
     id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
-    mistakes = [(each.line, each.message) for each in checker.check(script)] if script.strip() else []
+    known = visit.service.registry, visit.service.store.read(definitions)
+    mistakes = [(each.line, each.message) for each in names.flagged(script, *known)] if script.strip() else []
     policy = form.get("policy_kata")
     told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
     saved = lists.record(visit, URI, id) if id else None

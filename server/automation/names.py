@@ -4,7 +4,7 @@ is saved with them all the same, since a package or another administrator may ma
 from collections.abc import Iterator
 
 from server.automation import commands
-from server.automation.checker import Mistake, nodes, placed
+from server.automation.checker import Mistake, check, nodes, placed
 from server.automation.command import COMMANDS
 from server.automation.program import Node, compiled
 from server.errors import KataSyntax, NotFound
@@ -15,6 +15,11 @@ from server.records.registry import Registry
 from server.records.shared.custom.definitions import Definitions
 
 TYPE, FIELDS = "record_type", "fields"
+
+
+def flagged(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
+    """All that is told of a script while somebody writes it: its mistakes, and the names that are unknown here."""
+    return placed([*check(script), *unknown(script, registry, customs)])
 
 
 def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
