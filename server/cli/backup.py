@@ -44,7 +44,7 @@ def _backup(options: argparse.Namespace) -> None:
     file = Path(options.file)
     if options.action == VERIFY:
         shown = Progress()
-        print(f"{file} is sound: {_told(backup.verify(file, shown.say))}")
+        print(f"{file} is sound: {_told(backup.verify(file, shown.step))}")
         return
     settings = settings_of(options)
     log.configure("warning", settings.log_format)
@@ -69,7 +69,7 @@ def _restore(options: argparse.Namespace) -> None:
     held.take()
     shown = Progress()
     try:
-        done = backup.restore(file, folder / app.DATABASE, shown.show, shown.say)
+        done = backup.restore(file, folder / app.DATABASE, shown.show, shown.step)
         _log(settings, file, done.kept)
     finally:
         shown.end()

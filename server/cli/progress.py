@@ -42,6 +42,14 @@ class Progress:
         """A line of its own."""
         self._write(f"{chr(13) if self._is_bar else ''}{text}{chr(27) + '[K' if self._is_bar else ''}\n")
 
+    def step(self, text: str) -> None:
+        """A line of its own where somebody looks; elsewhere only when none came for a while, so that what is quick says
+        nothing."""
+        now = self._seconds()
+        if self._is_bar or now - self._drawn >= LINE_SECONDS:
+            self._drawn = now
+            self.say(text)
+
     def end(self) -> None:
         """Nothing more comes."""
         if self._is_bar:

@@ -179,7 +179,7 @@ def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
         page = other.get(BACKUPS).text
         if page.count('data-label="File"') > before:
             break
-    names = re.findall(r"<code>(helpdesk-[0-9-]+\.db)</code>", page)
+    names = re.findall(r'data-label="File"><a[^>]*><code>(helpdesk-[0-9-]+\.db)</code>', page)
     assert len(names) == before + 1 and names == sorted(names, reverse=True)
     assert verify(folder / names[0]).tables["worker"] == 1
     assert "the newest 4, the last one of 7 days" in page and "every day at " in page
