@@ -12,9 +12,9 @@ from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, MAX_TEXT, Input
 from server.automation.program import FLOW
-from server.desk.queries.declared import KINDS, Key
-from server.desk.queries.frame import keys_of, query_types
 from server.kata import annotations
+from server.queries.declared import KINDS, Key
+from server.queries.frame import keys_of, query_types
 from server.records.shared import triggers
 from server.records.shared.triggers import Trigger
 from server.template import registry

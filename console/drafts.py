@@ -1,8 +1,8 @@
-"""Drafts of forms: what a form takes up of one, and when one is done with. Kept by server/desk/form_drafts.py."""
+"""Drafts of forms: what a form takes up of one, and when one is done with. Kept by server/people/form_drafts.py."""
 
 from console.forms import Form
 from console.visit import Visit
-from server.desk import form_drafts
+from server.people import form_drafts
 
 FIELD = "_draft"  # of a form: the key of its draft, which is dropped once the form is saved
 TAKE_UP = "draft"  # of an address: the key of the draft that its form shall show

@@ -1,7 +1,7 @@
 """Patterns of times that come again, told in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. What they mean is in
-records/shared/recurrence.py. Source: ours."""
+automation/recurrence.py. Source: ours."""
 
-from server.records.shared.recurrence import ALIASES, FIELDS
+from server.automation.recurrence import ALIASES, FIELDS
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

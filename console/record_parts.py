@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from console import ui
+from console.sheet import Fact, File
 from console.shown import fragment
 from console.visit import Visit
-from server.desk.outbox.delivery import Delivery, State
-from server.desk.sheet import Fact, File
+from server.outbox.delivery import Delivery, State
 from server.records.shared import paths
 
 # How mail that has not left is shown on its ticket.

@@ -12,9 +12,9 @@ from console.shown import INVALID, Shown
 from console.visit import FORM_TOKEN, Visit
 from server.access import second_factor
 from server.access.own import own_context
-from server.desk import form_drafts, sign_in
-from server.desk.sign_in import SignedIn
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
+from server.people import form_drafts, sign_in
+from server.people.sign_in import SignedIn
 from server.web.params import Upload
 
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.

@@ -1,7 +1,5 @@
 """Pages as data: method, path, who may open it, which function shows it. Modules of console/pages/ declare them."""
 
-import importlib
-import pkgutil
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from console import pages
 from server.digits import MAX_ID
+from server.discovery import load_all
 
 if TYPE_CHECKING:
     from console.shown import Shown
@@ -61,8 +60,7 @@ def page(
 
 def load() -> None:
     """Let every page declare itself."""
-    for info in sorted(pkgutil.iter_modules(pages.__path__, f"{pages.__name__}."), key=lambda each: each.name):
-        importlib.import_module(info.name)
+    load_all(pages.__name__, pages.__path__, is_deep=True)
 
 
 def find(path: str) -> tuple[dict[str, Page], dict[str, str]]:

@@ -12,8 +12,8 @@ from console.visit import FORM_TOKEN, Visit
 from server import clock, log
 from server.access import sessions
 from server.context import Service
-from server.desk import preferences
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
+from server.people import preferences
 from server.records.shared.noted import noted
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer

@@ -18,8 +18,8 @@ from console.shown import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
-from server.desk import form_drafts
-from server.desk.finding import Finding
+from server.people import form_drafts
+from server.upkeep.finding import Finding
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (

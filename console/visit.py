@@ -17,12 +17,14 @@ from server.access.known_devices import KNOWN_SECONDS
 from server.access.own import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
-from server.desk import first_start, form_drafts, verdict
-from server.desk.preferences import Preferences
-from server.desk.sign_in import Peer, SignedIn
-from server.desk.verdict import Verdict
 from server.errors import NotFound, TooLarge
+from server.first_start import setup
+from server.people import form_drafts
+from server.people.preferences import Preferences
+from server.people.sign_in import Peer, SignedIn
 from server.store.transaction import Transaction
+from server.upkeep import verdict
+from server.upkeep.verdict import Verdict
 from server.web.call import id_of
 from server.web.params import Params, decode_form, decode_multipart, decode_query
 from server.web.server import Request, content_type
@@ -119,7 +121,7 @@ class Visit:
     def is_in_the_clear(self) -> bool:
         """Whether others may read along, which administrators are told on every page."""
         is_admin = self.session is not None and self.session.actor.is_admin
-        return is_admin and first_start.is_in_the_clear(self.service.settings)
+        return is_admin and setup.is_in_the_clear(self.service.settings)
 
     @cached_property
     def query(self) -> Params:

@@ -2,9 +2,7 @@
 
 import asyncio
 import gc
-import importlib
 import os
-import pkgutil
 import secrets
 import signal
 import socket
@@ -21,19 +19,40 @@ import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from server import access, automation, clock, desk, jobs, log, outbound
+from server import (
+    access,
+    automation,
+    clock,
+    connections,
+    counting,
+    desk,
+    export,
+    first_start,
+    jobs,
+    log,
+    mailroom,
+    outbound,
+    outbox,
+    packages,
+    people,
+    queries,
+    tickets,
+    upkeep,
+)
 from server.access import provider
 from server.access.own import own_context
 from server.automation import saving
 from server.context import Service
-from server.desk import builtin_records, first_start, live_settings, mail_listening, service_settings
+from server.desk import live_settings, service_settings
 from server.desk.metrics import builtin as builtin_metrics
-from server.desk.outbox.sending import Sending
-from server.desk.restoring import Exchange, Restores
+from server.discovery import load_all
 from server.errors import Damaged, HelpdeskError, Unavailable
+from server.first_start import builtin_records, setup
 from server.jobs import queue
 from server.jobs.scheduler import Scheduler, periodic
+from server.mailroom import mail_listening
 from server.memory import share_heaps
+from server.outbox.sending import Sending
 from server.records import registry as record_types
 from server.records.registry import Registry
 from server.records.shared import custom_types
@@ -41,6 +60,7 @@ from server.settings import Settings
 from server.store import backup, lock, schema
 from server.store.database import Store
 from server.store.tables import Table
+from server.upkeep.restoring import Exchange, Restores
 from server.web import oauth, rest
 from server.web.away import Away
 from server.web.connections import Connections, raise_limit, require_framework
@@ -54,6 +74,10 @@ from server.web.watching import WatchingSites
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 
+ROOMS = (
+    access, jobs, counting, desk, people, connections, outbox, tickets, mailroom, queries, packages, automation, export,
+    upkeep, first_start,
+)  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
 GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
@@ -78,19 +102,11 @@ class Running:
     url: str
 
 
-def load_modules(package: ModuleType) -> list[ModuleType]:
-    """Every module below a package, in sorted order: endpoints, jobs and tables register by being imported."""
-    found = []
-    for info in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda each: each.name):
-        found.append(importlib.import_module(info.name))
-    return found
-
-
 def tables_of(*packages: ModuleType) -> list[Table]:
     """The tables that modules of these packages declare for themselves."""
     found: dict[str, Table] = {}
     for package in packages:
-        for module in load_modules(package):
+        for module in load_all(package.__name__, package.__path__, is_deep=True):
             for value in vars(module).values():
                 for table in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(table, Table):
@@ -101,14 +117,14 @@ def tables_of(*packages: ModuleType) -> list[Table]:
 def all_tables(registry: Registry) -> list[Table]:
     """Every table of the database."""
     found = {table.name: table for table in registry.tables()}
-    for table in tables_of(access, jobs, desk, automation):
+    for table in tables_of(*ROOMS):
         found.setdefault(table.name, table)
     return list(found.values())
 
 
 def endpoints() -> None:
     """Let every endpoint declare itself."""
-    load_modules(rest)
+    load_all(rest.__name__, rest.__path__, is_deep=True)
 
 
 def make_folder(folder: Path) -> None:
@@ -157,10 +173,10 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
             store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set
         )
         live_settings.apply(service)
-        first_start.prepare(own_context(service))
+        setup.prepare(own_context(service))
         builtin_records.add_missing(own_context(service))
         builtin_metrics.prepare(own_context(service))
-        first_start.furnish(own_context(service))
+        setup.furnish(own_context(service))
     except BaseException:
         store.close()
         raise
@@ -279,7 +295,7 @@ async def _serve_until_asked(
     try:
         # Its password is hashed: not here, where signals are heard.
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, first_start.make_administrator, own_context(service))
+        await loop.run_in_executor(None, setup.make_administrator, own_context(service))
         running = _start(service, sites, [each.dup() for each in sockets], wake)
         try:
             restores.offer(service)

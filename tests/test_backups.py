@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from server.__main__ import main
-from server.desk.backups import NAME
 from server.store import backup
+from server.upkeep.backups import NAME
 from tests.clients import Clients
 from tests.service import Api, Server, command
 from tests.test_survival import _every_ticket_has_its_message

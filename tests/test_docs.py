@@ -21,7 +21,7 @@ from console.articles import slug
 from server import app, passwords, template
 from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
-from server.automation import bindings, checker
+from server.automation import bindings, checker, queues
 from server.automation import commands as automation_commands
 from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
@@ -32,11 +32,11 @@ from server.automation.webhooks.deliveries import KEPT_DAYS
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS
 from server.cli.commands import parser
 from server.cli.describe import description, shipped_files
-from server.desk import first_start, queues
-from server.desk.mailboxes import due, telling
-from server.desk.queries.frame import query_types
+from server.first_start import setup
 from server.kata import parse
 from server.kata.annotations import NOTES
+from server.mailroom.mailboxes import due, telling
+from server.queries.frame import query_types
 from server.records.shared import behavior_events
 from server.records.shared.points import POINTS
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX
@@ -75,45 +75,47 @@ INTERNAL = {
         template.__init__.MAX_KEPT template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT
     """,
     "how much is done at once; the rest follows": """
-        desk.mail_import.MAX_WAITING desk.mail_import.MAX_WAITING_BYTES desk.mailboxes.checking.MAX_MAILS
-        desk.people.MAX_HANDED_OVER
-        desk.reminders.MAX_BATCHES desk.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
+        people.accounts.MAX_HANDED_OVER
+        desk.reminders.MAX_BATCHES tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
-        console.pages.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
-        console.pages.log.MAX_EXPORTED console.diffs.MAX_LINES
+        console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
+        console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
-        console.pages.records.MAX_EXCERPT_CHARS console.pages.records.MAX_TEXT_CHARS records.tickets.merged.MAX_MERGES
-        console.pages.webhooks.MAX_SHOWN_CHARS console.pages.webhooks.MAX_SHOWN_INPUTS
-        console.pages.webhooks.MAX_SHOWN_ENTRIES
+        console.pages.records.MAX_EXCERPT_CHARS console.pages.records.MAX_TEXT_CHARS
+        tickets.types.ticket_parts.merged.MAX_MERGES
+        console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
+        console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
-        desk.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
-        desk.mailboxes.dead_letters.MAX_WHY_CHARACTERS
+        mailroom.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
+        mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.system.MAX_EVENTS console.pages.system.MAX_LINES console.pages.system.MAX_TROUBLES
-        desk.mail_setup.MAX_SENDERS desk.mail_dns.MAX_DOMAINS desk.mail_dns.MAX_SHOWN_CHARS desk.token_lists.MAX_LISTED
-        console.pages.asides.MAX_ZONES console.pages.backups.MAX_TIMES console.pages.jobs.MAX_LINES
-        console.patterns.MAX_TIMES desk.mailroom.routing.MAX_ROUTES
+        mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
+        people.token_lists.MAX_LISTED
+        console.pages.asides.MAX_ZONES console.pages.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
+        console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.articles.MAX_FOUND console.articles.MAX_WORDS
         console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
-        automation.commands.metrics.MAX_NAMES desk.queries.types.automation_invoke.MAX_NAMES desk.queues.MAX_NAMES
+        automation.commands.metrics.MAX_NAMES queries.kinds.automation_invoke.MAX_NAMES automation.queues.MAX_NAMES
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
-        desk.database_check.MAX_PROBLEMS
+        upkeep.database_check.MAX_PROBLEMS
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
-        desk.packages.grants.MAX_TOLD
-        records.shared.scope_check.MAX_DOUBTED records.shared.scope_check.MAX_MISTAKES
+        packages.grants.MAX_TOLD
+        console.scope_check.MAX_DOUBTED console.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
         access.codes.MAX_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.visit.MAX_TOLD_CHARS console.visit.MAX_UNDO_CHARS
-        console.visit.MAX_NEXT_CHARS desk.queries.numbers.MAX_MAGNITUDE
-        desk.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
+        console.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
+        people.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
         digits.MAX_ID_DIGITS
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
@@ -122,34 +124,34 @@ INTERNAL = {
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
-        desk.export.exporting.MAX_SECONDS
-        desk.mailroom.routing.MAX_RECIPIENTS desk.mailroom.sender.MAX_ADDED desk.mailroom.sender.MAX_SENT_LOOKED_AT
-        desk.outbox.deliver.MAX_RECIPIENTS
+        export.exporting.MAX_SECONDS
+        mailroom.routing.MAX_RECIPIENTS mailroom.sender.MAX_ADDED mailroom.sender.MAX_SENT_LOOKED_AT
+        outbox.deliver.MAX_RECIPIENTS
         desk.custom_fields.MAX_COUNTED desk.custom_fields.MAX_SUFFIX
-        desk.records.MAX_PAGE desk.tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
+        desk.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_NAME_STEPS outbound.dns.MAX_SERVERS
         outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS
-        records.shared.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED records.ticket.MAX_DRAWS
+        automation.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
     "what is only shown shorter": """
-        console.pages.automations.MAX_SHOWN_CHARS console.pages.automations.MAX_CONTINUED_CHARS
+        console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
-        desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS records.shared.rosters.MAX_TOLD
-        desk.scheduled.MAX_IDS desk.scheduled.MAX_NAME_CHARS
-        desk.scheduled.MAX_PAYLOAD_CHARS
+        desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
+        upkeep.scheduled.MAX_IDS upkeep.scheduled.MAX_NAME_CHARS
+        upkeep.scheduled.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
-        desk.mailboxes.dead_letters.MAX_NAME_CHARACTERS desk.mailboxes.telling.MAX_ERROR_CHARACTERS
-        desk.outbox.deliver.MAX_ERROR_CHARACTERS desk.sign_in.MAX_REASON_CHARS desk.tickets.letter.MAX_NAME
+        mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.telling.MAX_ERROR_CHARACTERS
+        outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES
         mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.compose.MAX_WORD_CHARACTERS
         mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT
-        desk.export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
+        export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
         records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN
     """,
@@ -354,7 +356,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
             ("second, fifth, tenth and twentieth", telling.TOLD_AT == (2, 5, 10, 20)),
         ),
         "operating.md": (
-            ("good for half an hour", first_start.LINK_SECONDS == 1800),
+            ("good for half an hour", setup.LINK_SECONDS == 1800),
             ("kept for 14 days", KEPT_DAYS == queues.KEPT_DAYS == 14),
         ),
     }  # fmt: skip

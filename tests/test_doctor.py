@@ -14,13 +14,13 @@ import apsw
 import pytest
 
 from server.__main__ import main
-from server.desk import backups, checkup
-from server.desk.finding import Finding
 from server.desk.service_settings import DEFAULT_SENDER, put
 from server.desk.writing import RecordWriter
 from server.errors import Unavailable
 from server.settings import BUILD, Settings, load
 from server.store import lock
+from server.upkeep import backups, checkup
+from server.upkeep.finding import Finding
 from server.web.watching import HEALTH
 from tests.outbound.peer import Peer, answer
 from tests.records.desk import NOW, Desk

@@ -16,9 +16,9 @@ import pytest
 import requests
 
 from server.cli import serve as program
-from server.desk import first_start
-from server.desk.sign_in import Peer
 from server.errors import HelpdeskError, NotFound
+from server.first_start import setup
+from server.people.sign_in import Peer
 from tests.console.visitor import Visitor
 from tests.records.desk import NOW, Desk
 from tests.service import PASSWORD, ROOT, Api, Server, command
@@ -255,25 +255,25 @@ def test_where_no_service_was_started_there_is_no_link_to_print(tmp_path: Path) 
 
 
 def test_a_link_lasts_half_an_hour(desk: Desk) -> None:
-    path = first_start.setup_path(desk.context())
+    path = setup.setup_path(desk.context())
     code = (path or "").rpartition("/")[2]
-    last = NOW + first_start.LINK_SECONDS - 1
-    assert desk.read(lambda tx: [first_start.is_setup_code(tx, code, at) for at in (NOW, last, last + 1)]) == [
+    last = NOW + setup.LINK_SECONDS - 1
+    assert desk.read(lambda tx: [setup.is_setup_code(tx, code, at) for at in (NOW, last, last + 1)]) == [
         True, True, False
     ]  # fmt: skip
     late = replace(desk.context(), now=last + 1)
     eve = {"first_name": "Eve", "email": "eve@desk.example", "timezone": "UTC"}
     with pytest.raises(NotFound, match="setup-link"):
-        first_start.finish_setup(late, code, eve, PEER)
+        setup.finish_setup(late, code, eve, PEER)
     assert desk.found("worker", "") == []
 
 
 def test_the_link_and_the_first_administrator_are_told_in_the_activity_log(desk: Desk) -> None:
-    code = (first_start.setup_path(desk.context()) or "").rpartition("/")[2]
+    code = (setup.setup_path(desk.context()) or "").rpartition("/")[2]
     desk.create("group", name="Support", is_default=1)
     before = desk.log()[-1]["id"]
     nora = {"first_name": "Nora", "email": "nora@desk.example", "timezone": "UTC"}
-    first_start.finish_setup(desk.context(), code, nora, PEER)
+    setup.finish_setup(desk.context(), code, nora, PEER)
     assert desk.log("setup.link") != [] and code not in str(desk.log())
     assert desk.acts(before) == [
         "Helpdesk created the worker Nora", "Helpdesk made Nora an administrator",
@@ -297,7 +297,7 @@ def test_settings_make_it_once(tmp_path: Path, desk: Desk) -> None:
     for email in ("nora@desk.example", "nora@desk.example", "eve@desk.example"):
         given = {"admin_email": email, "admin_password_file": str(tmp_path / "password")}
         service = replace(desk.service, settings=desk.service.settings.replace(**given))
-        first_start.make_administrator(replace(desk.context(), service=service))
+        setup.make_administrator(replace(desk.context(), service=service))
     assert [desk.record("worker", id)["is_superuser"] for id in desk.found("worker", "")] == [1]
 
 
@@ -314,7 +314,7 @@ def test_wrong_settings_for_an_administrator_stop_the_start(
     given = {"admin_email": email, "admin_password_file": str(tmp_path / file) if file else ""}
     service = replace(desk.service, settings=desk.service.settings.replace(**given))
     with pytest.raises(HelpdeskError, match=words):
-        first_start.make_administrator(replace(desk.context(), service=service))
+        setup.make_administrator(replace(desk.context(), service=service))
     assert desk.found("worker", "") == []
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from server import kata, template
+from server.automation.types.automation_log import LEVELS as WORDS
 from server.cli import automation
 from server.cli.workspace import Workspace, workspace
 from server.kata import Generic, Given
-from server.records.automation_log import LEVELS as WORDS
 from server.template.expressions import LEVELS
 from server.template.parser import TAGS
 

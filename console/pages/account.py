@@ -13,9 +13,9 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import known_devices, second_factor, sessions, totp
-from server.desk import login_address, password_change, preferences, profile, sign_in
-from server.desk.preferences import DENSITIES, THEMES, Preferences
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
+from server.people import login_address, password_change, preferences, profile, sign_in
+from server.people.preferences import DENSITIES, THEMES, Preferences
 
 ISSUER = "Helpdesk"
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")

@@ -7,8 +7,8 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.desk import login_address
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
+from server.people import login_address
 
 BASE = "/account/address"
 BACK = "/account#address"

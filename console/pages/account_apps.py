@@ -10,9 +10,10 @@ from console.shown import Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.access.consents import Consent
-from server.desk import records, token_lists
-from server.desk.token_lists import Wanted
+from server.desk import records
 from server.errors import HelpdeskError
+from server.people import token_lists
+from server.people.token_lists import Wanted
 from server.records.shared.scopes import Scope, parse
 from server.store.transaction import Transaction
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from console import drafts, lists, overlaps
+from console import drafts, lists, overlaps, scope_check
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
@@ -14,10 +14,11 @@ from console.shown import INVALID, Shown, see
 from console.ui import moment
 from console.visit import Visit
 from server.access import app_secrets
-from server.desk import records, token_lists
-from server.desk.token_lists import Use
+from server.desk import records
 from server.errors import HelpdeskError, Invalid
-from server.records.shared import callbacks, scope_check, scopes
+from server.people import token_lists
+from server.people.token_lists import Use
+from server.records.shared import callbacks, scopes
 from server.records.shared.scopes import Scope
 from server.records.shared.secrets import digest
 from server.web import reach

@@ -3,7 +3,7 @@
 import json
 from functools import partial
 
-from console import diffs, drafts
+from console import diffs, drafts, scope_check
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
@@ -12,9 +12,9 @@ from console.ui import distance, moment
 from console.visit import Visit
 from server import times
 from server.automation import bindings, checker, names
-from server.desk import form_drafts
 from server.errors import Invalid, NotFound
-from server.records.shared import callbacks, scope_check
+from server.people import form_drafts
+from server.records.shared import callbacks
 from server.records.shared.custom.definitions import definitions
 from server.web import reach
 

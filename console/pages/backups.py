@@ -11,10 +11,10 @@ from console.routes import SMALL_FORM_BYTES, page
 from console.shown import Shown, again, file, see
 from console.ui import bytes_text
 from console.visit import Visit
-from server.desk import backups, restoring, scheduled
-from server.desk.backups import MAX_UPLOAD_BYTES, Backup, Look
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
+from server.upkeep import backups, restoring, scheduled
+from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, Look
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"

@@ -11,8 +11,8 @@ from console.visit import FORM_TOKEN, Visit
 from server.access import consents, provider
 from server.access.provider import Asked, Refused
 from server.context import Service
-from server.desk import consenting
 from server.errors import Invalid
+from server.people import consenting
 from server.web import oauth
 
 # The code must not leave with the address of the page, neither to us nor to what the app shows.

@@ -21,8 +21,8 @@ from console.routes import page
 from console.shown import Shown, attachment
 from console.ui import Sample, as_json, bytes_text
 from console.visit import Visit
-from server.desk import own_tokens
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.people import own_tokens
 from server.records.registry import Registry
 from server.records.shared.scopes import parse
 from server.settings import VERSION

@@ -11,11 +11,12 @@ from console.routes import page
 from console.shown import Shown, see
 from console.ui import PAGE_ROWS, quoted
 from console.visit import Visit
-from server.desk import groups, records
-from server.desk.groups import Changes
+from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
-from server.records.shared.rosters import MANAGER, MEMBER, REMOVE
+from server.people import groups
+from server.people.groups import Changes
+from server.people.rosters import MANAGER, MEMBER, REMOVE
 
 URI = "group"
 BASE = "/admin/people/groups"

@@ -10,8 +10,9 @@ from console.visit import Visit
 from server.access import second_factor
 from server.access.own import own_context
 from server.access.sessions import STEP_UP_SECONDS
-from server.desk import first_start, password_change, sign_in
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
+from server.first_start import setup
+from server.people import password_change, sign_in
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
@@ -135,7 +136,7 @@ def new_password(visit: Visit) -> str:
 
 
 def _login(visit: Visit, form: Form) -> Shown:
-    is_set_up = visit.service.store.read(first_start.has_administrator)
+    is_set_up = visit.service.store.read(setup.has_administrator)
     told = "You are signed out." if visit.query.flag("out") else ""
     told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
     return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)

@@ -12,15 +12,16 @@ from console.routes import page
 from console.shown import Shown, file, see
 from console.ui import PAGE_ROWS, bytes_text
 from console.visit import Visit
-from server.desk import mail_dns, mail_listening, mail_setup, profile, records
-from server.desk.mail_setup import Look, TestFailed
-from server.desk.mailboxes import dead_letters, letters
-from server.desk.mailroom import flood
-from server.desk.mailroom.routing import MAX_ROUTES
-from server.desk.outbox import waiting
+from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable, nearest
 from server.mail.inboxes import PROTOCOLS
 from server.mail.transports import NULL, SMTP, transport
+from server.mailroom import flood, mail_dns, mail_listening, mail_setup
+from server.mailroom.mail_setup import Look, TestFailed
+from server.mailroom.mailboxes import dead_letters, letters
+from server.mailroom.routing import MAX_ROUTES
+from server.outbox import waiting
+from server.people import profile
 from server.settings import Settings, shown
 
 BASE = "/admin/mail"

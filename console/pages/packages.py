@@ -19,14 +19,14 @@ from console.ui import Option
 from console.visit import Visit
 from server.desk import records, references
 from server.desk.dictionary import Dictionaries
-from server.desk.packages import document as documents
-from server.desk.packages import exporting, importing, library, requirements, shipped
-from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
-from server.desk.packages.importing import Imported
-from server.desk.packages.library import Past
-from server.desk.packages.prompts import unanswered
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
+from server.packages import document as documents
+from server.packages import exporting, importing, library, requirements, shipped
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
+from server.packages.importing import Imported
+from server.packages.library import Past
+from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
 from server.store.transaction import Transaction
 from server.web.json_text import loads

@@ -9,9 +9,10 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
 from server.access import sessions
-from server.desk import login_address, people, records, sign_in
-from server.desk.people import SigningIn
+from server.desk import records
 from server.errors import HelpdeskError, Invalid
+from server.people import accounts, login_address, sign_in
+from server.people.accounts import SigningIn
 
 URI = "worker"
 BASE = "/admin/people"
@@ -38,7 +39,7 @@ TICKETS = [(KEEP, "stay with them"), (FREE, "wait for a new owner"), (GIVE, "go 
 def show_list(visit: Visit) -> Shown:
     """All workers."""
     found, wrong = lists.found(visit, URI, "sort:isDisabled,firstName", "address_")
-    states = people.signing_in(visit.ctx, (each["id"] for each in found["results"]))
+    states = accounts.signing_in(visit.ctx, (each["id"] for each in found["results"]))
     return render(visit, "people.html", tabs=TABS, found=found, wrong=wrong, states=states, usual=SigningIn())
 
 
@@ -119,7 +120,7 @@ def keep_address(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/sign-out", "proven admin")
 def end_sessions(visit: Visit) -> Shown:
     """Sign a worker out everywhere."""
-    count = people.end_sessions(visit.ctx, visit.id)
+    count = accounts.end_sessions(visit.ctx, visit.id)
     visit.tell(f"Signed out of {count} device{'' if count == 1 else 's'}.")
     return see(_path(visit.id))
 
@@ -127,7 +128,7 @@ def end_sessions(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/second-factor/off", "proven admin")
 def turn_off_second_factor(visit: Visit) -> Shown:
     """For a worker who lost their phone and recovery codes."""
-    people.turn_off_second_factor(visit.ctx, visit.id)
+    accounts.turn_off_second_factor(visit.ctx, visit.id)
     visit.tell("The second factor is off. The worker signs in by password alone.")
     return see(_path(visit.id))
 
@@ -198,11 +199,11 @@ def _fields(form: Form) -> dict[str, Any]:
 def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> Shown:
     """The worker's page, or the one with the link, which is shown this once."""
     if way == "link":
-        link = people.invitation(visit.ctx, id, ends_tokens)
-        days = people.INVITATION_SECONDS // 86400
+        link = accounts.invitation(visit.ctx, id, ends_tokens)
+        days = accounts.INVITATION_SECONDS // 86400
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
-        people.invite(visit.ctx, id, ends_tokens)
+        accounts.invite(visit.ctx, id, ends_tokens)
         way = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
         told = f"{told} An invitation {way}.".strip()
     visit.tell(told)
@@ -216,7 +217,7 @@ def _mail_leaves(visit: Visit) -> bool:
 
 def _handed_over(visit: Visit, to_id: int) -> str:
     try:
-        count, left = people.hand_over(visit.ctx, visit.id, to_id)
+        count, left = accounts.hand_over(visit.ctx, visit.id, to_id)
     except HelpdeskError as error:
         return f"The tickets stay: {error.message}"
     more = f", and {left} are left: hand over again" if left else ""
@@ -234,7 +235,7 @@ def _form(visit: Visit, form: Form) -> Shown:
     return render(
         visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
         change=login_address.waiting(visit.ctx, id),
-        state=people.signing_in(visit.ctx, [id]).get(id, SigningIn()), device=sign_in.shown_device,
+        state=accounts.signing_in(visit.ctx, [id]).get(id, SigningIn()), device=sign_in.shown_device,
     )  # fmt: skip
 
 

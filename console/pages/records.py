@@ -5,21 +5,21 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from console import record_parts
+from console import record_parts, sheet
 from console.pages.jump import KINDS
 from console.rendering import render
 from console.routes import page
+from console.sheet import Sheet
 from console.shown import Shown, see
 from console.visit import Visit
-from server.desk import records, sheet
-from server.desk.outbox import delivery
-from server.desk.outbox.delivery import Delivery
+from server.desk import records
 from server.desk.records import SearchRequest
-from server.desk.sheet import Sheet
-from server.desk.tickets import masks
 from server.digits import id_in
 from server.errors import NotFound
+from server.outbox import delivery
+from server.outbox.delivery import Delivery
 from server.records.shared import paths
+from server.tickets import masks
 
 TICKET, FILE = "ticket", "attachment"
 SHOWN = ("bucket", "group", "owner", "org", "created", "updated", "reopen_at")  # of a ticket, before its messages

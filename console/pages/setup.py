@@ -11,10 +11,12 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.desk import first_start, first_start_address, first_start_demo, mail_setup, profile
-from server.desk.first_start import Step
 from server.errors import HelpdeskError, Invalid, NotFound
+from server.first_start import address, demo, setup
+from server.first_start.setup import Step
+from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
+from server.people import profile
 
 BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
@@ -52,7 +54,7 @@ def save(visit: Visit) -> Shown:
     fields = {name: form.text(name) for name in FIELDS}
     fields |= {"timezone": fields["timezone"] or "UTC", "password": password}
     try:
-        session = first_start.finish_setup(visit.ctx, visit.arguments["code"], fields, visit.peer)
+        session = setup.finish_setup(visit.ctx, visit.arguments["code"], fields, visit.peer)
     except NotFound:
         return _over(visit) or see("/")
     except HelpdeskError as error:
@@ -64,7 +66,7 @@ def save(visit: Visit) -> Shown:
 def _you(visit: Visit, form: Form) -> Shown:
     return render(
         visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS,
-        steps=_steps("you", first_start.STEPS), least=MIN_CHARS,
+        steps=_steps("you", setup.STEPS), least=MIN_CHARS,
     )  # fmt: skip
 
 
@@ -82,11 +84,11 @@ def _check(form: Form, password: str, again: str) -> None:
 def _over(visit: Visit) -> Shown | None:
     """What a link shows that works no more, with the way to a new one; None for one that works."""
     code, store = visit.arguments["code"], visit.service.store
-    if store.read(lambda tx: first_start.is_setup_code(tx, code, visit.now)):
+    if store.read(lambda tx: setup.is_setup_code(tx, code, visit.now)):
         return None
     return render(
-        visit, "setup_over.html", 404, is_set_up=store.read(first_start.has_administrator),
-        minutes=first_start.LINK_SECONDS // 60,
+        visit, "setup_over.html", 404, is_set_up=store.read(setup.has_administrator),
+        minutes=setup.LINK_SECONDS // 60,
     )  # fmt: skip
 
 
@@ -96,7 +98,7 @@ def _over(visit: Visit) -> Shown | None:
 @page("GET", BASE, "admin")
 def go_on(visit: Visit) -> Shown:
     """The first step that is left; the start when all are done."""
-    left = visit.service.store.read(first_start.steps_left)
+    left = visit.service.store.read(setup.steps_left)
     return see(f"{BASE}/{left[0]}" if left else "/")
 
 
@@ -104,16 +106,16 @@ def go_on(visit: Visit) -> Shown:
 def skip(visit: Visit) -> Shown:
     """Leave a step as it is."""
     step = visit.form.text("step", "")
-    for known in first_start.STEPS:
+    for known in setup.STEPS:
         if step == known:
             return _next(visit, known)
-    raise Invalid(f"'{step[:40]}' is no step; use one of {', '.join(first_start.STEPS)}", field="step")
+    raise Invalid(f"'{step[:40]}' is no step; use one of {', '.join(setup.STEPS)}", field="step")
 
 
 @page("GET", f"{BASE}/address", "admin")
 def show_address(visit: Visit) -> Shown:
     """Where the service is reached, who its mail comes from, what ticket numbers look like."""
-    found = first_start_address.of(visit.ctx)
+    found = address.of(visit.ctx)
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
     url = found.base_url if found.is_chosen else here
     return _address(visit, Form.of({"base_url": url, "sender": found.sender, "mail_mask_pattern": found.mask_pattern}))
@@ -124,11 +126,11 @@ def save_address(visit: Visit) -> Shown:
     """Set them. About an address that is not the one in use is asked once more."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
-        wanted = first_start_address.checked(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
+        wanted = address.checked(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
         if form.get("anyway") != "1":
             _require_same(visit, wanted)
         was_secure = visit.is_secure
-        first_start_address.set_all(visit.ctx, wanted, form.text("sender"), form.text("mail_mask_pattern"))
+        address.set_all(visit.ctx, wanted, form.text("sender"), form.text("mail_mask_pattern"))
     except HelpdeskError as error:
         return _address(visit, form.refuse(error))
     if visit.is_secure != was_secure:
@@ -185,14 +187,14 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> Shown:
 @page("GET", f"{BASE}/start", "admin")
 def show_start(visit: Visit) -> Shown:
     """Begin with an empty desk, or with something to look at."""
-    return _step(visit, "start", Form(), tickets=first_start_demo.count(),
-                 is_filled=visit.service.store.read(first_start_demo.is_there))  # fmt: skip
+    return _step(visit, "start", Form(), tickets=demo.count(),
+                 is_filled=visit.service.store.read(demo.is_there))  # fmt: skip
 
 
 @page("POST", f"{BASE}/demo", "admin")
 def fill(visit: Visit) -> Shown:
     """Make the tickets of the demo."""
-    first_start_demo.fill(visit.ctx)
+    demo.fill(visit.ctx)
     visit.tell("The demo data is there. Remove it when you have seen enough.", f"{BASE}/demo/remove")
     return _next(visit, "start")
 
@@ -200,19 +202,19 @@ def fill(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/demo/remove", "admin")
 def remove_demo(visit: Visit) -> Shown:
     """Remove the demo data for good."""
-    count = first_start_demo.remove(visit.ctx)
+    count = demo.remove(visit.ctx)
     visit.tell(f"The demo data is gone: {count} tickets with all that belonged to them.")
     return see("/")
 
 
 def _next(visit: Visit, step: Step) -> Shown:
     """On to the step behind this one that is left."""
-    left = first_start.finish_step(visit.ctx, step)
+    left = setup.finish_step(visit.ctx, step)
     return see(f"{BASE}/{left}" if left is not None else "/")
 
 
 def _step(visit: Visit, step: Step, form: Form, **values: object) -> Shown:
-    left = visit.service.store.read(first_start.steps_left)
+    left = visit.service.store.read(setup.steps_left)
     steps = _steps(step, left)
     return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
 

@@ -7,7 +7,9 @@ from console.routes import page
 from console.shown import Shown, fragment, see
 from console.visit import Visit
 from server.access import second_factor
-from server.desk import automation_log, first_start, first_start_demo, first_start_list, token_lists
+from server.automation import automation_log
+from server.first_start import demo, setup, to_do
+from server.people import token_lists
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # of what needs attention in the service, shown at once
@@ -31,7 +33,7 @@ TRIED = {
 def show(visit: Visit) -> Shown:
     """For who is signed in, what waits; for others, how to get in."""
     if visit.session is None or visit.session.waits_for_code:
-        is_set_up = visit.service.store.read(first_start.has_administrator)
+        is_set_up = visit.service.store.read(setup.has_administrator)
         return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
     ctx, worker_id = visit.ctx, visit.actor.worker_id
     waiting = [(label, lists.count(visit, uri, q), uri, q) for uri, q, label in WAITING]
@@ -45,8 +47,8 @@ def show(visit: Visit) -> Shown:
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", f"Tokens that end within a week: {ending}"))
-    left, has_demo = visit.service.store.read(lambda tx: (first_start.steps_left(tx), first_start_demo.is_there(tx)))
-    items = [(each, *TRIED[each.name]) for each in first_start_list.listed(ctx)]
+    left, has_demo = visit.service.store.read(lambda tx: (setup.steps_left(tx), demo.is_there(tx)))
+    items = [(each, *TRIED[each.name]) for each in to_do.listed(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
         tells=tells, items=items, is_unfinished=bool(left) and ctx.actor.is_admin,
@@ -57,7 +59,7 @@ def show(visit: Visit) -> Shown:
 @page("POST", "/start/ticket", "admin")
 def send_ticket(visit: Visit) -> Shown:
     """Make a ticket of a mail from who asks."""
-    made = first_start_list.send_test_ticket(visit.ctx)
+    made = to_do.send_test_ticket(visit.ctx)
     visit.tell(f"Ticket {made.mask} is there.")
     return see("/")
 
@@ -65,7 +67,7 @@ def send_ticket(visit: Visit) -> Shown:
 @page("POST", "/start/away")
 def put_away(visit: Visit) -> Shown:
     """Show the list of what to try no more."""
-    first_start_list.put_away(visit.ctx)
+    to_do.put_away(visit.ctx)
     visit.tell("The list is put away.", "/start/back")
     return see("/")
 
@@ -73,5 +75,5 @@ def put_away(visit: Visit) -> Shown:
 @page("POST", "/start/back")
 def bring_back(visit: Visit) -> Shown:
     """Show it again."""
-    first_start_list.bring_back(visit.ctx)
+    to_do.bring_back(visit.ctx)
     return see("/")

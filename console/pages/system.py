@@ -19,12 +19,12 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server import log
 from server import settings as table
-from server.desk import database_check, health, scheduled, verdict
-from server.desk.finding import Finding
-from server.desk.health import Backlog
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
+from server.upkeep import database_check, health, scheduled, verdict
+from server.upkeep.finding import Finding
+from server.upkeep.health import Backlog
 
 BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
     "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"

@@ -10,10 +10,11 @@ from console.shown import INVALID, Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times
-from server.desk import app_tokens, first_start, records, token_lists
-from server.desk.app_tokens import Issued
-from server.desk.token_lists import Wanted
+from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
+from server.people import app_tokens, token_lists
+from server.people.app_tokens import Issued
+from server.people.token_lists import Wanted
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.web import reach
@@ -31,7 +32,7 @@ REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 @page("GET", BASE, "proven admin")
 def show(visit: Visit) -> Shown:
     """The form for a new token, and all that are good now."""
-    app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, first_start.APP_NAME))
+    app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, app_tokens.APP_NAME))
     values = {"app_id": app_id, "worker_id": str(visit.actor.worker_id), "expires": PRESETS[0], "label": ""}
     return _tokens(visit, Form(values, {"scopes": ["api"]}))
 

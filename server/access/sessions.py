@@ -9,8 +9,8 @@ from typing import Any
 
 from server.access import actor
 from server.access.actor import Actor
+from server.access.logins import WORKER_LOGIN
 from server.records.shared.secrets import digest
-from server.records.worker import WORKER_LOGIN
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

@@ -7,8 +7,8 @@ from server.automation.dictionary import plain
 from server.automation.reading import holds_bytes
 from server.automation.service import MAX_DEPTH, find, perform
 from server.context import Context
-from server.desk.queries.types import automation_invoke
 from server.errors import NotFound, ScriptError
+from server.queries.kinds import automation_invoke
 
 
 @automation_invoke.answers

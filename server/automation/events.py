@@ -1,6 +1,6 @@
 """Runs the automations that are bound to events: told of what happened, or asked before it happens.
 
-Which events there are is records/automation_event.py; who tells of them is desk/events.py.
+Which events there are is automation/types/automation_event.py; who tells of them is desk/events.py.
 Source: Events and background behavior; ours."""
 
 from collections.abc import Iterator, Mapping

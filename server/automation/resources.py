@@ -4,11 +4,11 @@ import base64
 from typing import Any
 
 from server import times
-from server.automation import bindings
+from server.automation import bindings, contents
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform
 from server.context import Context
-from server.desk import contents, records
+from server.desk import records
 from server.desk.events import record_values
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.records.base import Record

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from server.access.actor import APP, system
+from server.automation import automation_log
 from server.automation.engine import Result, run
 from server.automation.host import Automation, Entry
 from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
 from server.context import Context
-from server.desk import automation_log, metrics, records
+from server.desk import metrics, records
 from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound

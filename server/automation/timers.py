@@ -9,7 +9,7 @@ import peewee
 
 from server import times
 from server.access.own import own_context
-from server.automation import bindings, continuations
+from server.automation import bindings, continuations, recurrence
 from server.automation.engine import Result
 from server.automation.host import Automation, Entry
 from server.automation.service import ServiceHost, find, perform
@@ -21,7 +21,6 @@ from server.jobs.clock_watch import BACK_SECONDS, after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.records.base import Record
-from server.records.shared import recurrence
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.template.values import printed, truthy

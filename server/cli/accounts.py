@@ -9,7 +9,8 @@ from server import passwords
 from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
-from server.desk import app_tokens, first_start, records
+from server.desk import records
+from server.people import app_tokens
 
 
 def declare(commands: Any) -> None:
@@ -27,7 +28,7 @@ def declare(commands: Any) -> None:
     token = group(commands, "token", "Access tokens for the REST API.")
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
-    create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({first_start.APP_NAME})")
+    create.add_argument("--app", default="", metavar="NAME", help=f"OAuth app ({app_tokens.APP_NAME})")
     create.add_argument("--scope", default="api", help="scopes of the app, with spaces between (api)")
     create.add_argument("--expires", default="1 hour", metavar="TIME", help="such as '30 days' or 2027-01-31 (1 hour)")
 

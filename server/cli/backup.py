@@ -10,11 +10,11 @@ from server.access.own import command_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.cli.progress import Progress
-from server.desk import restoring
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.store import backup, lock
 from server.store.backup import Contents
+from server.upkeep import restoring
 
 VERIFY = "verify"
 MIB = 1024 * 1024

@@ -17,9 +17,9 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, Command
 from server.cli import texts
 from server.cli.arguments import command
-from server.desk.packages import shipped
-from server.desk.queries import frame
 from server.jobs import queue, scheduler
+from server.packages import shipped
+from server.queries import frame
 from server.records import registry as record_types
 from server.store import schema
 from server.template import registry as language

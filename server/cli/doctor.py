@@ -14,12 +14,13 @@ from server import app, clock, log
 from server.cli import texts
 from server.cli.arguments import command
 from server.cli.opening import settings_of
-from server.desk import checkup, live_settings, verdict
-from server.desk.finding import Finding
-from server.desk.verdict import Verdict
+from server.desk import live_settings
 from server.errors import HelpdeskError
 from server.settings import BY_NAME, Settings
 from server.store import lock
+from server.upkeep import checkup, verdict
+from server.upkeep.finding import Finding
+from server.upkeep.verdict import Verdict
 from server.web.watching import HEALTH, LOOK_NOW
 
 DONE, FAILED = 0, 1

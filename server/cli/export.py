@@ -9,7 +9,7 @@ from server.cli.arguments import command
 from server.cli.opening import with_database
 from server.cli.progress import Progress
 from server.context import Context
-from server.desk.export import Summary, export
+from server.export import Summary, export
 
 
 def declare(commands: Any) -> None:

@@ -7,7 +7,7 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.cli.progress import Progress
 from server.context import Context
-from server.desk import mail_import
+from server.mailroom import mail_import
 
 DONE, FAILED = 0, 1
 

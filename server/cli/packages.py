@@ -10,9 +10,9 @@ from server.cli import texts
 from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.context import Context
-from server.desk.packages import exporting, importing, shipped
-from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.errors import Invalid, Required, TooLarge
+from server.packages import exporting, importing, shipped
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
 PROMPT = re.compile(r"prompts\[(.+)\]")  # the parameter that an answer is for the API

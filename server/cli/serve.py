@@ -12,7 +12,7 @@ from server import app, log
 from server.access.own import own_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
-from server.desk import first_start
+from server.first_start import setup
 from server.settings import VERSION, Settings
 
 
@@ -34,8 +34,8 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _announce(running: app.Running, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
-    path = first_start.setup_path(own_context(running.service))
-    first_start.note_address(own_context(running.service))
+    path = setup.setup_path(own_context(running.service))
+    setup.note_address(own_context(running.service))
     print(f"console      {running.service.base_url}/", flush=True)
     if path is not None:
         link = running.service.base_url + path

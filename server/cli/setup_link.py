@@ -6,8 +6,8 @@ from typing import Any
 from server.cli.arguments import command
 from server.cli.opening import with_database
 from server.context import Context
-from server.desk import first_start
 from server.errors import Conflict
+from server.first_start import setup
 
 
 def declare(commands: Any) -> None:
@@ -17,9 +17,9 @@ def declare(commands: Any) -> None:
 
 def _setup_link(options: argparse.Namespace) -> None:
     def work(ctx: Context) -> str:
-        path = first_start.setup_path(ctx)
+        path = setup.setup_path(ctx)
         if path is None:
             raise Conflict("the service has an administrator; sign in, or let that one make a link for you")
-        return (ctx.service.store.read(first_start.served_at) or ctx.service.base_url) + path
+        return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
 
     print(with_database(options, work))

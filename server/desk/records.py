@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from server import times
 from server.access.rules import Rules
 from server.context import Context
+from server.counting.subtotals import subtotals
 from server.desk import metrics, word_filling
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
-from server.desk.subtotals import subtotals
 from server.desk.writing import RecordWriter
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.records.base import RecordType

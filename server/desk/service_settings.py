@@ -3,14 +3,12 @@
 Values are JSON. Which names there are is for their users to know; the console offers a form for each."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from server.access.actor import APP
+from server.records.base import Writing
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from server.desk.writing import RecordWriter
 
 MAX_LOGGED_CHARS = 300  # of a value, in the activity log
 NOTHING = "(nothing)"
@@ -31,7 +29,7 @@ def put(tx: Transaction, name: str, value: Any) -> None:
     tx.put(SERVICE_SETTING, {"name": name, "value": json.dumps(value, ensure_ascii=False)})
 
 
-def log_change(writing: "RecordWriter", name: str, old: str, new: str) -> None:
+def log_change(writing: Writing, name: str, old: str, new: str) -> None:
     """Tell in the activity log that a setting was changed. old, new: as text; no secret is set in the console."""
     writing.log("setting.changed", APP, 0, {
         "setting": name, "old": old[:MAX_LOGGED_CHARS] or NOTHING, "new": new[:MAX_LOGGED_CHARS] or NOTHING,

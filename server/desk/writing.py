@@ -6,20 +6,10 @@ links and files are written, the full-text index follows. Not for who may: calle
 from dataclasses import replace
 from typing import Any
 
-from server.access import provider, sessions
 from server.access.actor import system
 from server.access.rules import Rules
 from server.context import Context
-from server.desk import (
-    activity,
-    acts,
-    custom_values,
-    default_transport,
-    events,
-    linking,
-    login_following,
-    service_settings,
-)
+from server.desk import activity, acts, custom_values, events, linking, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, Mistakes, NotFound, Required, UnknownField
 from server.fields.base import Field, Intake
@@ -175,6 +165,9 @@ class RecordWriter:
         record = self.record(uri, id)
         if record is not None and record_type.text is not None:
             fulltext.index(self.tx, record_type.text, id, record_type.texts(record, self))
+
+    def wake(self) -> None:
+        self.ctx.service.wake_after(self.tx)
 
     def scope(self, everything: bool = False) -> Scope:
         """For searches inside this transaction: what the caller may read, or everything."""
@@ -346,13 +339,8 @@ class RecordWriter:
         events.moved(self, change)
         events.note_cause(self, change)
         record_type.after_write(change, self)
-        login_following.follow(self, change)
-        default_transport.follow(self, change)
-        if record_type.uri == "worker" and change.changes("is_disabled") and change.value("is_disabled"):
-            provider.forget_of_worker(tx, change.id)  # enabled again, they begin with new ones
-            sessions.end_all(tx, change.id)
-        if _wakes(change):
-            self.ctx.service.wake_after(tx)
+        if record_type.wakes(change):
+            self.wake()
         self.shown_once |= change.extras.get("shown_once", {})
         if record_type.text is not None and self._needs_words(change):
             fulltext.index(tx, record_type.text, change.id, record_type.texts(self._after(change), self))
@@ -408,7 +396,7 @@ class RecordWriter:
         tx.delete(record_type.table, id=id)
         if record_type.features & {"comments", "attachments"} and self.clear(context, id):
             tx.add(REMAINS, {"context": context, "record_id": id})
-            self.ctx.service.wake_after(tx)
+            self.wake()
         record_type.after_delete(record, self)
         events.changed(self, "deleted", record_type, id, was)
 
@@ -451,17 +439,3 @@ class RecordWriter:
             file = self.tx.get(files.table, file_id)
             if file is not None:
                 self._remove(files, files.record(file))
-
-
-def _wakes(change: Change) -> bool:
-    """Whether something may be due earlier than the scheduler knows: mail that waited for a way to leave, or for a
-    client to queue it; a reminder; a timer; a record that opens again; a mailbox."""
-    reopens = {change.type.uri: change.type.reopening.at} if change.type.reopening is not None else {}
-    times = ({"reminder": "remind_at", "automation_timer": "next_run_at"} | reopens).get(change.type.uri)
-    if times is not None:
-        return change.changes(times) and bool(change.value(times))
-    if change.type.uri == "address":
-        return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
-    if change.type.uri == "mailbox":
-        return bool(change.value("is_enabled"))
-    return change.type.uri == "draft" and bool(change.sent) and bool(change.value("is_queued"))

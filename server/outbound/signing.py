@@ -1,7 +1,7 @@
 """Proving who asks: what the ways to log in to other programs add to a request.
 
 A way to log in takes two maps, one of the service (the other program), one of the account there. Which keys they have
-is told by KINDS. Fetching and keeping tokens is not done here (tokens.py, desk/connected_accounts.py)."""
+is told by KINDS. Fetching and keeping tokens is not done here (tokens.py, connections/accounts.py)."""
 
 import base64
 import re

@@ -67,6 +67,7 @@ class RecordType:
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
     reopening: ClassVar[Reopening | None] = None
+    due_column: ClassVar[str] = ""  # a time at which the scheduler has something to do with a record
     summary: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     text: ClassVar[TextIndex | None] = None
@@ -105,6 +106,8 @@ class RecordType:
                 self.filter_by_name.setdefault(name, bound)
         self.expand_by_name = {each.name: each for each in (*self.expands, *common.expands(self))}
         self.nested_by_prefix = {each.prefix: each for each in self.nested}
+        reopens = self.reopening.at if self.reopening is not None else ""
+        self._due_columns = tuple(filter(None, (self.due_column, reopens)))
         self.alternatives = {
             other: name for name, each in declared.items() for other in each.alternatives if other not in declared
         }
@@ -136,6 +139,10 @@ class RecordType:
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """Same transaction, after the row, its custom values and links: counters, activity entries."""
+
+    def wakes(self, change: Change) -> bool:
+        """Whether the scheduler may have something to do earlier than it knows."""
+        return any(change.changes(name) and bool(change.value(name)) for name in self._due_columns)
 
     def check_delete(self, record: Record, writing: Writing) -> None:
         """May raise Conflict."""

@@ -239,6 +239,9 @@ class Writing(Protocol):
     def texts_changed(self, uri: str, id: int) -> None:
         """Index a record's texts again; when what they are made of stands in other records."""
 
+    def wake(self) -> None:
+        """Let the scheduler look for what is due once the transaction is on disk."""
+
 
 class Shown(Protocol):
     """What keys and loaders may use while records are shown."""

@@ -1,4 +1,4 @@
-"""All record types, found by looking into this folder: adding one is adding a file.
+"""All record types, found by looking into this folder and the folder types/ of each room: adding one is adding a file.
 
 A uri wins over another type's alias; singular and plural, aliases and full contexts all name a type."""
 
@@ -8,9 +8,11 @@ import pkgutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from server.discovery import load_all
 from server.errors import NotFound, nearest
 from server.fields.base import Field
 from server.records.base import RecordType
@@ -109,23 +111,29 @@ def names_of(record_type: RecordType) -> list[str]:
     return [name for name in (record_type.context, *record_type.aliases, plural.lower(), singular.lower()) if name]
 
 
-def load_all(package: ModuleType) -> list[ModuleType]:
-    """Every module of a package, in sorted order."""
-    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__) if not info.ispkg)
-    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-
-
 def load() -> Registry:
-    """The registry of every record type in this folder."""
+    """The registry of every record type, in this folder and in the rooms."""
     from server import records
 
     found = []
-    for module in load_all(records):
+    places = (records, *_types_of_rooms())
+    for module in [each for place in places for each in load_all(place.__name__, place.__path__)]:
         for value in vars(module).values():
             is_type = isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__
             if is_type and value.uri:
                 found.append(value())
     return Registry(found)
+
+
+def _types_of_rooms() -> list[ModuleType]:
+    """The folders types/ beside this one. No room is imported by name here, as they all stand above."""
+    above = Path(__file__).parent.parent
+    rooms = sorted(info.name for info in pkgutil.iter_modules([str(above)]) if info.ispkg)
+    return [
+        importlib.import_module(f"server.{room}.types")
+        for room in rooms
+        if any(info.name == "types" for info in pkgutil.iter_modules([str(above / room)]))
+    ]
 
 
 def field_kinds() -> list[str]:

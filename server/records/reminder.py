@@ -52,6 +52,7 @@ class Reminder(RecordType):
         WorkerFilter("worker.id", "For this worker: me, ids, names.", "worker_id"),
     )
     subtotals = Subtotals(search=("closed", "fieldset", "links", "worker.id"), aliases={"worker": "worker.id"})
+    due_column = "remind_at"
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if not change.value("remind_at"):

@@ -1,5 +1,5 @@
 """Backups: copies of the database that are checked, and put back in its place. Which are made when, and which are kept,
-is decided in desk/backups.py."""
+is decided in upkeep/backups.py."""
 
 import contextlib
 import os

@@ -3,9 +3,7 @@
 A file of a newer version, or of another program, is refused and left as it is."""
 
 import hashlib
-import importlib
 import os
-import pkgutil
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -16,6 +14,7 @@ from typing import Literal
 import apsw
 
 from server import clock, settings
+from server.discovery import load_all
 from server.errors import Damaged
 from server.store import fulltext, migrations
 from server.store.copying import PART, copy_database
@@ -180,8 +179,8 @@ def _due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool
 
 def all_migrations() -> list[tuple[str, ModuleType]]:
     """Every migration module by name, in order."""
-    names = sorted(info.name for info in pkgutil.iter_modules(migrations.__path__))
-    return [(name, importlib.import_module(f"{migrations.__name__}.{name}")) for name in names]
+    found = load_all(migrations.__name__, migrations.__path__)
+    return [(each.__name__.rpartition(".")[2], each) for each in found]
 
 
 def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:

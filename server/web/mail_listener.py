@@ -23,12 +23,11 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP
 from tornado import netutil
 
-from server import clock, log
+from server import clock, log, mailroom
 from server.access.own import own_context
 from server.context import Service
-from server.desk import mailroom
-from server.desk.mail_listening import State
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
+from server.mailroom.mail_listening import State
 from server.settings import MiB, Settings
 
 MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from server import clock
 from server.context import Service
-from server.desk import backups, health
-from server.desk.health import Health
 from server.errors import HelpdeskError
 from server.settings import VERSION
+from server.upkeep import backups, health
+from server.upkeep.health import Health
 from server.web.meter import BOUNDS, Meter
 
 if TYPE_CHECKING:

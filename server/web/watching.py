@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from server import clock
 from server.context import Service
-from server.desk import health, verdict
-from server.desk.health import TRUSTED_SECONDS, Health, Pulse
-from server.desk.verdict import Verdict
 from server.errors import Forbidden, NotFound
+from server.upkeep import health, verdict
+from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
+from server.upkeep.verdict import Verdict
 from server.web import metrics
 from server.web.call import Answer
 from server.web.meter import Meter

@@ -8,12 +8,13 @@ import pytest
 
 from server.access import known_devices, lockout, second_factor, sessions, totp
 from server.context import Context
-from server.desk import checkup, lock_notice, password_change, sign_in
-from server.desk.sign_in import LOCKED, Peer
 from server.errors import NotAuthenticated, NotFound, TooMany
 from server.jobs.queue import JOB
-from server.records.draft import TRANSACTIONAL
+from server.people import lock_notice, password_change, sign_in
+from server.people.sign_in import LOCKED, Peer
 from server.store.transaction import Transaction
+from server.tickets.types.draft import TRANSACTIONAL
+from server.upkeep import checkup
 from tests.records.desk import NOW, Desk
 
 EMAIL, PASSWORD = "milo@desk.example", "correct horse battery"

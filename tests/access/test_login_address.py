@@ -8,11 +8,11 @@ import pytest
 
 from server.access import lockout
 from server.context import Context
-from server.desk import late_links, login_address, login_following, password_change, people, sign_in
-from server.desk.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
 from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFound
 from server.jobs.queue import JOB
 from server.mail.compose import Outgoing
+from server.people import accounts, late_links, login_address, login_following, password_change, sign_in
+from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
 from server.records.shared import entries
 from tests.access.test_sign_in import PASSWORD, PEER
 from tests.records.desk import NOW, Desk
@@ -129,8 +129,8 @@ def test_until_it_is_confirmed_the_one_before_counts(desk: Desk, milo: int, way:
     assert signs_in(desk, OLD) and not signs_in(desk, NEW)
     assert linked_to(desk, milo) == {OLD}
     assert {(to, subject) for _, to, subject, _ in mails(desk)} >= {(NEW, CONFIRM_SUBJECT), (OLD, TOLD_SUBJECT)}
-    people.invite(by(desk, NORA), milo)
-    assert [to for _, to, subject, _ in mails(desk) if subject == people.SUBJECT] == [OLD]
+    accounts.invite(by(desk, NORA), milo)
+    assert [to for _, to, subject, _ in mails(desk) if subject == accounts.SUBJECT] == [OLD]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -227,7 +227,7 @@ def test_who_has_no_password_yet_has_no_address_to_confirm(desk: Desk, milo: int
     ida = desk.worker("Ida")
     desk.update("worker", ida, by=NORA, email="ida.right@desk.example")
     assert login_address.waiting(by(desk, NORA), ida) is None and told(desk)[-1][0] == "changed"
-    people.invite(by(desk, NORA), ida)
+    accounts.invite(by(desk, NORA), ida)
     assert mails(desk)[-1][1] == "ida.right@desk.example"
     desk.delete("worker", ida)
 

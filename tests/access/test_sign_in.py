@@ -8,10 +8,10 @@ import pytest
 
 from server.access import lockout, password_links, second_factor, sessions, totp
 from server.context import Context
-from server.desk import late_links, password_change, sign_in
-from server.desk.sign_in import Peer
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, TooMany
 from server.mail.compose import Outgoing
+from server.people import late_links, password_change, sign_in
+from server.people.sign_in import Peer
 from tests.records.desk import NOW, Desk
 
 PASSWORD = "correct horse battery"

@@ -8,8 +8,8 @@ from server.access.parents import PARENTS
 from server.fields.base import Field
 from server.fields.link import ContextName, Id, IdList
 from server.fields.text import Url
+from server.people.types.worker import Password
 from server.records.base import RecordType
-from server.records.worker import Password
 
 # -- which fields are of such a kind ----------------------------------------------------------------------------------
 

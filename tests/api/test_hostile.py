@@ -8,7 +8,7 @@ import pytest
 
 from server import app
 from server.access.own import own_context
-from server.desk.subtotals import MAX_VALUES
+from server.counting.subtotals import MAX_VALUES
 from server.desk.writing import RecordWriter
 from server.settings import load
 from server.store.transaction import Transaction

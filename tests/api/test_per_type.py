@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.app import load_modules
-from server.web import rest
+from server.app import endpoints
 from server.web.rest.legacy.families import FAMILIES, Family
 from server.web.routes import ENDPOINTS
 from tests.api.minimal import MINIMAL, made, number
@@ -327,7 +326,7 @@ def test_labels_and_types_of_keys_come_with_every_record(answer: Callable[[Api, 
 
 
 def test_what_opens_records_also_tells_their_keys() -> None:
-    load_modules(rest)
+    endpoints()
     lacking = [each.path for each in ENDPOINTS if {"expand"} == {
         one.name for one in each.parameters if one.name in ("expand", "show_meta")
     }]  # fmt: skip

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from server.app import load_modules
-from server.web import rest
+from server.app import endpoints
 from server.web.routes import ENDPOINTS, Endpoint
 from tests.api.minimal import MINIMAL, made
 from tests.service import Api, Reply
@@ -163,7 +162,7 @@ def test_create_upsert_and_update_need_fields(body: bytes, api: Api) -> None:
     assert send(api, "PUT", "/rest/records/nosuch/1.json", b"", FORM).status == 404
 
 
-load_modules(rest)
+endpoints()
 NEEDED = [
     pytest.param(each, id=f"{each.method} {each.path}")
     for each in ENDPOINTS if any(one.required and not one.place for one in each.parameters)

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from server.desk import records
-from server.desk.builtin_records import add_missing
+from server.first_start.builtin_records import add_missing
 from server.records.base import RecordType
 from server.records.registry import Registry, load
 from tests.api.direct import direct

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from server.automation.behaviors import service
-from server.desk.storage import STORED
+from server.automation.storage import STORED
 from server.desk.writing import RecordWriter
 from server.jobs.queue import JOB
 from server.records.registry import load

@@ -9,7 +9,7 @@ import pytest
 from server.access.own import own_context
 from server.desk.metrics import builtin
 from server.desk.noted import write_notes
-from server.desk.queries import frame
+from server.queries import frame
 from tests.automation.bots import EVENT, Bots, actions, add, bots, node, private, public, put, when
 from tests.records.desk import NOW
 from tests.service import Api, Server, people

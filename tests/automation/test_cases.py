@@ -10,7 +10,7 @@ from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Alone, Automation, Host
 from server.automation.service import ServiceHost
-from server.desk.storage import STORED
+from server.automation.storage import STORED
 from tests.automation.cases import commands, flow, guarded, setting, values
 from tests.automation.cases.case import FAILS, MISSING, Case, Whole, same
 from tests.records.desk import Desk

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from server.automation import checker, saving
-from server.desk import builtin_records, records
+from server.desk import records
 from server.errors import AdminOnly, Invalid
+from server.first_start import builtin_records
 from server.records.registry import Registry, load
 from server.records.shared import checks
 from tests.records.desk import Desk

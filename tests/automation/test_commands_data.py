@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from server.access import tokens
-from server.automation import data_queries, engine
+from server.automation import contents, data_queries, engine, queues, storage
 from server.automation.host import Alone, Automation
 from server.automation.service import ServiceHost
-from server.desk import contents, queues, storage
+from server.automation.types.queue_parts.messages import MAX_DELIVERIES, QUEUE_MESSAGE
 from server.desk.metrics import builtin
 from server.desk.noted import write_notes
 from server.records.metrics.samples import METRIC_SAMPLE
-from server.records.queues.messages import MAX_DELIVERIES, QUEUE_MESSAGE
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import Failed, done, ran, refused
 from tests.automation.test_commands_records import everything

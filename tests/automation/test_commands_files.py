@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from server.automation import engine
+from server.automation import contents, engine
 from server.automation.commands import files
 from server.automation.host import Automation
 from server.automation.service import ServiceHost
-from server.desk import contents
 from server.errors import Invalid
 from server.store.blobs import BLOB, PIECE_BYTES
 from tests.automation.cases.case import ALLOW

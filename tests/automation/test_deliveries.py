@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from server.automation import automation_log
 from server.automation.webhooks import deliveries, responding, withheld
 from server.automation.webhooks.deliveries import (
     BATCH,
@@ -18,7 +19,6 @@ from server.automation.webhooks.deliveries import (
 )
 from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.responding import Received
-from server.desk import automation_log
 from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
 from tests.steps import steps

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from server.automation import contents
 from server.automation.engine import Result, run
 from server.automation.host import Alone, Automation
 from server.automation.service import perform
-from server.desk import connected_accounts, contents
+from server.connections import accounts
 from server.errors import NotFound, Unavailable
 from server.store import lock
 from tests.outbound.peer import HOST, Peer, answer, redirect
@@ -415,10 +416,10 @@ def test_a_command_beside_a_server_renews_no_token(desk, peer, holder, tmp_path)
     (tmp_path / lock.NAME).write_text(holder.replace("OWN", str(os.getpid())))
     try:
         if "OWN" in holder:
-            assert connected_accounts.access_token(ctx, str(id)) == "one"
+            assert accounts.access_token(ctx, str(id)) == "one"
         else:
             with pytest.raises(Unavailable, match="the server that runs on the data folder renews it"):
-                connected_accounts.access_token(ctx, str(id))
+                accounts.access_token(ctx, str(id))
             assert peer.asked == [] and kept(desk, id)["refresh_token"] == "first"
     finally:
         held.release()
@@ -454,6 +455,6 @@ def test_who_may_not_read_an_account_may_not_sign_with_it(desk, peer):
     milo = desk.found("worker", "firstName:Milo")[0]
     id = account(desk, "token.bearer", {}, {"token": "t"})
     desk.update("connected_account", id, owner__context="worker", owner_id=nora)
-    assert connected_accounts.signer(desk.context(nora), str(id))
+    assert accounts.signer(desk.context(nora), str(id))
     with pytest.raises(NotFound):
-        connected_accounts.signer(desk.context(milo), str(id))
+        accounts.signer(desk.context(milo), str(id))

@@ -9,12 +9,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from server.automation import timers
+from server.automation import recurrence, timers
 from server.automation.continuations import CONTINUATION
 from server.errors import HelpdeskError
 from server.jobs.queue import JOB
 from server.jobs.scheduler import Scheduler
-from server.records.shared import recurrence
 from tests.records.desk import NOW, Desk
 
 MAY_ALL = "commands:\n  all:\n    allow@bool: yes"

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from server.automation import examples, overview, service
+from server.automation import automation_log, examples, history, overview, service
+from server.automation import versions as keeping
 from server.automation.engine import Result
-from server.desk import automation_log, automation_versions, noted
+from server.automation.versions import VERSION
+from server.desk import noted
 from server.errors import AdminOnly, Conflict, NotFound, TooLarge
-from server.records.shared import automation_versions as keeping
-from server.records.shared.automation_versions import VERSION
 from tests.records.desk import NOW, Desk
 
 FUNCTION = "svc.trigger.automation.function"
@@ -21,7 +21,7 @@ def made(desk: Desk, name: str, script: str = SCRIPT) -> int:
 
 
 def numbers(desk: Desk, id: int) -> list[int]:
-    return [each.number for each in automation_versions.listed(desk.context(), id)]
+    return [each.number for each in history.listed(desk.context(), id)]
 
 
 def test_only_the_newest_versions_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,9 +30,9 @@ def test_only_the_newest_versions_are_kept(desk: Desk, monkeypatch: pytest.Monke
     for number in range(4):
         desk.update("automation", id, description=f"text {number}")
     assert numbers(desk, id) == [5, 4, 3]
-    assert automation_versions.texts(desk.context(), id, 3)["description"] == "text 1"
+    assert history.texts(desk.context(), id, 3)["description"] == "text 1"
     with pytest.raises(NotFound, match="version 2 of automation"):
-        automation_versions.texts(desk.context(), id, 2)
+        history.texts(desk.context(), id, 2)
 
 
 def test_long_versions_are_fewer_but_the_one_before_stays(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,11 +50,11 @@ def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(d
     ))  # fmt: skip
     assert numbers(desk, id) == []
     desk.update("automation", id, description="new")
-    listed = automation_versions.listed(desk.context(), id)
+    listed = history.listed(desk.context(), id)
     assert [(each.number, each.actor_name, each.changed) for each in listed] == [
         (2, "Helpdesk", ("description",)), (1, "", ())
     ]  # fmt: skip
-    assert automation_versions.restore(desk.context(), id, 1) == 2
+    assert history.restore(desk.context(), id, 1) == 2
     assert desk.record("automation", id)["description"] == "" and numbers(desk, id) == [3, 2, 1]
 
 
@@ -62,7 +62,7 @@ def test_all_goes_with_the_automation_and_only_administrators_see_it(desk: Desk)
     id, milo = made(desk, "gone"), replace(desk.context(), actor=replace(desk.actor(), is_admin=False))
     examples.keep(desk.context(), id, "one", {}, Result("exit"))
     for look in (
-        lambda: automation_versions.listed(milo, id), lambda: examples.listed(milo, id),
+        lambda: history.listed(milo, id), lambda: examples.listed(milo, id),
         lambda: automation_log.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, Result("exit")),
     ):  # fmt: skip
         with pytest.raises(AdminOnly):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from server import settings
-from server.desk.first_start import STEPS
-from server.desk.mailboxes import dead_letters
+from server.first_start.setup import STEPS
+from server.mailroom.mailboxes import dead_letters
 from tests.console.visitor import Visitor, place
 from tests.service import PASSWORD, Server, command
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from server.context import Context
-from server.desk import form_drafts
 from server.errors import Invalid, TooLarge
+from server.people import form_drafts
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place
 from tests.records.desk import NOW, Desk

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.pages.jobs import DOES, SCANS_DO
+from console.pages.automation.jobs import DOES, SCANS_DO
 from server.jobs.queue import JOB, MAX_ATTEMPTS, OFF, RUN, JobQueue, kinds
 from server.jobs.scheduler import scans
 from tests.console.browser import Browser, violations

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from server import clock
-from server.desk import automation_log
+from server.automation import automation_log
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from tests.console.browser import Browser, is_sideways

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from server.desk.mailboxes import dead_letters
 from server.jobs.queue import JOB
+from server.mailroom.mailboxes import dead_letters
 from tests.console.browser import Browser
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, loaded, place, text_of, value

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from server.desk.packages import shipped
-from server.desk.packages.requirements import SVC_VERSION
+from server.packages import shipped
+from server.packages.requirements import SVC_VERSION
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, text_of
 from tests.service import Api

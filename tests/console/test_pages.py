@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from server.records.shared import scope_check
+from console import scope_check
 from tests.console.visitor import Visitor, place
 from tests.service import Api, Server
 

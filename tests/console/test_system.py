@@ -15,11 +15,11 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 from console.site import Console
 from server import clock, settings
 from server.access import sessions
-from server.desk import backups, checkup, database_check, health, scheduled
-from server.desk.health import Health
 from server.errors import AdminOnly
 from server.jobs.queue import JOB
 from server.store.backup import verify
+from server.upkeep import backups, checkup, database_check, health, scheduled
+from server.upkeep.health import Health
 from server.web.server import Request
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE

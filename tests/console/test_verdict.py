@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from server.desk import checkup, health, verdict
-from server.desk.finding import Finding
-from server.desk.health import Health
-from server.desk.outbox import sender
 from server.jobs.queue import JOB
+from server.outbox import sender
+from server.upkeep import checkup, health, verdict
+from server.upkeep.finding import Finding
+from server.upkeep.health import Health
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server, command

@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from server import app
+from server import app, tickets
 from server.access import actor
 from server.context import Context, Service
-from server.desk import first_start, records, reopening, requesters, tickets
-from server.desk.outbox import due
+from server.desk import records
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
+from server.first_start import setup
 from server.jobs.scheduler import Scheduler
 from server.records.base import Record
 from server.records.registry import Registry
@@ -24,6 +24,7 @@ from server.records.shared.tables import REQUESTER
 from server.settings import load
 from server.store import schema
 from server.store.transaction import Transaction
+from server.tickets import due, reopening, requesters
 from tests.smtp_server import SmtpServer
 
 SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # registered by being imported
@@ -41,7 +42,7 @@ class Post:
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
         self.now = NOW
         self.pool = ThreadPoolExecutor(2)
-        first_start.prepare(self.context())
+        setup.prepare(self.context())
         self.support = self.all("group")[0]["id"]
         self.inbox = self.all("bucket", group_id=self.support)[0]["id"]
         self.nora = self.worker("Nora", "Berg", is_superuser=1)

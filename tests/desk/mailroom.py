@@ -7,11 +7,13 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from server import mailroom
 from server.access.actor import system
 from server.context import Context, Service
-from server.desk import first_start, mail_import, mailroom, service_settings, spam
-from server.desk.mailroom import Received, flood, repeats
+from server.desk import service_settings
 from server.desk.writing import RecordWriter
+from server.first_start import setup
+from server.mailroom import Received, flood, mail_import, repeats
 from server.records.base import Record
 from server.records.registry import Registry
 from server.records.registry import load as load_types
@@ -20,6 +22,7 @@ from server.settings import load
 from server.store import blobs, schema
 from server.store.tables import Table
 from server.store.transaction import Transaction
+from server.tickets import spam
 
 NOW = 1_795_000_000  # 2026-11-18
 
@@ -53,7 +56,7 @@ class Desk:
         chosen = load({}, {}, folder).replace(base_url="https://desk.example", **settings)
         self.service = Service(store, registry, chosen, chosen.base_url, "0" * 32)
         self.now = NOW
-        first_start.prepare(self.ctx)
+        setup.prepare(self.ctx)
 
     def set(self, **settings: Any) -> None:
         self.service = replace(self.service, settings=self.service.settings.replace(**settings))

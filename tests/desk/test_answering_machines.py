@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from server import app, clock, settings
+from server import app, clock, mailroom, settings, tickets
 from server.access.own import own_context
 from server.automation.service import of_record, perform
-from server.desk import mail_listening, mailroom, records, tickets
-from server.desk.mailroom import flood
-from server.desk.outbox import waiting
-from server.desk.tickets.unsent import NOTE
+from server.desk import records
 from server.jobs.scheduler import Scheduler
+from server.mailroom import flood, mail_listening
+from server.outbox import waiting
 from server.records.base import Record
+from server.tickets.unsent import NOTE
 from server.web.mail_listener import MailListener
 from tests.automation.told import MAY_ALL
 from tests.smtp_server import HOST

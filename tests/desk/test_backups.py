@@ -11,14 +11,14 @@ import peewee
 import pytest
 
 from server.context import Service
-from server.desk import backups
-from server.desk.backups import KIND, Backup
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, put
 from server.errors import Damaged, HelpdeskError, Invalid
 from server.jobs.queue import JOB, JobQueue, body_of
 from server.settings import BUILD, VERSION, load
 from server.store import backup
 from server.store.statements import slot
+from server.upkeep import backups
+from server.upkeep.backups import KIND, Backup
 from tests.records.desk import NOW, Desk
 
 HOUR, DAY = 3600, 86400

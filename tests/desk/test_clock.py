@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from server.automation import timers
-from server.desk import backups, checkup
 from server.jobs import clock_watch, scheduler
 from server.jobs.clock_watch import HOLD_SECONDS, JUMP_SECONDS, SEEN_EVERY_SECONDS, ClockWatch
 from server.jobs.queue import JOB, MAX_RETRY_SECONDS, JobQueue
 from server.jobs.scheduler import Scheduler
+from server.upkeep import backups, checkup
 from tests.desk.conftest import NOW, Post
 
 DAY = 86400

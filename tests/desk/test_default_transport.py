@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from server.desk import mail_setup, records, tickets
-from server.desk.outbox import delivery
-from server.desk.outbox.delivery import Delivery
-from server.desk.tickets.unsent import NOTE
+from server import tickets
+from server.desk import records
+from server.mailroom import mail_setup
+from server.outbox import delivery
+from server.outbox.delivery import Delivery
+from server.tickets.unsent import NOTE
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 

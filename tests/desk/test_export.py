@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from server.desk.export import Summary, export
-from server.desk.export.secret import PLAIN_TABLES, SECRETS
-from server.desk.export.target import PART
 from server.errors import Conflict, NotFound
+from server.export import Summary, export
+from server.export.secret import PLAIN_TABLES, SECRETS
+from server.export.target import PART
 from server.records.registry import load as load_types
 from server.records.shared.tables import CUSTOM_VALUE
 from tests.desk.mailroom import Desk, mail, multipart, tables

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.desk.mail_dns import of_domain
 from server.errors import Unavailable
+from server.mailroom.mail_dns import of_domain
 from tests.outbound.test_dns import MAIL, NameServer, answering, record
 
 TXT, MX = 16, 15

@@ -14,12 +14,11 @@ import apsw
 import pytest
 
 from server.__main__ import main
-from server.desk import mail_import
-from server.desk.mail_import import Counts
-from server.desk.mailroom import storing
-from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
 from server.errors import Full, Invalid
+from server.mailroom import mail_import, storing
+from server.mailroom.incoming import Incoming
+from server.mailroom.mail_import import Counts
 from tests.desk.mailroom import Desk, mail
 from tests.service import ROOT, hears_ctrl_c
 

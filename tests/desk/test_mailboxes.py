@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from server import clock
-from server.desk.mailboxes import checking, dead_letters, due
-from server.desk.mailboxes import letters as kept_apart
-from server.desk.mailroom import storing
-from server.desk.mailroom.incoming import Incoming
 from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.queue import JOB
 from server.mail import inboxes
+from server.mailroom import storing
+from server.mailroom.incoming import Incoming
+from server.mailroom.mailboxes import checking, dead_letters, due
+from server.mailroom.mailboxes import letters as kept_apart
 from server.records.base import Record
 from server.store import schema
 from tests.desk.mailroom import Desk, mail

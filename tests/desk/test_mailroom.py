@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from server.context import Context
-from server.desk.mailroom import Received, receiving
 from server.errors import Rejected, Required, TooLarge
-from server.records.tickets import status
+from server.mailroom import Received, receiving
 from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
 GIF = "R0lGODlhAQABAAAAACw="
@@ -184,7 +184,7 @@ def test_the_words_of_a_mail_are_found(desk: Desk) -> None:
 
 def test_a_mask_that_is_taken_is_drawn_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first = desk.receive(mail())
-    monkeypatch.setattr("server.desk.mailroom.incoming._mask", lambda pattern, now: first.mask)
+    monkeypatch.setattr("server.mailroom.incoming._mask", lambda pattern, now: first.mask)
     second = desk.receive(mail("Another one.\n"))
     assert second.mask != first.mask and desk.ticket(second)["mask"] == second.mask
 

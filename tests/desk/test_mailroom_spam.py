@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from server.desk import spam
-from server.desk.mailroom import Received
+from server.mailroom import Received
 from server.store.transaction import Transaction
+from server.tickets import spam
 from tests.desk.mailroom import Desk, mail
 
 

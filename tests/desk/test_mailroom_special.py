@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from server.desk import mailroom
-from server.desk.mailroom import Received, flood, repeats
+from server import mailroom
 from server.errors import HelpdeskError
 from server.mail.automatic import INSTALLATION_HEADER
-from server.records.tickets import status
+from server.mailroom import Received, flood, repeats
+from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
 BO = "bo@oak.example"

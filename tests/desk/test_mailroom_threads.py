@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from server.desk import requesters
-from server.desk.mailroom import Received
 from server.desk.writing import RecordWriter
+from server.mailroom import Received
 from server.records.shared.tables import LINK
-from server.records.tickets import status
+from server.tickets import requesters
+from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
 ANN, BO = "ann@kite.example", "Bo <bo@oak.example>"

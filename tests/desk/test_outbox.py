@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from server.desk import records, tickets
-from server.desk.outbox import rows
-from server.desk.outbox.deliver import deliver
-from server.desk.outbox.due import send_draft
-from server.desk.tickets.compose import prepare, save
-from server.desk.tickets.parameters import compose_request
+from server import tickets
+from server.desk import records
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
+from server.outbox import rows
+from server.outbox.deliver import deliver
+from server.tickets.compose import prepare, save
+from server.tickets.due import send_draft
+from server.tickets.parameters import compose_request
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
 

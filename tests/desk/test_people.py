@@ -4,7 +4,7 @@ from pathlib import Path
 
 from server.access import sessions, totp
 from server.access.second_factor import SECOND_FACTOR
-from server.desk import people, sign_in
+from server.people import accounts, sign_in
 from tests.records.desk import NOW, Desk
 
 
@@ -16,7 +16,7 @@ def test_what_lets_administrators_in_as_somebody_else_is_noted(tmp_path: Path) -
     lifetime = sign_in.lifetime(desk.service, False)
     desk.store.write(lambda tx: tx.put(SECOND_FACTOR, factor))
     desk.store.write(lambda tx: sessions.create(tx, milo, NOW, lifetime, "Firefox", "127.0.0.1"))
-    for act in (people.invitation, people.invite, people.turn_off_second_factor, people.end_sessions) * 2:
+    for act in (accounts.invitation, accounts.invite, accounts.turn_off_second_factor, accounts.end_sessions) * 2:
         act(ctx, milo)
     asked = ["Nora made a link with which Milo can choose a password",
              "Nora invited Milo by mail to choose a password"]  # fmt: skip

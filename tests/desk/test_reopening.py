@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from server.desk import records, reopening, tickets
+from server import tickets
+from server.desk import records
 from server.fields.time import Timestamp
 from server.records.base import Record
+from server.tickets import reopening
 from tests.desk.conftest import NOW, Post
 
 DAY = 86400

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from server.desk import records, tickets
-from server.desk.tickets import answers
-from server.desk.tickets.unsent import NOTE
+from server import tickets
+from server.desk import records
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
 from server.records.shared.tables import LINK
+from server.tickets import answers
+from server.tickets.unsent import NOTE
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from server.desk.restoring import Restore, Restores
+from server.upkeep.restoring import Restore, Restores
 from tests.records.desk import NOW, Desk
 
 

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from server.desk import events, scheduled
+from server.desk import events
 from server.jobs.queue import JobQueue
+from server.upkeep import scheduled
 from tests.records.desk import NOW, Desk
 
 

@@ -10,11 +10,11 @@ import pytest
 from server import app
 from server.desk import records, word_filling
 from server.desk.records import SearchRequest
-from server.records.messages.filters import MESSAGE_TEXT
 from server.records.registry import load as load_types
-from server.records.tickets.words import TICKET_TEXT
 from server.store import fulltext, schema
 from server.store.transaction import Transaction
+from server.tickets.types.message_parts.filters import MESSAGE_TEXT
+from server.tickets.types.ticket_parts.words import TICKET_TEXT
 from tests.desk.conftest import Post
 
 SUBJECTS = [f"Gondola number{count}" for count in range(5)]

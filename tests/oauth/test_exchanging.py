@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from server.access import codes, consents, families, lockout, provider, tokens
-from server.desk import app_tokens
 from server.errors import Invalid, TooMany
+from server.people import app_tokens
 from tests.oauth.apps import CALLBACK, VERIFIER, App, Apps, challenge, error_of
 from tests.records.desk import NOW, Desk
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from server.automation import saving
-from server.desk import builtin_records
+from server.first_start import builtin_records
 from server.jobs import queue
 from server.records.registry import Registry, load
 from server.store import schema

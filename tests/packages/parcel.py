@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk.packages.importing import Imported, import_package
+from server.packages.importing import Imported, import_package
 from tests.records.desk import Desk
 
 Tree = dict[str, Any]

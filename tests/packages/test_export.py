@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from server.desk.packages.exporting import export_package
 from server.errors import AdminOnly, HelpdeskError, Invalid, Required, TooLarge
+from server.packages.exporting import export_package
 from server.records.base import Record
 from tests.packages.parcel import Tree, bring, package, task
 from tests.packages.test_import import APP, BOT, CALENDAR, FIELDSET, PAGE, ids_of, on
@@ -125,7 +125,7 @@ def test_what_cannot_be_exported_is_told(records, error, words, desk):
 
 def test_a_package_holds_so_many_records_with_what_is_on_them(desk, monkeypatch):
     made = ids_of(bring(desk, package(task("one"), workspaces=[PAGE])))
-    monkeypatch.setattr("server.desk.packages.exporting.MAX_EXPORTED", 5)
+    monkeypatch.setattr("server.packages.exporting.MAX_EXPORTED", 5)
     with pytest.raises(TooLarge):
         export(desk, f"page:{made['page']}")
 

@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from server.desk import records
-from server.desk.packages import document, importing, requirements
-from server.desk.packages.importing import ATTEMPTS, import_package
-from server.desk.packages.preparing import Prepared
-from server.desk.packages.substitution import Substitution
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
+from server.packages import document, importing, requirements
+from server.packages.importing import ATTEMPTS, import_package
+from server.packages.preparing import Prepared
+from server.packages.substitution import Substitution
+from server.people.types.worker import WORKER_LOGIN
 from server.records.base import Record
-from server.records.worker import WORKER_LOGIN
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task
 from tests.records.desk import Desk
 
@@ -398,7 +398,7 @@ def test_only_administrators_import(desk, ids):
 
 
 def test_there_are_at_most_so_many_entries_and_prompts(desk, monkeypatch):
-    monkeypatch.setattr("server.desk.packages.sections.MAX_ENTRIES", 5)
+    monkeypatch.setattr("server.packages.sections.MAX_ENTRIES", 5)
     assert len(bring(desk, package(*(task(f"t{n}") for n in range(5)))).records[TASK]) == 5
     inside = PAGE | {"tabs": PAGE["tabs"] + PAGE["tabs"]}
     for value in (package(*(task(f"t{n}") for n in range(6))), package(workspaces=[inside])):

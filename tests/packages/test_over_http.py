@@ -14,8 +14,8 @@ import requests
 from server import app, settings
 from server.access.own import own_context
 from server.desk import records
-from server.desk.packages import shipped
-from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.packages import shipped
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from tests.packages.parcel import Tree, package, task
 from tests.service import ROOT, Api, Server, command
 

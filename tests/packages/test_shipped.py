@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from server.desk import records
-from server.desk.packages import shipped
-from server.desk.queries import frame
-from server.desk.snippets import paste
 from server.errors import NotFound
+from server.packages import shipped
+from server.queries import frame
+from server.tickets.snippets import paste
 from tests.packages.parcel import Tree, bring, counts
 from tests.packages.test_import import ids_of, on
 from tests.records.desk import Desk

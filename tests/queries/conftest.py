@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries import frame
 from server.errors import HelpdeskError
+from server.queries import frame
 from tests.queries.depot import Depot
 from tests.records.conftest import desk, ids, registry
 from tests.records.desk import Desk

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries import frame
 from server.errors import HelpdeskError
+from server.queries import frame
 from tests.records.desk import Desk
 
 # id, subject, group, created, importance, status (0 open, 1 waiting, 2 closed), price, with the org Acme

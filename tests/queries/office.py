@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from server.desk.queries import frame
 from server.desk.records import SearchRequest, search
+from server.queries import frame
 from tests.records.desk import NOW, Desk
 
 KINDS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries import archives
 from server.errors import Invalid, TooLarge
+from server.queries import archives
 from server.store.blobs import PIECE_BYTES
 from tests.records.desk import Desk
 

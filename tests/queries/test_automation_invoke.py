@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.automation import data_queries
-from server.desk.queries import frame
+from server.queries import frame
 from tests.queries.conftest import Ask, Refuse
 from tests.records.desk import Desk
 

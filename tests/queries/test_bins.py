@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server import times
-from server.desk.queries.bins import UNITS, Calendar
-from server.desk.queries.walls import WallClock
+from server.counting.bins import UNITS, Calendar
+from server.counting.walls import WallClock
 from tests.records.desk import NOW
 
 ZONES = [

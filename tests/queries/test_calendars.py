@@ -117,7 +117,7 @@ def test_ranges_and_keys_that_cannot_be_are_refused(refuse, shifts, q, field):
 
 
 def test_a_hundred_calendars_are_looked_at_and_no_more(ask, refuse, desk, monkeypatch):
-    monkeypatch.setattr("server.desk.queries.calendars.MAX_CALENDARS", 2)
+    monkeypatch.setattr("server.queries.calendars.MAX_CALENDARS", 2)
     for place in range(3):
         desk.create("calendar", name=f"C{place}", owner__context="app")
     assert "more than 2 calendars" in refuse("type:calendar.availability").message

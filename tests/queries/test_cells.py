@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries.bins import UNITS
+from server.counting.bins import UNITS
 from server.desk.records import SearchRequest, search
 from tests.queries.office import KINDS, Office
 

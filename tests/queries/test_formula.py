@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk.queries.formula import MAX_FORMULA_CHARS, MAX_FORMULA_DEPTH, formula
 from server.errors import BadDataQuery
+from server.queries.formula import MAX_FORMULA_CHARS, MAX_FORMULA_DEPTH, formula
 
 
 @pytest.mark.parametrize(

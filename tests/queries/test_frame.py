@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries import frame
-from server.desk.queries.asked import Asked
-from server.desk.queries.declared import TIMEOUT, Answer, Key, QueryType
-from server.desk.queries.paging import page_of, paging
-from server.desk.queries.reading import MAX_KEYS, given, source_of, terms_of
 from server.errors import BadDataQuery, BadQuery, HelpdeskError, Required, TimedOut
+from server.queries import frame
+from server.queries.asked import Asked
+from server.queries.declared import TIMEOUT, Answer, Key, QueryType
+from server.queries.paging import page_of, paging
+from server.queries.reading import MAX_KEYS, given, source_of, terms_of
 from server.records.base import RecordType
 from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS
 from server.store.database import OutOfSteps

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk.icons import ICONS
 from server.errors import BadDataQuery
+from server.queries.icons import ICONS
 from tests.records.desk import Desk
 
 TASK = {"id": "svc.contexts.task", "uri": "task", "label_singular": "Task", "label_plural": "Tasks"}

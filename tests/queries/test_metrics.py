@@ -4,8 +4,8 @@ import pytest
 
 from server.desk.metrics import record
 from server.desk.noted import write_notes
-from server.desk.queries.metrics import splitting
 from server.errors import BadDataQuery
+from server.queries.metrics import splitting
 from server.records.shared.noted import noted
 from tests.records.desk import NOW
 

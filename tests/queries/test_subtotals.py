@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.queries import frame
 from server.errors import BadDataQuery
+from server.queries import frame
 from tests.records.desk import Desk
 
 NOVEMBER = 1_794_708_351  # 2026-11-15 02:05:51 UTC, a Sunday
@@ -288,13 +288,13 @@ def test_mistakes_are_told_with_their_place(known: Known, q: str, at: str | None
 
 
 def test_an_axis_that_is_too_long_is_refused(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.desk.queries.bins.MAX_AXIS_BINS", 10)
+    monkeypatch.setattr("server.counting.bins.MAX_AXIS_BINS", 10)
     with pytest.raises(BadDataQuery, match="larger unit"):
         known.data("by:[created@hour] format:timeseries")
 
 
 def test_too_many_combinations_are_refused(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.desk.queries.counting.MAX_ROWS", 14)
+    monkeypatch.setattr("server.counting.counting.MAX_ROWS", 14)
     with pytest.raises(BadDataQuery, match="more than 14 combinations"):
         known.data("by:[subject~100,status] query:(id:>0)")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from server.access.own import own_context
-from server.desk import snippets
 from server.desk.metrics import builtin, record
 from server.desk.noted import write_notes
+from server.tickets import snippets
 from tests.records.desk import NOW
 
 EVENT = "event.api.custom_request"

@@ -4,11 +4,12 @@ import re
 
 import pytest
 
-from server.desk import automation_log, builtin_records
+from server.automation import automation_log, recurrence
+from server.automation.types import automation_event
+from server.automation.types.automation import declared_inputs
 from server.errors import AdminOnly, Conflict, Forbidden, Invalid, NotOffered, Required
-from server.records import automation_event, toolbar
-from server.records.automation import declared_inputs
-from server.records.shared import recurrence
+from server.first_start import builtin_records
+from server.records import toolbar
 from server.records.shared.triggers import TRIGGERS
 from tests.records.desk import NOW
 

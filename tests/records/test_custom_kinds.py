@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from server.counting.subtotals import subtotals
 from server.desk import deleted_fields, records
-from server.desk.builtin_records import add_missing
-from server.desk.subtotals import subtotals
 from server.errors import BadQuery, Invalid
+from server.first_start.builtin_records import add_missing
 from server.records.registry import load
 from server.records.shared.custom.definitions import COUNTABLE
 from tests.api.custom_kinds import GEO, KINDS, LINKS, SLIDER, Kind, filled, numbered, uri_of

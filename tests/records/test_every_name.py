@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from server.counting.subtotals import subtotals
 from server.desk import records
-from server.desk.subtotals import subtotals
 from server.errors import BadQuery
 from server.records.registry import load
 from server.store.transaction import Transaction

@@ -2,10 +2,10 @@
 
 import pytest
 
-from server.automation import engine
+from server.automation import contents, engine
 from server.automation.host import Automation
 from server.automation.service import ServiceHost
-from server.desk import contents, files, records
+from server.desk import files, records
 from server.errors import Invalid
 from server.file_names import MAX_BYTES, MAX_CHARS, safe_name
 from server.records.registry import load

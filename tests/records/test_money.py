@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk import builtin_records, first_start
 from server.errors import AdminOnly, Conflict, Invalid, Required
+from server.first_start import builtin_records, setup
 from server.records.shared import entries
 from tests.records.desk import NOW
 
@@ -23,7 +23,7 @@ def defaults(desk):
 
 
 def test_a_database_from_before_currencies_gets_one_and_no_other_gets_more(desk):
-    first_start.prepare(desk.context())
+    setup.prepare(desk.context())
     desk.store.write(lambda tx: tx.delete(desk.registry.type("currency").table))
     for _ in range(2):
         builtin_records.add_missing(desk.context())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk import mail_setup
 from server.errors import AdminOnly, Conflict, Forbidden, Invalid, Required
+from server.mailroom import mail_setup
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from server.desk import profile
 from server.errors import Conflict, Forbidden, Invalid
+from server.people import profile
 
 
 def members(desk, role, part="member"):

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from server.desk import sheet
-from server.desk.sheet import Fact, Link
+from console import sheet
+from console.sheet import Fact, Link
 from server.errors import Forbidden, NotFound, NotOffered
 from tests.records.desk import Desk
 

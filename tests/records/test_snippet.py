@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from server.desk.snippets import paste
 from server.errors import Forbidden, Invalid, NotFound, Required
+from server.tickets.snippets import paste
 from tests.records.desk import NOW, Desk
 
 APP = {"owner__context": "app", "owner_id": 0}

@@ -86,7 +86,7 @@ def test_two_tickets_cannot_have_one_mask(desk, ids):
 
 
 def test_a_pattern_without_enough_masks_is_told(desk, ids, monkeypatch):
-    monkeypatch.setattr("server.records.ticket.new_mask", lambda pattern, today: "A-1")
+    monkeypatch.setattr("server.tickets.types.ticket.new_mask", lambda pattern, today: "A-1")
     desk.create("ticket", subject="Pump", group_id=ids["support"])
     with pytest.raises(Conflict, match="mail_mask_pattern"):
         desk.create("ticket", subject="Pump", group_id=ids["support"])

@@ -3,8 +3,8 @@
 import pytest
 
 from server import passwords
-from server.desk import profile
 from server.errors import Conflict, Forbidden, Invalid, Required
+from server.people import profile
 
 WORKER = {"first_name": "Ana", "language": "en_US", "timezone": "Europe/Prague"}
 

@@ -10,9 +10,9 @@ import pytest
 from server import passwords
 from server.access.lockout import ATTEMPT
 from server.access.own import own_context
-from server.desk import sign_in
-from server.desk.sign_in import Peer
 from server.errors import NotAuthenticated
+from server.people import sign_in
+from server.people.sign_in import Peer
 from tests.records.desk import Desk
 
 PEER = Peer("192.0.2.1", "")

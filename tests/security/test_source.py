@@ -29,8 +29,8 @@ ATTRIBUTES = {
 }  # fmt: skip
 # Modules that draw lots; none of them makes a secret.
 DRAW_LOTS = {
-    "server/automation/behaviors/actions/setting.py", "server/desk/mailroom/incoming.py",
-    "server/desk/queries/samples.py",
+    "server/automation/behaviors/actions/setting.py", "server/mailroom/incoming.py",
+    "server/queries/samples.py",
 }  # fmt: skip
 # Patterns with a repetition inside another one in which only one way of reading leads anywhere.
 HARMLESS = {

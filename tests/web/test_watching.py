@@ -13,10 +13,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_metrics
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from server.desk import health, verdict
-from server.desk.health import Health, Pulse
 from server.jobs import scheduler
 from server.jobs.scheduler import Scheduler
+from server.upkeep import health, verdict
+from server.upkeep.health import Health, Pulse
 from server.web import watching
 from server.web.meter import BOUNDS, Meter
 from server.web.server import Pool, Request

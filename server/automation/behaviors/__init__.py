@@ -8,4 +8,4 @@
     service.py      runs in a service: who may, what the bot reaches, what is answered and counted
     scheduled.py    runs that begin later
 
-The tree itself is read and checked in records/shared/behavior_tree.py."""
+The tree itself is read and checked in automation/behaviors/tree.py."""

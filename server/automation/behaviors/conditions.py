@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.automation.behaviors.action import RISING
+from server.automation.behaviors.tree import LIST_PREFIX
 from server.errors import HelpdeskError, Invalid
 from server.records.calendars.availability import covers, free
 from server.records.calendars.stored import occurrences
-from server.records.shared.behavior_tree import LIST_PREFIX
 from server.store.transaction import Transaction
 from server.template import patterns
 from server.template.values import items, printed, truthy, whole

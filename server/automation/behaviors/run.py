@@ -13,11 +13,11 @@ from server.automation.behaviors import actions, conditions
 from server.automation.behaviors.action import ACTIONS, RISING, Action, Call
 from server.automation.behaviors.actions.setting import set_variable
 from server.automation.behaviors.stored import Behavior, Bot
+from server.automation.behaviors.tree import Node
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
 from server.context import Context
 from server.errors import BudgetSpent, HelpdeskError
-from server.records.shared.behavior_tree import Node
 from server.template import Budget, Surroundings
 from server.template.run import Run as Rendering
 from server.template.shared import json_text

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from server.automation.behaviors.tree import Node, Variable, tree, variables
 from server.context import Context
 from server.digits import id_in
-from server.records.shared.behavior_tree import Node, Variable, tree, variables
 from server.store.transaction import Transaction
 from server.template.values import items
 

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from server import times
 from server.automation.behaviors.stored import Behavior
+from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.context import Context
 from server.desk.dictionary import Dictionaries
 from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required, nearest
 from server.records.base import RecordType
-from server.records.shared.behavior_tree import LIST_PREFIX, Variable
 from server.template.values import is_numeric, items, printed, whole
 
 MAX_RECORDS = 500  # of a list

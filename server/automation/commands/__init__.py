@@ -3,7 +3,7 @@
 import functools
 
 from server.automation.command import COMMANDS
-from server.template.shared.discovery import load_all
+from server.discovery import load_all
 
 
 def load() -> frozenset[str]:

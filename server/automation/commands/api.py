@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from server.access import tokens
+from server.automation import contents
 from server.automation.acting import service_of, words
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import Dictionary
 from server.context import Context
-from server.desk import contents
 from server.errors import Invalid, Required, nearest
 from server.template.values import is_numeric, items, number, printed
 

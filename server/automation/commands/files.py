@@ -8,13 +8,14 @@ import zlib
 from datetime import UTC, datetime
 from typing import IO, Any
 
+from server.automation import contents
 from server.automation.acting import changed, instant, service_of
 from server.automation.command import Call, CommandFailed, Input, command
 from server.context import Context
-from server.desk import contents, files
+from server.desk import files
 from server.desk.files import OCTETS, StoredFile
-from server.desk.queries.archives import Ranges
 from server.errors import Invalid, NotFound, TooLarge, nearest
+from server.queries.archives import Ranges
 from server.records.shared.file_content import FileContent
 from server.template.shared.texts import bytes_of
 from server.template.values import pairs, printed

@@ -9,11 +9,12 @@ from typing import Any
 import yaml
 
 from server import outbound
+from server.automation import contents
 from server.automation.acting import service_of
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import plain
+from server.connections import accounts
 from server.context import Context
-from server.desk import connected_accounts, contents
 from server.desk.files import OCTETS
 from server.errors import Invalid, TooLarge, nearest
 from server.mail import charsets
@@ -66,7 +67,7 @@ def http_request(call: Call) -> Any:
         inputs["url"], inputs["method"] or "GET", tuple(headers), body, seconds=float(inputs["timeout"] or 0)
     )
     if inputs["authentication"]:
-        sign = connected_accounts.signer(_service_of(call), inputs["authentication"], _left(call))
+        sign = accounts.signer(_service_of(call), inputs["authentication"], _left(call))
         asked = replace(asked, sign=sign)
     response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, _left(call))), bounds)
     told = _told(call, response, expires)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from server import mailroom
 from server.automation.acting import service_of
 from server.automation.command import Call, Input, command
 from server.automation.dictionary import lazy
-from server.desk import mailroom
 from server.template.shared.texts import bytes_of
 
 MAX_MAIL_CHARS = 16_777_216

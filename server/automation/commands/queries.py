@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation.acting import parameters, service_of
 from server.automation.command import Call, Input, command
-from server.desk.queries import frame
+from server.queries import frame
 
 MAX_QUERY_CHARS = 65_536  # of the input; the query language takes fewer
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from server.automation import queues
 from server.automation.acting import changed, instant, service_of
 from server.automation.command import Call, Input, command
 from server.automation.dictionary import plain
-from server.desk import queues
 from server.template.values import pairs
 
 NAME_CHARS = 255

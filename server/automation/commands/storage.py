@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from server.automation import storage
 from server.automation.acting import changed, instant, service_of
 from server.automation.command import Call, CommandFailed, Input, command
 from server.automation.dictionary import plain
-from server.desk import storage
 
 KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
 

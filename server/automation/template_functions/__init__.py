@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from server.discovery import load_all
 from server.errors import HelpdeskError, ScriptError, TemplateFailed
-from server.template.shared.discovery import load_all
 
 if TYPE_CHECKING:
     from server.automation.service import ServiceHost

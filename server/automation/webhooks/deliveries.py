@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.automation.engine import Result
+from server.automation.types.webhook_listener import KEPT_DAYS
 from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.tokens import note_use
 from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query
 from server.context import Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
-from server.records.webhook_listener import KEPT_DAYS
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

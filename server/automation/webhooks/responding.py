@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.automation import bindings
+from server.automation import bindings, contents
 from server.automation.bindings import Considered
 from server.automation.dictionary import plain
 from server.automation.engine import Result
@@ -20,7 +20,7 @@ from server.automation.webhooks.place import NOWHERE, Place, for_script
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
 from server.context import Context
-from server.desk import contents, metrics
+from server.desk import metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes

@@ -5,13 +5,13 @@ from typing import Any
 
 import peewee
 
+from server.automation.types.webhook_listener import GUID_CHARS
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.records.base import Record
 from server.records.shared.secrets import random_text
-from server.records.webhook_listener import GUID_CHARS
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

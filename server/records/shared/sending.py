@@ -1,7 +1,10 @@
-"""Addresses that groups and buckets send mail from."""
+"""What record types know of mail that is sent: types of drafts, and the addresses that groups and buckets send from."""
 
 from server.errors import Invalid
 from server.records.parts import Writing
+
+COMPOSE, REPLY, FORWARD, TRANSACTIONAL = "mail.compose", "ticket.reply", "ticket.forward", "mail.transactional"
+DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 
 
 def check_sender(writing: Writing, address_id: int) -> None:

@@ -26,6 +26,7 @@ class Filter:
     sortable: `sort:` takes the name too; None means: when it has a column."""
 
     type: ClassVar[str] = ""
+    counted_as: ClassVar[str] = ""  # the dimension of counting/ that it becomes, where its kind does not tell
     splits_commas: ClassVar[bool] = False  # `id:7,8` is a list
 
     def __init__(

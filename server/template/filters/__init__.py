@@ -1,5 +1,5 @@
 """The filters of the language. Each file is a family that registers by being imported; all are found here."""
 
-from server.template.shared.discovery import load_all
+from server.discovery import load_all
 
-FAMILIES = load_all(__name__, __path__)
+load_all(__name__, __path__)

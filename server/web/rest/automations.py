@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import automation_log
+from server.automation import automation_log
 from server.desk.records import MAX_PAGE
 from server.web.call import Call
 from server.web.openapi import shapes

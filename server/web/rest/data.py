@@ -1,6 +1,6 @@
 """Data queries over HTTP. Source: Endpoints, Data query."""
 
-from server.desk.queries import frame
+from server.queries import frame
 from server.web import envelope
 from server.web.call import Answer, Call
 from server.web.openapi import shapes

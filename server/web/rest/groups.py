@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import groups
+from server.people import groups
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES

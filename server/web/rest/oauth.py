@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import app_tokens
+from server.people import app_tokens
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.desk.packages import exporting, importing
-from server.desk.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.packages import exporting, importing
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import envelope
 from server.web.call import Answer, Call
 from server.web.openapi import shapes

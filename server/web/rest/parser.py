@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.desk import mailroom
+from server import mailroom
 from server.errors import Forbidden
 from server.web.call import Call
 from server.web.openapi import shapes

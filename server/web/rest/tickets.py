@@ -3,9 +3,10 @@
 from dataclasses import asdict
 from typing import Any
 
-from server.desk import comments, events, records, tickets
-from server.desk.outbox import delivery
-from server.desk.tickets import Answer, requester
+from server import tickets
+from server.desk import comments, events, records
+from server.outbox import delivery
+from server.tickets import Answer, requester
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names

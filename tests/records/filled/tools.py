@@ -1,6 +1,6 @@
 """What workers keep their own work with: reminders, time, sales, snippets, the knowledge base, files."""
 
-from server.desk import snippets
+from server.tickets import snippets
 from tests.records.desk import NOW, Desk
 
 TYPES = (

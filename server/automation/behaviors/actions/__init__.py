@@ -2,7 +2,7 @@
 
 import functools
 
-from server.template.shared.discovery import load_all
+from server.discovery import load_all
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from server.automation import service
 from server.automation.behaviors.action import OBJECT, Call, action
 from server.automation.bindings import handlers
 from server.automation.dictionary import plain
-from server.desk.queries import frame
+from server.queries import frame
 
 TRIGGER = "svc.trigger.behavior.action"
 

@@ -7,7 +7,7 @@ from typing import Any
 from server import outbound
 from server.automation.behaviors.action import Call, action
 from server.automation.commands.http import MAX_BODY_IN_DICTIONARY, body_text, headers_of
-from server.desk import connected_accounts
+from server.connections import accounts
 from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
 from server.outbound.client import Request, Response
 from server.template.shared.texts import bytes_of
@@ -39,7 +39,7 @@ def _asked(call: Call) -> Request:
         bytes_of(call.text("http_body")), verify=not _option(call, "ignore_ssl_validation"),
     )  # fmt: skip
     account = _account(call)
-    return replace(asked, sign=connected_accounts.signer(call.run.ctx, account)) if account else asked
+    return replace(asked, sign=accounts.signer(call.run.ctx, account)) if account else asked
 
 
 def _account(call: Call) -> str:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from server import times
+from server.automation import storage
 from server.automation.behaviors.action import Call, action
-from server.desk import storage
 from server.errors import Invalid
 
 MAX_KEY_CHARS = 1024  # of a name

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from server import mailroom
 from server.automation.behaviors.action import OBJECT, Call, action
-from server.desk import mailroom, records
-from server.records.draft import TRANSACTIONAL
+from server.desk import records
+from server.records.shared.sending import TRANSACTIONAL
 from server.template.shared.texts import bytes_of
 
 PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")

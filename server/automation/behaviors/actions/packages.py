@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.automation.behaviors.action import OBJECT, Call, action
-from server.desk.packages.importing import import_package
+from server.packages.importing import import_package
 
 
 @action("core.bot.action.package.import", "Import a package.", placeholder=OBJECT, effects=True)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from server.desk import comments, contexts, records, snippets
+from server.desk import comments, contexts, records
+from server.tickets import snippets
 from server.web.call import Answer, Call
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names

@@ -1,0 +1,103 @@
+"""What an automation was before, and what uses it. Source: ours."""
+
+from typing import Any
+
+from console import diffs, lists
+from console.forms import Form
+from console.pages.automation.automations import BASE, LABELS, URI
+from console.rendering import render
+from console.routes import page
+from console.shown import INVALID, Shown, see
+from console.visit import Visit
+from server.automation import history, uses
+from server.automation.versions import MAX_VERSIONS, TEXTS
+from server.errors import HelpdeskError, KataSyntax, NotFound
+from server.kata import parse
+
+# Where the console shows records that may use an automation.
+PATHS = {"automation": "/automations/", "webhook_listener": "/automations/webhooks/"}
+TIMERS = "/admin/jobs/timers"
+
+
+@page("GET", f"{BASE}/{{id}}/history", "admin")
+def show_history(visit: Visit) -> Shown:
+    """The versions of an automation. `version` shows one, compared with the one before or with now; `node` marks the
+    line of a command in it, as a path such as start:log."""
+    return _history(visit, Form())
+
+
+@page("POST", f"{BASE}/{{id}}/restore", "admin")
+def restore(visit: Visit) -> Shown:
+    """Bring a version back, as one more change."""
+    lists.record(visit, URI, visit.id)
+    number = visit.form.id("version", required=True)
+    try:
+        before = history.restore(visit.ctx, visit.id, number)
+    except HelpdeskError as error:
+        return _history(visit, Form().refuse(error), number)
+    path = f"{BASE}/{visit.id}"
+    visit.tell(f"Version {number} is back.", f"{path}/restore", version=str(before))
+    return see(f"{path}/history")
+
+
+@page("GET", f"{BASE}/{{id}}/uses", "admin")
+def show_uses(visit: Visit) -> Shown:
+    """The records that name an automation."""
+    record = lists.record(visit, URI, visit.id)
+    registry = visit.service.registry
+    found = [
+        {"label": each.label, "type": registry.type(each.uri).label_names[0], "path": _path(each)}
+        for each in uses.of(visit.ctx, record["name"])
+    ]  # fmt: skip
+    return render(visit, "automation_uses.html", record=record, found=found, most=uses.MAX_USES)
+
+
+def _path(use: uses.Use) -> str:
+    if use.uri == "automation_timer":
+        return TIMERS
+    return f"{PATHS[use.uri]}{use.id}" if use.uri in PATHS else ""
+
+
+def _history(visit: Visit, form: Form, number: int = 0) -> Shown:
+    record = lists.record(visit, URI, visit.id)
+    listed = history.listed(visit.ctx, visit.id)
+    number = number or visit.query.id("version", 0)
+    against = "now" if visit.query.text("against", "before") == "now" else "before"
+    shown: dict[str, Any] | None = None
+    if number:
+        try:
+            shown = _compared(visit, record, [each.number for each in listed], number, against)
+        except NotFound as error:
+            form.refuse(error)
+    return render(
+        visit, "automation_history.html", INVALID if form.is_wrong else 200, record=record, listed=listed, form=form,
+        labels=LABELS, shown=shown, number=number, against=against, most=MAX_VERSIONS,
+    )  # fmt: skip
+
+
+def _compared(visit: Visit, record: dict[str, Any], known: list[int], number: int, against: str) -> dict[str, Any]:
+    """A version: its script by lines, and what differs in each field. Raises NotFound."""
+    texts = history.texts(visit.ctx, visit.id, number)
+    older, node = next((each for each in known if each < number), 0), visit.query.text("node", "")
+    # Who comes for a line wants no comparison, and the first version has nothing to be compared with.
+    is_compared = not node and bool(older or against == "now")
+    if against == "now":
+        old, new = texts, record
+    else:
+        old, new = (history.texts(visit.ctx, visit.id, older) if older else {}), texts
+    differing = {
+        LABELS[name]: diffs.compared(str(old.get(name, "")), str(new[name]))
+        for name in TEXTS if is_compared and old.get(name, "") != new[name]
+    }  # fmt: skip
+    return {
+        "lines": texts["script"].split("\n"), "marked": _line(texts["script"], node),
+        "differing": differing, "is_compared": is_compared, "older": older,
+    }
+
+
+def _line(script: str, node: str) -> int:
+    """The line of a command, from 1; 0 when there is none."""
+    try:
+        return parse(script).lines.get(node, -1) + 1 if node else 0
+    except KataSyntax:
+        return 0

@@ -1,0 +1,505 @@
+"""Automations: a list, and an editor that tells mistakes at their lines, simulates and runs. Source: ours."""
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+
+from console import drafts, lists
+from console.forms import Form, sentence
+from console.rendering import render
+from console.routes import page
+from console.shown import INVALID, Shown, see
+from console.visit import Visit
+from server.automation import checker, examples, history, inputs, names, overview, policy, service, uses
+from server.automation.dictionary import plain
+from server.automation.engine import Result, Step
+from server.automation.examples import Example
+from server.automation.host import FUNCTION, Automation
+from server.automation.inputs import Declared
+from server.automation.stopping import stoppable
+from server.automation.versions import TEXTS
+from server.automation.webhooks import deliveries
+from server.automation.words import words
+from server.desk import records
+from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.people import form_drafts
+from server.records.base import RecordType
+from server.records.shared.custom.definitions import definitions
+from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
+from server.web.json_text import loads
+from server.web.webhooks import received_of
+
+URI = "automation"
+BASE = "/automations"
+BASED_ON = "version"  # the field with the version that somebody began to change
+FIELDS = (*TEXTS, "values", "example_name", BASED_ON)
+INPUT = "input:"  # before the name of an input: its field
+TEXT_BYTES = 8 * 1024 * 1024
+MAX_SHOWN_CHARS = 20_000  # of what a run returned or left behind
+MAX_SHOWN_STEPS = 200  # of a trace
+MAX_CONTINUED_CHARS = 200_000  # of what a run that waits goes on with, as JSON in the page
+LABELS = {
+    "name": "Name", "extension_id": "Started by", "script": "Script", "policy_kata": "Policy", "values": "Values",
+    "description": "What it does", "example_name": "Example",
+}  # fmt: skip
+FIRST_SCRIPT = "start:\n  return:\n    hello: world\n"
+STATES = {"return": "ok", "exit": "ok", "await": "info", "error": "err", "failure": "err"}
+ENDINGS = {
+    "return": "returned", "exit": "came to its end", "await": "waits", "error": "ran out of time", "failure": "failed",
+}  # fmt: skip
+LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
+RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
+RUN_CODE, CODE_CHARS = "run_code", 40
+REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
+BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
+
+
+@dataclass
+class _Run:
+    """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none."""
+
+    result: Result
+    given: dict[str, Any]
+    is_dry: bool = True
+    example: Example | None = None
+    at: int = 0
+
+
+@dataclass
+class _Editing:
+    """What the editor shows. id: 0 for an automation that is not made yet. asked: the inputs that have a field."""
+
+    id: int
+    form: Form
+    asked: list[Declared] = field(default_factory=list)
+    run: _Run | None = None
+    note: str = ""
+
+
+@page("GET", BASE)
+def show_list(visit: Visit) -> Shown:
+    """All automations that the worker may read; for administrators also how they are doing."""
+    found, wrong = lists.found(visit, URI, "sort:name")
+    ids = [each["id"] for each in found["results"]]
+    is_admin = visit.actor.is_admin
+    return render(
+        visit, "automations.html", INVALID if wrong else 200, found=found, wrong=wrong, states=STATES, endings=ENDINGS,
+        doing=overview.of(visit.ctx, ids) if is_admin and ids else {},
+        used=uses.counts(visit.ctx) if is_admin and ids else {},
+    )  # fmt: skip
+
+
+@page("GET", f"{BASE}/new", "admin")
+def show_new(visit: Visit) -> Shown:
+    """The editor, with a first script. `trigger` in the address says what starts it."""
+    trigger = visit.query.text("trigger", FUNCTION)
+    form = Form.of({
+        "extension_id": trigger if trigger in TRIGGERS else FUNCTION, "script": FIRST_SCRIPT, "values": "{}",
+    })  # fmt: skip
+    return _editor(visit, _Editing(0, form))
+
+
+@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
+def create(visit: Visit) -> Shown:
+    """Make an automation, or simulate what is not made yet."""
+    return _do(visit, 0)
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show(visit: Visit) -> Shown:
+    """The editor. `delivery` in the address fills in the values of a webhook's request."""
+    record = lists.record(visit, URI, visit.id)
+    delivery = visit.query.id("delivery", 0)
+    values = _of_delivery(visit, delivery) if delivery else _sample(record["extension_id"])
+    shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
+    return _editor(visit, _Editing(visit.id, Form.of(shown)))
+
+
+@page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
+def change(visit: Visit) -> Shown:
+    """Save, check, simulate or run, by the button that was pressed."""
+    lists.record(visit, URI, visit.id)
+    return _do(visit, visit.id)
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> Shown:
+    """Remove an automation."""
+    record = lists.record(visit, URI, visit.id)
+    records.delete(visit.ctx, URI, visit.id)
+    form_drafts.drop(visit.ctx, draft_key(visit.id))
+    visit.tell(f"{record['name']} is removed.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/examples", "admin")
+def remove_example(visit: Visit) -> Shown:
+    """Forget an example."""
+    removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
+    visit.tell(f"The example '{removed.name}' is removed.")
+    return see(f"{BASE}/{visit.id}#examples")
+
+
+@page("POST", f"{BASE}/stop", "admin")
+def stop(visit: Visit) -> Shown:
+    """Stop the run that a page of one's own waits for, if it still runs."""
+    is_stopped = stoppable(visit.service.store).stop(visit.actor.worker_id, _code(visit))
+    told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
+    return render(visit, "automation_stopped.html", 200 if is_stopped else 404, told=told)
+
+
+@page("GET", "/-/words", "admin")
+def show_words(visit: Visit) -> Shown:
+    """What the editor completes, as JSON."""
+    found = words(visit.service.registry) | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
+    return Shown(json.dumps(found), content_type="application/json")
+
+
+def _new_code() -> str:
+    """By which a page stops the run that it began."""
+    return secrets.token_urlsafe(12)
+
+
+def _code(visit: Visit) -> str:
+    return visit.form.text(RUN_CODE, "")[:CODE_CHARS]
+
+
+def draft_key(id: int) -> str:
+    """The key of the draft of an automation; 0 for a new one."""
+    return f"automation:{id or 'new'}"
+
+
+# -- what a button does ------------------------------------------------------------------------------------------------
+
+
+def _do(visit: Visit, id: int) -> Shown:
+    editing = _sent(visit, id)
+    form, pressed = editing.form, visit.form.text("do", "save")
+    if visit.form.id("example", 0) and id:
+        editing.run = _of_example(visit, editing, examples.find(visit.ctx, id, visit.form.id("example", 0)))
+    elif visit.form.id("at", 0):
+        editing.run = _run(visit, editing, "simulate")
+    elif pressed == "save":
+        return _save(visit, editing)
+    elif pressed == "run" and not visit.form.flag("sure"):
+        return render(visit, "automation_run.html", form=form, id=id, seconds=_seconds(form), code=_new_code())
+    elif pressed in RUNS:
+        editing.run = _run(visit, editing, pressed)
+        if pressed == "keep" and editing.run is not None:
+            _keep(visit, editing)
+    return _editor(visit, editing)
+
+
+def _sent(visit: Visit, id: int) -> _Editing:
+    form = Form.sent(visit.form, FIELDS)
+    for name in FIELDS:
+        form.values[name] = form.get(name).replace("\r\n", "\n")
+    asked = _asked(form.get("script"))
+    for each in asked:
+        form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
+    return _Editing(id, form, asked)
+
+
+def _save(visit: Visit, editing: _Editing) -> Shown:
+    form, id, key = editing.form, editing.id, draft_key(editing.id)
+    fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
+    kept = examples.listed(visit.ctx, id) if id else []
+    before = visit.service.store.read(lambda tx: history.newest(tx, id))
+    try:
+        if id:
+            visit.service.store.write(lambda _: _update(visit, form, fields))
+        else:
+            id = records.create(visit.ctx, URI, fields)["id"]
+    except HelpdeskError as error:
+        form.refuse(error)
+        form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
+        editing.note = f"{_kept(visit, key, form)} {'The version that runs stays as it was.' if id else ''}".strip()
+        return _editor(visit, editing)
+    form_drafts.drop(visit.ctx, key)
+    saved = service.of_record(lists.record(visit, URI, id))
+    checked = examples.check(visit.ctx, saved, kept)
+    told = " ".join(["Saved.", *_told(checked)])
+    if saved.version > max(before, 1):
+        visit.tell(told, f"{BASE}/{id}/restore", version=str(saved.version - 1))
+    else:
+        visit.tell(told)
+    return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
+
+
+def _update(visit: Visit, form: Form, fields: dict[str, str]) -> None:
+    """Change an automation, as a part of a write. Raises Conflict when it was changed since somebody began to, once."""
+    present = str(lists.record(visit, URI, visit.id)[BASED_ON])
+    if form.get(BASED_ON) not in ("", present):
+        raise Conflict(
+            f"Somebody saved version {present} while you worked at this. The history shows it; saving again replaces "
+            "it.", version=present,
+        )  # fmt: skip
+    records.update(visit.ctx, URI, visit.id, fields)
+
+
+def _kept(visit: Visit, key: str, form: Form) -> str:
+    """Keep a form that could not be saved as a draft; what is said of it."""
+    try:
+        form_drafts.keep(visit.ctx, key, list(form.values.items()))
+    except TooLarge:
+        return "What you typed is too long to be kept as a draft; it stands here alone."
+    return "What you typed is kept as your draft."
+
+
+def _told(checked: list[examples.Checked]) -> list[str]:
+    """What the examples say after a change; nothing where there are none."""
+    if not checked:
+        return []
+    changed, missed = sum(each.is_changed for each in checked), sum(not each.outcome for each in checked)
+    told = [f"{changed} of {len(checked)} examples changed result." if changed else "All examples end as before."]
+    if missed:
+        told = [*(told if changed else []), f"{missed} were not run: there was no time left."]
+    return told
+
+
+def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
+    """A run with the texts of the form, saved or not; None when its values cannot be read."""
+    if not visit.ctx.actor.is_admin:
+        raise AdminOnly("only administrators may run automations")
+    form = editing.form
+    try:
+        given = _continued(visit) if pressed == "resume" else _given(visit, form, editing.asked)
+    except HelpdeskError as error:
+        form.refuse(error)
+        return None
+    at, automation, code = visit.form.id("at", 0), _automation(visit, editing), _code(visit)
+    if pressed == "run":
+        service.log_run(visit.ctx, automation)
+        result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
+    else:
+        result = examples.simulate(
+            visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code
+        )
+    for each in editing.asked:
+        told = f"inputs: '{each.name}' "
+        if result.state == "failure" and result.message.startswith(told):
+            form.fail(INPUT + each.name, sentence(result.message.removeprefix(told)))
+    return _Run(result, given, pressed != "run", at=at)
+
+
+def _of_example(visit: Visit, editing: _Editing, example: Example) -> _Run:
+    automation, code = _automation(visit, editing), _code(visit)
+    result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
+    values = dict(example.given)
+    given = dict(values.get("inputs") or {}) if isinstance(values.get("inputs"), dict) else {}
+    for each in editing.asked:
+        editing.form.values[INPUT + each.name] = _text(given.pop(each.name, ""))
+    values["inputs"] = given
+    editing.form.values |= {"values": _json(values, cut=False), "example_name": example.name}
+    return _Run(result, example.given, example=example)
+
+
+def _keep(visit: Visit, editing: _Editing) -> None:
+    """Keep what a run was given, and how it ended, as an example."""
+    assert editing.run is not None
+    if not editing.id:
+        editing.form.fail("example_name", "Save the automation first; its examples belong to it.")
+        return
+    name = editing.form.text("example_name")
+    try:
+        examples.keep(visit.ctx, editing.id, name, editing.run.given, editing.run.result)
+    except HelpdeskError as error:
+        editing.form.refuse(error)
+    else:
+        editing.note = f"The example '{name}' is kept. It is run again whenever the automation is saved."
+
+
+def _automation(visit: Visit, editing: _Editing) -> Automation:
+    """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
+    form = editing.form
+    if editing.id:
+        saved = service.of_record(lists.record(visit, URI, editing.id))
+        typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
+        if typed == (saved.script, saved.policy, saved.name, saved.trigger):
+            return saved
+    return Automation(
+        form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
+    )
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _asked(script: str) -> list[Declared]:
+    """The inputs of a script that a form can have a field for."""
+    return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
+
+
+def _given(visit: Visit, form: Form, asked: list[Declared]) -> dict[str, Any]:
+    """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed; notes
+    required fields that are blank at the form, and raises for them, too."""
+    values = loads(form.get("values") or "{}", "'values'", field="values")
+    if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
+        raise Invalid('The values are a map, such as {"inputs": {}}.', field="values")
+    given = dict(values.get("inputs") or {})
+    for each in asked:
+        text = form.get(INPUT + each.name)
+        if text.strip():
+            given[each.name] = _value(visit, each, text)
+        elif each.is_required and not given.get(each.name) and "default" not in each.options:
+            raise Invalid("The script requires this input.", field=INPUT + each.name)
+    return values | {"inputs": given}
+
+
+def _value(visit: Visit, each: Declared, text: str) -> Any:
+    """What stands in the field of an input. Raises Invalid for a record that cannot be told."""
+    if each.kind == "array":
+        return text.split("\n")
+    record_type = _chosen_type(visit, each)
+    if record_type is None or text.startswith("svc:"):
+        return text
+    return str(lists.chosen_id(visit, record_type.uri, text, INPUT + each.name) or "")
+
+
+def _chosen_type(visit: Visit, each: Declared) -> RecordType | None:
+    """The type of an input that is one record, when its records can be chosen from."""
+    found = visit.service.registry.find(str(each.options.get("record_type") or "")) if each.kind == "record" else None
+    return found if found is not None and "search" in found.features and found.operations["search"] else None
+
+
+def _continued(visit: Visit) -> dict[str, Any]:
+    """What a run that waits goes on with, as it left it in the page. Raises Malformed, Invalid."""
+    found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
+    if not isinstance(found, dict):
+        raise Invalid("What the run goes on with is a map.", field="values")
+    return found
+
+
+def _fields(visit: Visit, form: Form, asked: list[Declared]) -> list[dict[str, Any]]:
+    """The fields of inputs: how each is shown, and what is said below it. records: what a chooser chooses from."""
+    found = []
+    for each in asked:
+        name, record_type = INPUT + each.name, _chosen_type(visit, each)
+        type = str(each.options.get("type") or "")
+        told = [str(each.options.get("description") or "")]
+        of = each.options.get("record_type")
+        told.append({
+            "array": "One item a line.", "record": f"One record of the type {of}.",
+            "records": f"Ids of {of} records, with commas.", "text": f"Type {type}." if type else "",
+        }[each.kind])  # fmt: skip
+        if "default" in each.options:
+            told.append(f"When blank: {_text(each.options['default'])[:200]}.")
+        told.append("Required." if each.is_required else "")
+        shown = "area" if each.kind == "array" or type == "freeform" else {
+            "bool": "choice", "date": "time", "timestamp": "time"
+        }.get(type, "line")  # fmt: skip
+        found.append({
+            "name": name, "label": each.name, "hint": " ".join(filter(None, told)),
+            "as": "record" if record_type is not None else shown,
+            "records": lists.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
+        })  # fmt: skip
+    return found
+
+
+def _sample(trigger: str) -> str:
+    """Values that name what a trigger hands over; inputs have fields of their own."""
+    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
+    return json.dumps(dict.fromkeys(keys, ""), indent=1)
+
+
+def _of_delivery(visit: Visit, id: int) -> str:
+    """What an automation was given by a delivery's request; secrets stay hidden. Raises NotFound."""
+    found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
+    request = found["request"]
+    headers = [(str(name), str(value)) for name, value in request["headers"]]
+    received = received_of(
+        request["method"], "", request["query"], headers, request["body"].encode(), found["client_ip"]
+    )
+    values = {
+        "request_method": received.method, "request_path": request["path"],
+        "request_headers": {name.lower().replace("-", "_"): value for name, value in headers},
+        "request_params": received.params, "request_body": request["body"],
+        "request_client_ip": found["client_ip"], "inputs": {},
+    }  # fmt: skip
+    return json.dumps(values, ensure_ascii=False, indent=1)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def _editor(visit: Visit, editing: _Editing) -> Shown:
+    id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
+    script = form.get("script")
+    editing.asked = editing.asked or _asked(script)
+    known = visit.service.registry, visit.service.store.read(definitions)
+    mistakes = [(each.line, each.message) for each in names.flagged(script, *known)] if script.strip() else []
+    policy = form.get("policy_kata")
+    told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
+    saved = lists.record(visit, URI, id) if id else None
+    return render(
+        visit, "automation.html", INVALID if form.is_wrong else 200, form=form, id=id, note=editing.note,
+        labels=LABELS | {INPUT + each.name: each.name for each in editing.asked}, mistakes=mistakes,
+        policy_mistakes=[(each.line, each.message) for each in told],
+        triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
+        run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
+        kept=examples.listed(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
+        code=_new_code(), name=saved["name"] if saved else "New automation", has_changed=form_changed(form, saved),
+    )  # fmt: skip
+
+
+def _taken_up(visit: Visit, key: str, form: Form) -> Form:
+    """The form with its draft, when that is asked for: with the inputs that were typed, too."""
+    draft = form_drafts.of(visit.ctx, key) if visit.query.text(drafts.TAKE_UP, "") == key else None
+    if draft is not None and not visit.is_post:
+        form.values |= {name: "" for name, _ in draft.fields if name.startswith(INPUT)}
+    return drafts.take_up(visit, key, form)
+
+
+def form_changed(form: Form, saved: dict[str, Any] | None) -> bool:
+    """Whether a form holds what is not saved."""
+    return saved is not None and any(form.get(name) != saved[name] for name in TEXTS)
+
+
+def _seconds(form: Form) -> float:
+    """The time limit that the policy of a form sets; the usual one when it cannot be read."""
+    try:
+        return policy.read(form.get("policy_kata")).seconds
+    except KataSyntax:
+        return policy.DEFAULT_SECONDS
+
+
+def _shown(visit: Visit, run: _Run) -> dict[str, Any]:
+    """A run for people: what is long is cut."""
+    result = run.result
+    now = examples.outcome(result)
+    waits = result.values.get("__state") if result.state == "await" else None
+    continuation = _json(plain(result.values), cut=False) if waits is not None else ""
+    return {
+        "state": result.state, "kind": STATES.get(result.state, "muted"), "message": result.message,
+        "returned": _json(plain(result.returned)), "values": _json(result.variables), "log": result.log,
+        "steps": len(result.trace), "is_dry": run.is_dry,
+        "ms": round(sum(step.ms for step in result.trace), 1), "log_kinds": LOG_KINDS,
+        "at": run.at, "at_step": _json(result.at_step) if result.at_step is not None else "",
+        "waits_at": result.trace[-1].path if waits is not None and result.trace else "",
+        "continuation": continuation if len(continuation) <= MAX_CONTINUED_CHARS else "",
+        "example": run.example, "was": run.example.outcome if run.example and run.example.outcome != now else "",
+        "now": now, "steps_of": [_step(step) for step in result.trace],
+    }  # fmt: skip
+
+
+def _step(step: Step) -> dict[str, Any]:
+    is_refused = step.error.startswith(REFUSED)
+    return {
+        "path": step.path, "ms": f"{step.ms:.1f}", "error": step.error, "rule": step.verdict,
+        "verdict": "refused by" if is_refused and step.verdict else "refused: no rule allows it" if is_refused
+        else "allowed by" if step.verdict else "", "changed": ", ".join(step.changed),
+    }  # fmt: skip
+
+
+def _json(value: Any, cut: bool = True) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    return text if not cut or len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut)"
+
+
+def _text(value: Any) -> str:
+    """A value as it stands in a field."""
+    if isinstance(value, list):
+        return "\n".join(map(_text, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

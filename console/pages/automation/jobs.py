@@ -1,0 +1,184 @@
+"""The scheduler: jobs that wait, run and failed, how they went, what runs from time to time, and timers of automations.
+
+Source: ours."""
+
+import re
+
+from console import lists
+from console.patterns import in_words
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, again, see
+from console.ui import PAGE_ROWS
+from console.visit import Visit
+from server import log
+from server.desk import records
+from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.jobs import queue, scheduler
+from server.upkeep import scheduled
+
+BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
+TIMER = "automation_timer"
+TABS = [(BASE, "Jobs"), (RUNS, "History"), (SCANS, "From time to time"), (TIMERS, "Timers")]
+BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
+STATES = [("", "Every state"), ("running", "Running"), ("due", "Due"), ("waiting", "Waiting"), ("failed", "Failed")]
+# What jobs of a kind do; another one is shown by its name alone.
+DOES = {
+    "backup": "Makes a backup of the database", "backup.verify": "Reads all of a backup",
+    "behavior.run": "Runs a scheduled behavior",
+    "login.address": "Sends the mails about a new sign-in address",
+    "login.locked": "Tells a worker that sign-in was locked",
+    "database.check": "Looks at the whole database for damage", "event": "Runs what automations wait for an event",
+    "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
+    "service.look": "Asks mail servers whether they can be reached", "timer": "Runs an automation timer",
+}  # fmt: skip
+# What is done by what runs from time to time, by its name.
+SCANS_DO = {
+    "automatic answers": "Forgets who was answered automatically more than an hour ago.",
+    "automation resources that expired": "Removes them.", "automation timers": "Adds a job for each that is due.",
+    "backups": "Adds a job when the backup of its time is missing.",
+    "counts of automatic mail": "Removes those whose hour is over.",
+    "databases that restores put aside": "Removes those that no rule of what is kept of backups keeps.",
+    "deleted custom fields": "Removes those deleted a week ago, with their values.",
+    "deleted tickets": "Removes those deleted long enough ago, with their messages.",
+    "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",
+    "gauges": "Takes the numbers that metrics keep.",
+    "listener for mail that failed": "Opens it again.", "mailboxes to look at": "Adds a job for each that is due.",
+    "mail servers to look at": "Adds a job when they were last asked long ago.",
+    "mail without an id": "Forgets what is too old to be told again.",
+    "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
+    "notes": "Writes down when workers and tokens were last seen.",
+    "what hung on deleted records": "Removes messages, comments and files of records that had many.",
+    "words of older records": "Puts them into full-text indexes that are new, until all are there.",
+    "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",
+    "old drafts of forms": "Removes them.", "old webhook deliveries": "Removes what no rule keeps.",
+    "old webhook tokens": "Ends addresses that were replaced.",
+    "records due to open": "Opens tickets and tasks whose wait is over.", "reminders due": "Tells their workers.",
+    "sessions that are over": "Removes them.", "spam lessons": "Learns what mail is spam from what workers marked.",
+    "stored values that expired": "Removes them.", "tokens of no use": "Removes what has ended long ago.",
+}  # fmt: skip
+DAY_SECONDS = 86400
+REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
+MAX_LINES = 100  # of the log, about one job
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> Shown:
+    """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
+    kinds = queue.kinds()
+    state, kind = _choice(visit, "state", [value for value, _ in STATES if value]), _choice(visit, "kind", kinds)
+    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    found, total = scheduled.listed(visit.ctx, state, kind, PAGE_ROWS, number)
+    return render(
+        visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
+        kinds=[("", "Every kind"), *((each, each) for each in kinds)], counts=scheduled.counts(visit.ctx), does=DOES,
+        badges=BADGES, most=queue.MAX_ATTEMPTS,
+    )  # fmt: skip
+
+
+@page("GET", RUNS, "admin")
+def show_runs(visit: Visit) -> Shown:
+    """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
+    kinds = queue.kinds()
+    kind, number = _choice(visit, "kind", kinds), visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    found, total = scheduled.runs(visit.ctx, kind, PAGE_ROWS, number)
+    return render(
+        visit, "job_runs.html", found=found, total=total, page=number, kind=kind, tabs=TABS, does=DOES,
+        kinds=[("", "Every kind"), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
+    )  # fmt: skip
+
+
+@page("GET", SCANS, "admin")
+def show_scans(visit: Visit) -> Shown:
+    """What runs from time to time: when it ran last and runs next."""
+    found = scheduled.scans(visit.ctx)
+    return render(visit, "scans.html", found=found, tabs=TABS, seconds=scheduler.SCAN_SECONDS, does=SCANS_DO)
+
+
+@page("POST", SCANS, "admin")
+def look_now(visit: Visit) -> Shown:
+    """Let all of it run at once."""
+    scheduled.look_now(visit.ctx)
+    visit.tell("All that is on runs now.")
+    return see(SCANS)
+
+
+@page("POST", f"{SCANS}/switch", "admin")
+def switch_scan(visit: Visit) -> Shown:
+    """Switch one of them on or off."""
+    name, is_off = visit.form.text("name", ""), visit.form.flag("off")
+    scheduled.switch_scan(visit.ctx, name, not is_off)
+    told = "off: it does not run, also after the next start" if is_off else "on"
+    visit.tell(f"'{name}' is {told}.", f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    return see(SCANS)
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show_one(visit: Visit) -> Shown:
+    """One job while it waits and runs, and how it went. Raises NotFound for one that left nothing behind."""
+    job = scheduled.one(visit.ctx, visit.id)
+    runs, total = scheduled.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
+    if job is None and not runs:
+        raise NotFound(f"There is no job {visit.id} any more: it was dropped, or its history is over.")
+    kind = runs[0].kind if job is None else job.kind
+    told = re.compile(rf"\bjob={visit.id}\b")
+    lines = [each for each in log.kept() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
+    shown = render(
+        visit, "job.html", job=job, runs=runs, total=total, kind=kind, does=DOES.get(kind, kind), badges=BADGES,
+        most=queue.MAX_ATTEMPTS, lines=[each.text for each in lines[:MAX_LINES]], id=visit.id, tabs=TABS,
+    )  # fmt: skip
+    return again(shown, REFRESH_SECONDS) if job is not None and job.state in ("due", "running") else shown
+
+
+@page("POST", f"{BASE}/{{id}}/run", "admin")
+def run(visit: Visit) -> Shown:
+    """Let a job be begun at once; its page tells how it goes."""
+    scheduled.run_now(visit.ctx, visit.id)
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/drop", "admin")
+def drop(visit: Visit) -> Shown:
+    """Remove a job: what it was to do is not done."""
+    kind = scheduled.drop(visit.ctx, visit.id)
+    visit.tell(f"Job {visit.id} ({kind}) is dropped; the audit log tells what it was to do.")
+    return see(BASE)
+
+
+@page("GET", TIMERS, "admin")
+def show_timers(visit: Visit) -> Shown:
+    """Timers of automations, the next one first."""
+    found, wrong = lists.found(visit, TIMER, "sort:nextRunAt")
+    return render(visit, "timers.html", 422 if wrong else 200, found=found, wrong=wrong, tabs=TABS, in_words=in_words)
+
+
+@page("POST", f"{TIMERS}/{{id}}/run", "admin")
+def run_timer(visit: Visit) -> Shown:
+    """Let a timer run now; its patterns go on from there."""
+    timer = lists.record(visit, TIMER, visit.id)
+    try:
+        if timer["is_disabled"]:
+            raise Invalid(f"{timer['name']} is switched off; switch it on first")
+        records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
+        visit.tell(f"{timer['name']} is due now; the log of automations tells how it went.")
+    except HelpdeskError as error:
+        visit.tell(error.message)
+    return see(TIMERS)
+
+
+@page("POST", f"{TIMERS}/{{id}}/switch", "admin")
+def switch_timer(visit: Visit) -> Shown:
+    """Switch a timer on or off."""
+    timer = lists.record(visit, TIMER, visit.id)
+    is_off = visit.form.flag("off")
+    records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
+    told = "off: it does not run" if is_off else "on"
+    visit.tell(f"{timer['name']} is {told}.", f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
+    return see(TIMERS)
+
+
+def _choice(visit: Visit, name: str, known: list[str]) -> str:
+    given = visit.query.text(name, "")
+    if given and given not in known:
+        raise Invalid(f"{name}: '{given[:60]}' is none{nearest(given, known)}; use one of {', '.join(known)}")
+    return given

@@ -1,0 +1,86 @@
+"""The automation log: what scripts wrote down, searched as the API does, by run and by level. Source: Automation logs;
+runs, histogram and files are ours."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from console import exports
+from console.pages.system import SETTINGS
+from console.rendering import render
+from console.routes import page
+from console.shown import INVALID, Shown
+from console.ui import PAGE_ROWS
+from console.visit import Visit
+from server.automation import automation_log
+from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
+from server.desk import records
+from server.desk.data_taken import log_export
+from server.errors import BadQuery, NotFound
+
+BASE = "/automations/log"
+LEVELS = [("", "Every level"), ("warning,error", "Errors and warnings"), ("error", "Errors"), ("warning", "Warnings"),
+          ("debug", "Notes")]  # fmt: skip
+KINDS = {"emergency": "err", "alert": "err", "critical": "err", "error": "err", "warning": "warn", "notice": "info",
+         "info": "info", "debug": "muted"}  # fmt: skip
+PARTS = 60  # of the time that the histogram shows
+MAX_EXPORTED = 10_000  # entries in one file, the newest
+FILTERS = (
+    ('automation:(name:"shop.echo" node:"start:*")', "of an automation, at a place; * stands for anything"),
+    ("level:[warning,error]", "of these levels; level:!debug leaves one out"),
+    ('created:"-1 day to now"', "of a time"), ("message:*late*", "with a word in the message"),
+    ("id:>100", "by number"),
+)  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> Shown:
+    """A page of the log, newest first: its entries, or with `group=run` its runs; `run` shows the entries of one."""
+    q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
+    run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
+    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    asked = _asked(visit)
+    shown: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
+    wrong = ""
+    try:
+        if is_grouped and not run_id:
+            shown["runs"], shown["total"] = automation_log.runs(visit.ctx, asked, PAGE_ROWS, number - 1)
+        else:
+            shown["entries"], shown["total"] = automation_log.entries(visit.ctx, asked, PAGE_ROWS, number - 1, run_id)
+        if shown["total"]:
+            shown["histogram"] = automation_log.histogram(visit.ctx, asked, PARTS, run_id)
+    except BadQuery as error:
+        wrong = error.message
+    named = {each["automation_name"] for each in shown["entries"]} | {each.name for each in shown["runs"]}
+    return render(
+        visit, "log.html", INVALID if wrong else 200, wrong=wrong, q=q, level=level, asked=asked, page=number,
+        levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=visit.service.settings.automation_log_days,
+        change_days=f"{SETTINGS}/automation_log_days", filters=FILTERS, most=automation_log.MAX_KEPT,
+        counted=automation_log.MAX_COUNTED, run_id=run_id, is_grouped=is_grouped, ids=_ids(visit, named),
+        is_live=visit.query.flag("live"), **shown,
+    )  # fmt: skip
+
+
+@page("GET", f"{BASE}/export", "admin")
+def export(visit: Visit) -> Shown:
+    """The entries that a search finds as a file: `format` csv or jsonl. Raises NotFound for another one, BadQuery."""
+    format = visit.query.text("format", "csv")
+    if format not in exports.FORMATS:
+        raise NotFound(f"There is no export as '{format[:20]}', but as {' and '.join(exports.FORMATS)}.")
+    if visit.request.method != "HEAD":
+        log_export(visit.ctx, "the automation log")
+    found, _ = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))
+    names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
+    rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]
+    return exports.file(format, "automation-log", names, [{name: row[name] for name in names} for row in rows])
+
+
+def _asked(visit: Visit) -> str:
+    """The search that the address asks for, with the level that was chosen."""
+    q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
+    return f"{q} level:[{level}]".strip() if level and level in dict(LEVELS) else q
+
+
+def _ids(visit: Visit, names: Iterable[str]) -> dict[str, int]:
+    """The automations of these names, by name in small letters: those that there still are."""
+    found = automation_log.ids_of(visit.ctx, [name for name in names if name])
+    return {name.lower(): id for name, id in found.items()}

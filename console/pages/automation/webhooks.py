@@ -1,0 +1,399 @@
+"""Webhooks: their addresses, what was called and answered, trying one, calling one again. Source: Webhook."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from console import asking, drafts, hook_samples, lists, overlaps
+from console.forms import Form
+from console.pages.asides import answer
+from console.pages.automation.log import KINDS
+from console.rendering import render
+from console.routes import page
+from console.shown import INVALID, Shown, see
+from console.ui import moment, shell
+from console.visit import Visit
+from server.automation import automation_log, bindings
+from server.automation.bindings import Considered
+from server.automation.dictionary import plain
+from server.automation.inputs import misfit
+from server.automation.types.automation_log import LEVELS
+from server.automation.types.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAST
+from server.automation.webhooks import deliveries, responding, tokens
+from server.automation.webhooks.deliveries import MAX_BODY_BYTES
+from server.automation.webhooks.responding import Received, Simulated
+from server.automation.webhooks.withheld import HIDDEN, withheld
+from server.desk import records
+from server.errors import HelpdeskError, Invalid, Required
+from server.records.shared import checks
+from server.store.transaction import Transaction
+from server.web.webhooks import received_of, replay
+
+URI = "webhook_listener"
+BASE = "/automations/webhooks"
+TEXT_BYTES = 4 * 1024 * 1024
+SHOWN_DELIVERIES = 25
+HOURS = 24  # that a list shows the calls of
+SETTINGS = ("name", "automations_kata", "kept_days", "kept_last")
+TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
+METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
+FIRST_SAMPLE = "json"
+REAL = "The automation answers for real: it may write records and send mail."
+MAX_SHOWN_CHARS = 20_000  # of what a simulation answered
+MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
+MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
+NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
+SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
+LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Headers", "kept_days": "Days",
+          "kept_last": "Last deliveries"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a binding. kind, told: of its badge. note: what more there is to say. inputs: that the automation
+    would be given, as JSON, "" for none."""
+
+    of: Considered
+    kind: str
+    told: str
+    note: str = ""
+    inputs: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who answers to a request. trouble: why callers get no answer, "" when they do. winner: the name of the
+    automation, "" for none. is_broken: whether they get 500."""
+
+    entries: list[Entry]
+    trouble: str = ""
+    winner: str = ""
+    is_broken: bool = False
+
+    @property
+    def badge(self) -> tuple[str, str]:
+        """Kind and text of the badge for trouble."""
+        return ("err", "broken") if self.is_broken else ("warn", "nobody")
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> Shown:
+    """All webhooks, with the last call of each."""
+    found, wrong = lists.found(visit, URI)
+    since = visit.now - HOURS * deliveries.HOUR_SECONDS
+    latest, hours = visit.service.store.read(
+        lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
+    )
+    urls = {each["id"]: visit.service.webhook_url(each["guid"]) for each in found["results"]}
+    whole = _whole(visit, found["results"])
+    return render(
+        visit, "webhooks.html", INVALID if wrong else 200, found=found, wrong=wrong, latest=latest, urls=urls,
+        hours=hours, verdicts={each["id"]: _verdict(visit, each, _empty(visit)) for each in whole},
+        off={each["id"] for each in whole if each["is_disabled"]},
+    )  # fmt: skip
+
+
+@page("GET", f"{BASE}/new", "admin")
+def show_new(visit: Visit) -> Shown:
+    """The form for a new webhook."""
+    return _new(visit, Form.of({"name": "", "automation": ""}))
+
+
+@page("POST", f"{BASE}/new", "admin")
+def create(visit: Visit) -> Shown:
+    """Make a webhook that an automation answers to."""
+    form = Form.sent(visit.form, ("name", "automation"))
+    name = form.text("automation")
+    binding = f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""
+    try:
+        made = records.create(visit.ctx, URI, {"name": form.text("name"), "automations_kata": binding})
+    except HelpdeskError as error:
+        return _new(visit, form.refuse(error))
+    visit.tell(f"{form.text('name')} listens.")
+    return see(f"{BASE}/{made['id']}")
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show(visit: Visit) -> Shown:
+    """One webhook: its address, who answers, the last deliveries, a request to try. `sample` fills in a request."""
+    each = lists.record(visit, URI, visit.id)
+    return _webhook(visit, each, drafts.take_up(visit, visit.path, _form(visit, each)))
+
+
+@page("GET", f"{BASE}/{{id}}/latest", "admin")
+def show_latest(visit: Visit) -> Shown:
+    """For the page that listens: {id} of the last delivery, 0 for none."""
+    lists.record(visit, URI, visit.id)
+    id = visit.id
+    return answer({"id": visit.service.store.read(lambda tx: deliveries.last_id(tx, id))})
+
+
+@page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
+def save(visit: Visit) -> Shown:
+    """Change name and binding."""
+    each = lists.record(visit, URI, visit.id)
+    form = Form.sent(visit.form, SETTINGS)
+    fields = {name: form.text(name) for name in SETTINGS if name in visit.form}
+    fields["automations_kata"] = form.get("automations_kata").replace("\r\n", "\n")
+    try:
+        records.update(visit.ctx, URI, visit.id, fields)
+    except HelpdeskError as error:
+        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
+    was = {name: str(each[name]) for name in SETTINGS}
+    visit.tell(f"{form.text('name')} is saved.", f"{BASE}/{visit.id}", **was)
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
+def try_it(visit: Visit) -> Shown:
+    """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
+    which automation would."""
+    each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, TRIED)
+    try:
+        received = _received(visit, form)
+    except HelpdeskError as error:
+        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
+    pressed = visit.form.text("do", "call")
+    if pressed == "call" and visit.form.text(asking.ANSWER, "") != "1":
+        return _ask(visit, form)
+    if pressed == "call":
+        tokens.log_call(visit.ctx, each["id"])
+        _, id = responding.deliver(visit.ctx, each, received)
+        return see(f"{BASE}/deliveries/{id}")
+    simulated = responding.simulate(visit.ctx, each, received) if pressed == "simulate" else None
+    return _webhook(visit, each, _form(visit, each, form), simulated)
+
+
+@page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
+def show_rotate(visit: Visit) -> Shown:
+    """The question how long the present address shall work."""
+    return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
+
+
+@page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
+def end_address(visit: Visit) -> Shown:
+    """End an old address before its time."""
+    tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
+    visit.tell("The old address works no more.")
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
+def rotate(visit: Visit) -> Shown:
+    """Give the webhook a new address."""
+    form = overlaps.sent(visit)
+    if form.is_wrong:
+        return _rotate(visit, lists.record(visit, URI, visit.id), form)
+    seconds = int(form.get("overlap"))
+    tokens.rotate(visit.ctx, visit.id, seconds)
+    until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "works no more"
+    visit.tell(f"The webhook has a new address. The old one {until}.")
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/switch", "admin")
+def switch(visit: Visit) -> Shown:
+    """Switch a webhook on or off."""
+    each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
+    records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
+    told = "off; its address answers 404" if is_off else "on"
+    visit.tell(f"{each['name']} is {told}.", f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> Shown:
+    """Remove a webhook with its deliveries."""
+    each = lists.record(visit, URI, visit.id)
+    records.delete(visit.ctx, URI, visit.id)
+    visit.tell(f"{each['name']} is removed; its address answers 404.")
+    return see(BASE)
+
+
+@page("GET", f"{BASE}/deliveries/{{id}}", "admin")
+def show_delivery(visit: Visit) -> Shown:
+    """One delivery: request, answer, the steps between."""
+    id = visit.id
+    found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
+    each = lists.record(visit, URI, found["webhook_id"])
+    request, run_id = found["request"], found["run_id"]
+    texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
+    is_hidden = any(HIDDEN in text for text in texts)
+    log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
+    return render(
+        visit, "delivery.html", found=found, each=each, automation=_automation_id(visit, found["automation"]),
+        curl=_curl('"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"],
+                   request["body"]),
+        is_forgotten=is_hidden and withheld(visit.service.store).of(id) is None, most=MAX_BODY_BYTES,
+        log=log[::-1], log_total=total, kinds=KINDS, level_names=LEVELS,
+    )  # fmt: skip
+
+
+@page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin")
+def replay_delivery(visit: Visit) -> Shown:
+    """Let the webhook answer to the same request once more."""
+    made = replay(visit.ctx, visit.id)
+    visit.tell("The request was answered once more; this is the new delivery.")
+    return see(f"{BASE}/deliveries/{made}")
+
+
+def _ask(visit: Visit, form: Form) -> Shown:
+    """The question before a call for real, where no script has asked it."""
+    fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
+    return render(
+        visit, "sure.html", INVALID, question=REAL, fields=fields, answer=asking.ANSWER, target=visit.path,
+        back=f"{BASE}/{visit.id}",
+    )  # fmt: skip
+
+
+def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> Shown:
+    return render(visit, "webhook_rotate.html", form.status, each=each, form=form, overlaps=overlaps.OVERLAPS)
+
+
+def _new(visit: Visit, form: Form) -> Shown:
+    found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
+    automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found]
+    return render(
+        visit, "webhook_new.html", form.status, form=form, automations=automations, trigger=responding.TRIGGER
+    )
+
+
+def _whole(visit: Visit, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stored values of records that a search found."""
+    record_type = visit.service.registry.type(URI)
+    ids = [each["id"] for each in found]
+    rows = visit.service.store.read(lambda tx: tx.get_many(record_type.table, ids))
+    return [dict(record_type.record(row)) for row in rows]
+
+
+def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
+    asked = visit.query.text("sample", "")
+    sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
+    made = sample.make(visit.now)
+    form = Form.of({
+        **{name: each[name] for name in SETTINGS}, "try_method": "POST", "try_headers": made.headers,
+        "try_body": made.body, "sample": asked or FIRST_SAMPLE,
+    })  # fmt: skip
+    if sent is not None:
+        form.values |= sent.values
+        form.errors, form.status = sent.errors, sent.status
+    return form
+
+
+def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulated | None = None) -> Shown:
+    page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
+
+    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int, list[tokens.Former], int]:
+        listed, total = deliveries.listed(tx, id, SHOWN_DELIVERIES, page_number - 1)
+        return listed, total, tokens.former(tx, id, visit.now), deliveries.last_id(tx, id)
+
+    listed, total, former, last_id = visit.service.store.read(read)
+    url = visit.service.webhook_url(each["guid"])
+    try:
+        received = _received(visit, form)
+    except HelpdeskError:
+        received = _empty(visit)
+    verdict = _verdict(visit, each, received)
+    fitting = [] if verdict.entries else lists.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
+    return render(
+        visit, "webhook.html", form.status, each=each, form=form, url=url, trigger=responding.TRIGGER,
+        fitting=fitting[0]["name"] if fitting else "",
+        curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
+                   received.body.decode("utf-8", "replace")),
+        mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
+        methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=asking.ANSWER,
+        verdict=verdict,
+        simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS, most_days=MAX_KEPT_DAYS,
+        most_last=MAX_KEPT_LAST, kept_failures=deliveries.KEPT_FAILURES,
+        samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
+    )  # fmt: skip
+
+
+def _shown(each: Simulated) -> dict[str, Any]:
+    """A simulation for people: what is long is cut."""
+    response, result = each.response, each.result
+    headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
+    return {
+        "automation": each.automation, "message": each.message, "status": response.status, "headers": headers,
+        "body": response.body.decode("utf-8", "replace")[:MAX_SHOWN_CHARS], "state": result.state if result else "",
+        "log": result.log if result else [], "trace": result.trace if result else [],
+    }  # fmt: skip
+
+
+def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
+    """Who answers to a request, as the binding is saved, and what callers should not find out first."""
+    try:
+        considered = responding.considered(visit.ctx, each, received)
+    except HelpdeskError as error:
+        return Verdict([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
+    entries: list[Entry] = []
+    winner, wrong = None, None
+    for one in considered:
+        if one.handler is None:
+            kind, told = ("muted", "disabled") if one.is_off else ("err", "cannot answer")
+            entries.append(Entry(one, kind, told, one.reason))
+        elif winner is None:
+            winner, given = one.handler.automation, one.handler.inputs
+            wrong = misfit(winner.script, given)
+            kind, told, note = ("err", "answers 500", wrong.message) if wrong else ("ok", "answers", "")
+            as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
+            entries.append(Entry(one, kind, told, note, as_json))
+        else:
+            entries.append(Entry(one, "muted", "not asked", "an entry above it answers"))
+    if winner is None:
+        reason = "none of the automations below can answer" if considered else "no automation is bound yet"
+        return Verdict(entries, f"Callers get 404: {reason}.")
+    trouble = ""
+    mistakes = checks.mistakes("script", winner.script)
+    if mistakes:
+        line, reason = mistakes[0]
+        trouble = f"The script of {winner.name} has a mistake, so callers get 500: line {line}: {reason}"
+    elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
+        trouble = f"{winner.name} refuses what the binding gives it, so callers get 500: {wrong.message}"
+    return Verdict(entries, trouble, winner.name, is_broken=bool(trouble))
+
+
+def _empty(visit: Visit) -> Received:
+    """A request with nothing in it."""
+    return received_of("POST", "", "", [], b"", visit.request.client)
+
+
+def _received(visit: Visit, form: Form) -> Received:
+    """The request that was typed. Raises Invalid."""
+    return received_of(
+        form.get("try_method") or "POST", form.text("try_path").lstrip("/"), form.text("try_query"),
+        _headers(form.get("try_headers")), form.get("try_body").encode(), visit.request.client,
+    )  # fmt: skip
+
+
+def _headers(text: str) -> list[tuple[str, str]]:
+    """Header lines as pairs. Raises Invalid for one without a colon."""
+    found = []
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or not name.strip().isascii():
+            raise Invalid(f"'{line[:60]}' is no header; write Name: value.", field="try_headers")
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def _automation_id(visit: Visit, name: str) -> int:
+    table = visit.service.registry.type("automation").table
+    row = visit.service.store.read(lambda tx: tx.first(table, name=name)) if name else None
+    return int(row[0]) if row is not None else 0
+
+
+def _curl(address: str, method: str, path: str, query: str, headers: Iterable[Sequence[str]], body: str) -> str:
+    """A request as a command. address: as a word of the shell. What callers sent must do nothing there: all of it is
+    quoted, and --data-raw reads no file."""
+    behind = (f"/{quote(path, safe=SAFE)}" if path else "") + (f"?{query}" if query else "")
+    lines = [f"curl --globoff -X {shell(method)} {address}{shell(behind) if behind else ''}"]
+    lines += [f"  -H {shell(f'{name}: {value}')}" for name, value in headers if name.lower() not in NOT_SENT]
+    if body:
+        lines.append(f"  --data-raw {shell(body)}")
+    return " \\\n".join(lines)
+

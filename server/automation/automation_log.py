@@ -1,0 +1,241 @@
+"""The automation log: searched newest first, and cleared out by age. Who writes it is the record type's own matter.
+
+Source: Automation logs."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+import peewee
+
+from server.automation.types.automation_log import LEVELS
+from server.context import Context, Service
+from server.desk.dictionary import Dictionaries
+from server.desk.records import reading, search_scope
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly
+from server.jobs.scheduler import periodic
+from server.records.base import Record, RecordType
+from server.search.ast import Query
+from server.search.conditions import all_of, equals, slots_from
+from server.search.parser import parse
+from server.search.select import Search
+from server.search.select import search as compile_search
+from server.store.statements import in_list, slot
+from server.store.transaction import Transaction
+
+URI = "automation_log"
+DAY_SECONDS = 86400
+MAX_KEPT = 500_000  # entries; the oldest go first, about
+MAX_COUNTED = 50_000  # entries, the newest ones, that are looked through to count them by level and time, or by run
+LOWEST = len(LEVELS) - 1
+BATCH = 1000  # entries removed in one transaction
+KEYS = ("id", "automation_name", "automation_node", "created_at", "level", "level__label", "message")
+
+
+def search(ctx: Context, q: str, limit: int, page: int) -> dict[str, Any]:
+    """results, count, total, limit and page, which counts from 0. Newest first, whatever `sort:` says; `limit:` and
+    `page:` inside `q` do nothing here.
+
+    Raises AdminOnly, BadQuery with a position. Source: Automation logs."""
+    record_type, query = _asked(ctx, q)
+    return reading(ctx, lambda tx: _page(ctx, tx, record_type, query, limit, page))
+
+
+def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tuple[list[Record], int]:
+    """As search, but the stored values, with `automation_version` and `run_id`; and how many there are in all. run_id:
+    only those of this run. Raises AdminOnly, BadQuery. Source: ours."""
+    record_type, query = _asked(ctx, q)
+
+    def read(tx: Transaction) -> tuple[list[Record], int]:
+        found = _newest_first(ctx, tx, record_type, query, run_id)
+        rows, total = found.page(limit, page * limit)
+        return [record_type.record(row) for row in rows], total
+
+    return reading(ctx, read)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The entries that one run of an automation wrote. id: of the run, 0 for an entry of before runs were noted. name:
+    of the automation, "" for none. worst: the lowest level number. message: of the newest entry of that run."""
+
+    id: int
+    newest_id: int
+    name: str
+    at: int
+    worst: int
+    count: int
+    message: str
+
+
+def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
+    """The runs whose entries a search finds among the newest MAX_COUNTED of the log, the newest first, and how many
+    there are. page: counts from 0.
+
+    Raises AdminOnly, BadQuery. Source: ours."""
+    record_type, query = _asked(ctx, q)
+    table: Any = record_type.table.sql
+    run = peewee.fn.COALESCE(peewee.fn.NULLIF(table.run_id, 0), table.id)
+    newest = peewee.fn.MAX(table.id)  # SQLite takes the other columns of that row, too
+
+    def read(tx: Transaction) -> tuple[list[Run], int]:
+        condition = _newest_first(ctx, tx, record_type, query).condition
+        values = (*condition.values, _counted_after(tx))
+        number = len(values)
+        where = condition.build(slots_from(0)) & (table.id > slot(number - 1))
+        rows = tx.rows(
+            ("runs of the log", condition.key),
+            lambda: table.select(
+                table.run_id, newest, table.automation_name, table.created_at, table.message, peewee.fn.COUNT(table.id),
+            ).where(where).group_by(run).order_by(newest.desc()).limit(slot(number)).offset(slot(number + 1)),
+            (*values, limit, page * limit),
+        )  # fmt: skip
+        total = tx.value(
+            ("number of runs of the log", condition.key),
+            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where), values,
+        )  # fmt: skip
+        worst: dict[int, int] = dict(tx.rows(
+            ("worst of runs",),
+            lambda: table.select(run, peewee.fn.MIN(table.level)).where(in_list(table.run_id, slot(0))).group_by(run),
+            (json.dumps([row[0] for row in rows if row[0]]),),
+        ))  # fmt: skip
+        return [
+            Run(id, newest_id, name, at, worst.get(id, LOWEST), count, message)
+            for id, newest_id, name, at, message, count in rows
+        ], int(total or 0)
+
+    return reading(ctx, read)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """counts: {level: entries in each part of the time}. since, until: Unix seconds. is_whole: whether all that the
+    search finds are counted, or only those among the newest MAX_COUNTED entries of the log."""
+
+    since: int
+    until: int
+    counts: dict[int, list[int]]
+    is_whole: bool
+
+
+def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
+    """How the entries that a search finds spread over levels and time, from the oldest of them until now.
+
+    Raises AdminOnly, BadQuery. Source: ours."""
+    record_type, query = _asked(ctx, q)
+    table: Any = record_type.table.sql
+
+    def read(tx: Transaction) -> Histogram:
+        condition = _newest_first(ctx, tx, record_type, query, run_id).condition
+        number = len(condition.values)
+        after = _counted_after(tx)
+        where = condition.build(slots_from(0)) & (table.id > slot(number))
+        values = (*condition.values, after)
+        oldest = tx.value(
+            ("oldest of the log", condition.key),
+            lambda: table.select(peewee.fn.MIN(table.created_at)).where(where), values,
+        )  # fmt: skip
+        since = min(ctx.now if oldest is None else int(oldest), ctx.now)
+        step = max(1, -(-(ctx.now + 1 - since) // parts))
+        place = (table.created_at - slot(number + 1)) / slot(number + 2)
+        rows = tx.rows(
+            ("log by level", condition.key),
+            lambda: table.select(table.level, place, peewee.fn.COUNT(table.id)).where(where)
+            .group_by(table.level, place),
+            (*values, since, step),
+        )  # fmt: skip
+        counts: dict[int, list[int]] = {}
+        for level, at, count in rows:
+            counts.setdefault(level, [0] * parts)[min(at, parts - 1)] += count
+        return Histogram(since, ctx.now, counts, after <= 0)
+
+    return reading(ctx, read)
+
+
+def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
+    """{name: id} of the automations that there are with these names, as they write themselves."""
+    table: Any = peewee.Table("automation", ("id", "name"))
+    rows = ctx.service.store.read(lambda tx: tx.rows(
+        ("ids of automations by name",),
+        lambda: table.select(table.name, table.id).where(in_list(table.name, slot(0))),
+        (json.dumps(sorted(names)),),
+    )) if names else []  # fmt: skip
+    return dict(rows)
+
+
+def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
+    """The type and the query of a search. Raises AdminOnly, BadQuery."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may read the automation log")
+    return ctx.service.registry.type(URI), replace(parse(q), sort=())
+
+
+def _newest_first(
+    ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0
+) -> Search:
+    found = compile_search(record_type, query, search_scope(ctx, tx, query))
+    if run_id:
+        of_run = equals(record_type.column("run_id"), run_id)
+        found = replace(found, condition=all_of([found.condition, of_run]))
+    return replace(found, order=(("id", True),))
+
+
+def _page(
+    ctx: Context, tx: Transaction, record_type: RecordType, query: Query, limit: int, page: int
+) -> dict[str, Any]:
+    rows, total = _newest_first(ctx, tx, record_type, query).page(limit, page * limit)
+    entries = Dictionaries(ctx, tx).show(record_type, [record_type.record(row) for row in rows])
+    results = [{key: entry[key] for key in KEYS} for entry in entries]
+    return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+
+
+def note(
+    writing: RecordWriter, level: int, message: str, name: str = "", node: str = "", version: int = 0, run_id: int = 0
+) -> int:
+    """Write an entry. level: 1 alert, 3 error, 4 warning, 7 debug. name, node, version: the automation, the place in it
+    and which of its versions ran, "" and 0 for none. run_id: what the first entry of the run answered, 0 for that one.
+
+    Answers the run's id."""
+    id = writing.create(URI, {
+        "automation_name": name, "automation_node": node, "automation_version": version, "created_at": writing.now,
+        "level": level, "message": message, "run_id": run_id,
+    })  # fmt: skip
+    return run_id or id
+
+
+@periodic("old automation log entries", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Remove entries that are older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT: an
+    automation that fails again and again fills no disk. Source: ours."""
+    before = now - service.settings.automation_log_days * DAY_SECONDS
+    while old := service.store.read(lambda tx: _old_ids(tx, before)):
+        service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]
+            ("forget log entries",), lambda: _ENTRY.delete().where(_ENTRY.id == slot(0)), old
+        ))  # fmt: skip
+
+
+_ENTRY: Any = peewee.Table(URI, ("id", "created_at"))
+
+
+def _newest_id(tx: Transaction) -> int:
+    return int(tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0)
+
+
+def _counted_after(tx: Transaction) -> int:
+    """The id behind which the entries are that are looked through; 0 or less for all."""
+    return _newest_id(tx) - MAX_COUNTED
+
+
+def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
+    """[(id,)] of some entries that may go. Ids rise by one, but for those of writes that were undone."""
+    return tx.rows(
+        ("old log entries",),
+        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.created_at < slot(0)).order_by(_ENTRY.created_at).limit(BATCH),
+        (before,),
+    ) or tx.rows(
+        ("first log entries",),
+        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.id <= slot(0)).order_by(_ENTRY.id).limit(BATCH),
+        (_newest_id(tx) - MAX_KEPT,),
+    )  # fmt: skip

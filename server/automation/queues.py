@@ -1,0 +1,160 @@
+"""Messages of queues: put in, and taken out by runs of automations.
+
+Taken messages are lent: they go for good once the run that took them ended well (`settle`). After a failure, or when
+the process ends before, they come again."""
+
+import json
+import secrets
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.automation.types.queue_parts.messages import GIVEN_UP, MAX_DELIVERIES, QUEUE_MESSAGE
+from server.context import Context, Service
+from server.errors import Invalid, NotFound, TooLarge, nearest
+from server.jobs.scheduler import periodic
+from server.store.statements import in_list, slot
+from server.store.transaction import Transaction
+
+MAX_PUSHED = 1000  # messages of one push
+MAX_TAKEN = 250  # messages of one pop
+MAX_MESSAGE_CHARS = 256 * 1024  # of a message as JSON
+MAX_WAITING = 100_000  # messages of one queue
+LEASE_SECONDS = 600  # that a run has for what it took; more than any run may take
+RETRY_SECONDS = 30  # before a message comes again after a failure; so many times as it was taken
+KEPT_DAYS, DAY_SECONDS = 14, 86400  # of messages that are given to nobody any more
+MAX_NAMES = 250  # looked at for the nearest one
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A message that is lent. available_at: since when it could be taken, Unix seconds."""
+
+    uuid: str
+    data: Any
+    available_at: int
+
+
+def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0) -> list[str]:
+    """Put messages into the queue of a name; answers a uuid for each, as 32 hex digits.
+
+    available_at: Unix seconds before which nobody gets them; 0 for at once. Raises NotFound, TooLarge for a message
+    above MAX_MESSAGE_CHARS, Invalid for more than MAX_PUSHED, or more than MAX_WAITING in the queue. Source: ours."""
+    if len(messages) > MAX_PUSHED:
+        raise Invalid(f"messages: {len(messages):,} at once, at most {MAX_PUSHED:,}", field="messages")
+    texts = [json.dumps(each) for each in messages]
+    if any(len(text) > MAX_MESSAGE_CHARS for text in texts):
+        raise TooLarge(f"a message has at most {MAX_MESSAGE_CHARS:,} characters as JSON", limit=MAX_MESSAGE_CHARS)
+    uuids = [uuid.uuid4().hex for _ in texts]
+    at = available_at or ctx.now
+
+    def write(tx: Transaction) -> None:
+        queue_id = _queue(ctx, tx, name)
+        if _count(tx, queue_id) + len(texts) > MAX_WAITING:
+            raise Invalid(f"the queue '{name}' holds at most {MAX_WAITING:,} messages; take some out first")
+        table: Any = QUEUE_MESSAGE.sql
+        names = ("queue_id", "uuid", "data", "created_at", "available_at")
+        tx.run_many(
+            ("push messages",),
+            lambda: table.insert({getattr(table, each): slot(place) for place, each in enumerate(names)}),
+            [(queue_id, each, text, ctx.now, at) for each, text in zip(uuids, texts, strict=True)],
+        )
+
+    ctx.service.store.write(write)
+    return uuids
+
+
+def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[Taken]]:
+    """A new consumer id and the messages that it has taken, the longest waiting first. Raises NotFound, Invalid.
+
+    Source: ours."""
+    if not 1 <= limit <= MAX_TAKEN:
+        raise Invalid(f"limit: {limit} is not 1 to {MAX_TAKEN}", field="limit")
+    consumer = f"0x{secrets.token_hex(16)}"
+
+    def write(tx: Transaction) -> list[Taken]:
+        found = _next(tx, _queue(ctx, tx, name), limit, ctx.now)
+        if found:
+            _claim(tx, [row[0] for row in found], consumer, ctx.now + LEASE_SECONDS)
+        at = QUEUE_MESSAGE.position
+        return [Taken(row[at["uuid"]], json.loads(row[at["data"]]), row[at["available_at"]]) for row in found]
+
+    return consumer, ctx.service.store.write(write)
+
+
+def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
+    """What a consumer took is done with and goes, or comes again later. Source: ours."""
+    table: Any = QUEUE_MESSAGE.sql
+
+    def write(tx: Transaction) -> None:
+        if is_done:
+            tx.delete(QUEUE_MESSAGE, claimed_by=consumer)
+            return
+        tx.run(
+            ("messages again",),
+            lambda: table.update({
+                table.claimed_by: "", table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
+            }).where(table.claimed_by == slot(1)),
+            (ctx.now, consumer),
+        )  # fmt: skip
+
+    ctx.service.store.write(write)
+
+
+@periodic("messages that nobody gets", deletes=True)
+def forget_undeliverable(service: Service, now: int) -> None:
+    """Remove messages that were taken too often, KEPT_DAYS later. Source: ours."""
+    table: Any = QUEUE_MESSAGE.sql
+    before = now - KEPT_DAYS * DAY_SECONDS
+
+    def old(query: Any) -> Any:
+        return query.where(peewee.SQL(GIVEN_UP), table.available_at < slot(0))
+
+    if service.store.read(lambda tx: tx.value(
+        ("an old message",), lambda: old(table.select(table.id)).limit(1), (before,)
+    )):  # fmt: skip
+        service.store.write(lambda tx: tx.run(("old messages",), lambda: old(table.delete()), (before,)))
+
+
+def _queue(ctx: Context, tx: Transaction, name: str) -> int:
+    record_type = ctx.service.registry.type("queue")
+    row = tx.first(record_type.table, name=name)
+    if row is not None:
+        return int(row[0])
+    table: Any = record_type.table.sql
+    rows = tx.rows(("names of queues",), lambda: table.select(table.name).order_by(table.name).limit(MAX_NAMES))
+    raise NotFound(f"there is no queue '{name[:80]}'{nearest(name, [row[0] for row in rows])}", type="queue")
+
+
+def _count(tx: Transaction, queue_id: int) -> int:
+    table: Any = QUEUE_MESSAGE.sql
+    return int(tx.value(
+        ("count messages",), lambda: table.select(peewee.fn.COUNT(table.id)).where(table.queue_id == slot(0)),
+        (queue_id,),
+    ))  # fmt: skip
+
+
+def _next(tx: Transaction, queue_id: int, limit: int, now: int) -> list[tuple[Any, ...]]:
+    """What may be taken. A message that a run kept past its lease is free again."""
+    table: Any = QUEUE_MESSAGE.sql
+    return tx.rows(
+        ("next messages",),
+        lambda: table.select(*QUEUE_MESSAGE.all_columns)
+        .where(table.queue_id == slot(0), table.available_at <= slot(1), table.deliveries < MAX_DELIVERIES)
+        .order_by(table.available_at, table.id).limit(slot(2)),
+        (queue_id, now, limit),
+    )  # fmt: skip
+
+
+def _claim(tx: Transaction, ids: list[int], consumer: str, until: int) -> None:
+    table: Any = QUEUE_MESSAGE.sql
+    tx.run(
+        ("take messages",),
+        lambda: table.update({
+            table.claimed_by: slot(0), table.available_at: slot(1), table.deliveries: table.deliveries + 1,
+        }).where(in_list(table.id, slot(2))),
+        (consumer, until, json.dumps(ids)),
+    )  # fmt: skip

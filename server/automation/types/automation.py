@@ -1,0 +1,101 @@
+"""Automations: scripts with a name, a trigger that starts them and a policy of what they may do. Not run here."""
+
+from typing import Any
+
+from server.automation import versions
+from server.errors import KataSyntax
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.kata.parser import parse, plain
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared.secrets import random_text
+from server.records.shared.triggers import TRIGGERS
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Column, Index
+
+NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
+
+
+def declared_inputs(script: str) -> dict[str, dict[str, str]]:
+    """{name: {key, type}} of the entries right below `inputs:`; none of a script that is no KATA.
+
+    >>> declared_inputs("inputs:\\n  text/email:\\n    required@bool: yes\\nstart:\\n  text/no:")
+    {'email': {'key': 'email', 'type': 'text'}}
+    """
+    try:
+        tree = parse(script).tree
+    except KataSyntax:
+        return {}
+    declared = next((value for key, value in tree.items() if plain(key) == "inputs"), {})
+    found: dict[str, dict[str, str]] = {}
+    for key in declared if isinstance(declared, dict) else ():
+        kind, _, name = plain(key).partition("/")
+        if name:
+            found[name] = {"key": name, "type": kind}
+    return found
+
+
+def _inputs(record: Record, shown: Shown) -> dict[str, Any]:
+    return declared_inputs(record["script"])
+
+
+class Automation(RecordType):
+    """A script in KATA that a trigger starts, such as a webhook or arriving mail, within its policy.
+
+    Script and policy are kept as they were sent; those with mistakes are refused. Source: Automation, as created by a
+    package; the rest is ours."""
+
+    uri, context = "automation", "svc.contexts.automation"
+    aliases = ("automations",)
+    label_names = ("Automation", "Automations")
+    lookup = "name"
+    checked = {"script": "script", "policy_kata": "policy"}
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "description": Text("What it does."),
+        "extension_id": Text(
+            "What starts it, such as svc.trigger.webhook.respond.", required=True, allowed=TRIGGERS, form="extension"
+        ),
+        "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
+        "name": Text(
+            "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; no two differ only in "
+            "case. A random one when omitted. Also the label.", unique=True, auto="generated",
+            pattern="[A-Za-z0-9._-]*",
+        ),
+        "policy_kata": Text("What the script may do, as KATA; blank allows nothing but to compute.", 16777215),
+        "script": Text("What it does, as KATA.", 16777215, shown=False),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    # version: of what is kept of its past. last_run_*: written some time after the run, by desk/noted.py.
+    columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
+    tables = (versions.VERSION,)
+    indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)
+    keys = (
+        Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
+        Key("outputs", "object", "Always empty.", lambda record, shown: {}, on_expand=True),
+        Key("script", "text", "The script.", lambda record, shown: record["script"], on_expand=True),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "The name that it is called by.", "name", "partial"),
+        TextFilter("trigger", "Exact id of what starts it; lists are fine.", "extension_id", "exact"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.is_create and not change.new.get("name"):
+            change.new["name"] = f"automation.{random_text(NAME_CHARS)}"
+        versions.count(change)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        versions.keep(change, writing)

@@ -1,0 +1,121 @@
+"""Automation log: what automations wrote down while they ran. For administrators to read; nobody changes it."""
+
+from typing import Any
+
+from server.errors import Invalid, nearest
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Writing
+from server.search.ast import Bare, Group, Node, Subquery, Term
+from server.search.compile import Scope, compile_group
+from server.search.conditions import Condition
+from server.search.filters.choice import ChoiceFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import TextFilter
+from server.store.tables import Column, Index
+
+LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")  # 0 to 7
+NAME_CHARS, TEXT_CHARS = 255, 1024  # of what is kept; longer is cut
+PARTS = ("name", "node")
+
+
+def level_name(record: Record, shown: Shown) -> str:
+    """The word for the level of an entry."""
+    return LEVELS[record["level"]]
+
+
+class LevelFilter(ChoiceFilter):
+    """A level by its word or its number; first letters would not tell error from emergency."""
+
+    def stored(self, word: str) -> Any:
+        wanted = word.strip().lower()
+        if wanted in self.choices:
+            return self.choices[wanted]
+        if wanted in map(str, self.choices.values()):
+            return int(wanted)
+        raise Invalid(f"'{word[:50]}' is not one of {', '.join(self.words)}{nearest(wanted, self.choices)}")
+
+
+class AutomationFilter(TextFilter):
+    """The name of the automation, or a group of name: and node:."""
+
+    def meaning(self, term: Term, scope: Scope) -> Condition:
+        if isinstance(term.value, Subquery):
+            return compile_group(scope.registry.type("automation_log"), self._named(term, term.value.root), scope)
+        return super().meaning(term, scope)
+
+    def _named(self, term: Term, group: Group) -> Group:
+        """The group with the names that the filters of the log have."""
+        return Group(group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position)
+
+    def _part(self, term: Term, node: Node) -> Node:
+        if isinstance(node, Group):
+            return self._named(term, node)
+        if isinstance(node, Bare):
+            return Term("automation.name", node.text, node.negated, node.position)
+        if node.field not in PARTS:
+            raise self.bad(term, f"'{node.field[:50]}' is not one of {', '.join(PARTS)}{nearest(node.field, PARTS)}")
+        return Term(f"automation.{node.field}", node.value, node.negated, node.position)
+
+
+class AutomationLog(RecordType):
+    """One line that an automation wrote. Too long texts are cut. Source: Automation log entry; its keys are ours."""
+
+    uri = "automation_log"
+    label_names = ("Automation Log", "Automation Logs")
+    features = frozenset(("search",))
+    operations = {"retrieve": False, "search": True, "create": False, "update": False, "delete": False}
+    access = Access(read="admins", create=("nobody",), update=("nobody",), delete=("nobody",))
+    columns = (
+        Column("automation_name", "TEXT", nocase=True),
+        Column("automation_node", "TEXT", nocase=True),
+        Column("automation_version"),
+        Column("created_at"),
+        Column("level"),
+        Column("message", "TEXT", nocase=True),
+        Column("run_id"),  # the first entry of the same run
+    )
+    indexes = (
+        Index(("automation_name",), "the entries of one automation"),
+        Index(("level",), "the entries of a level, newest first"),
+        Index(("created_at",), "entries of a time, and clearing out old ones"),
+        Index(("run_id",), "the entries of one run"),
+    )
+    keys = (
+        Key("automation_name", "text", "Name of the automation that wrote it.", column="automation_name"),
+        Key("automation_node", "text", "Where in the script, as a path such as start:log.", column="automation_node"),
+        Key("created_at", "timestamp", "When it was written.", column="created_at"),
+        Key("level", "number", "From 0, emergency, to 7, debug.", column="level"),
+        Key("level__label", "text", "The word for the level.", level_name),
+        Key("message", "text", "What was written.", column="message"),
+    )
+    filters = (
+        AutomationFilter(
+            "automation", "Exact name of the automation, * for any characters; or a group: (name:... node:...).",
+            "automation_name", "exact", sortable=False,
+        ),
+        TextFilter("automation.name", "Exact name of the automation.", "automation_name", "exact", sortable=False),
+        TextFilter("automation.node", "Exact path in the script.", "automation_node", "exact", sortable=False),
+        DateFilter("created", "When it was written.", "created_at", sortable=False),
+        NumberFilter("id", "Id of the entry.", "id", sortable=False),
+        LevelFilter(
+            "level", "The level by its word or number; lists and ! are fine.", "level",
+            {word: number for number, word in enumerate(LEVELS)}, sortable=False,
+        ),
+        TextFilter("message", "Exact message, * for any characters.", "message", "exact", sortable=False),
+    )  # fmt: skip
+    label_column = "message"
+    has_url = False
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        new = change.new
+        new.setdefault("created_at", writing.now)
+        if not 0 <= change.value("level") < len(LEVELS):
+            raise Invalid(f"level: {change.value('level')} is not 0 to {len(LEVELS) - 1}", field="level")
+        for column, most in (("automation_name", NAME_CHARS), ("automation_node", TEXT_CHARS), ("message", TEXT_CHARS)):
+            if column in new:
+                new[column] = new[column][:most]
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """The first entry of a run stands for the run."""
+        if not change.value("run_id"):
+            writing.set(self.uri, change.id, {"run_id": change.id})

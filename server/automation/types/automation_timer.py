@@ -1,0 +1,69 @@
+"""Automation timers: automations that run at a time, once or again and again. Run by automation/timers.py."""
+
+from server import times
+from server.automation import recurrence
+from server.fields.flag import Bit
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.store.tables import Column, Index
+
+
+class AutomationTimer(RecordType):
+    """A time at which an automation runs, and the patterns by which it runs again. Source: ours."""
+
+    uri, context = "automation_timer", "svc.contexts.automation.timer"
+    aliases = ("automation timer", "automation timers", "timer", "timers")
+    label_names = ("Automation Timer", "Automation Timers")
+    tier = 3
+    checked = {"automations_kata": "event"}
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "automations_kata": Text("Which automation runs, as KATA. Never returned.", 65535, shown=False),
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "is_disabled": Bit("Never runs while this is 1."),
+        "is_recurring": Bit("Runs again, by its patterns."),
+        "last_ran_at": Timestamp("When it ran last; 0 for never."),
+        "name": Text("Name; also the label.", required=True),
+        "next_run_at": Timestamp(
+            "When it runs next; 0 for never. Worked out from the patterns where it is not sent and they are."
+        ),
+        "recurring_patterns": Text(
+            "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
+            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.", 65535,
+        ),
+        "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone"),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    columns = (
+        Column("started_for"),  # the next_run_at whose run was begun last
+        Column("continuation_id"),
+    )
+    indexes = (Index(("is_disabled", "next_run_at"), "timers that are due"),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isRecurring", "Runs again.", "is_recurring"),
+        DateFilter("lastRanAt", "When it ran last.", "last_ran_at"),
+        TextFilter("name", "Name.", "name", "partial"),
+        DateFilter("nextRunAt", "When it runs next.", "next_run_at"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+    due_column = "next_run_at"
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "recurring_patterns" in change.new:
+            recurrence.check(change.new["recurring_patterns"], "recurring_patterns")
+        is_asked = any(change.changes(name) for name in ("is_recurring", "recurring_patterns", "recurring_timezone"))
+        if change.sent and "next_run_at" not in change.sent and is_asked and change.value("is_recurring"):
+            zone = times.zone(change.value("recurring_timezone") or "UTC")
+            change.new["next_run_at"] = recurrence.next_time(change.value("recurring_patterns"), writing.now, zone)

@@ -1,0 +1,141 @@
+"""Behaviors: the older kind of automation, a tree of decisions that belongs to a bot. Not run here."""
+
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.automation.behaviors import tree
+from server.fields.base import Intake, as_text
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared.behavior_events import EVENTS, event_name, refused
+from server.search.ast import Text as Value
+from server.search.conditions import Condition, all_of, equals
+from server.search.filters.base import Filter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.search.values import integer
+from server.store.tables import Index
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+
+APP = "svc.contexts.app"
+
+
+def _event_name(record: Record, shown: Shown) -> str:
+    return event_name(record["event_point"])
+
+
+class EventField(Text):
+    """An event of behaviors; of another one the error says what does the same."""
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        event = as_text(raw)
+        if event and event not in EVENTS and len(event) <= self.max:
+            raise self.bad(refused(event))
+        return super().read(raw, intake)
+
+
+class UsableByFilter(Filter):
+    """The behaviors that a bot may use: its own; and those that are not private of bots of the service or of its own
+    owner, of all bots when it belongs to the service itself."""
+
+    type = "virtual"
+    splits_commas = True
+
+    def __init__(self, name: str, note: str) -> None:
+        super().__init__(name, note, target="bot")
+
+    def one(self, text: Value, scope: "Scope") -> Condition:
+        bots = scope.registry.type("bot")
+        its = all_of([scope.readable(bots), equals(bots.column("id"), integer(text.value.strip()))])
+        behavior, bot = self.table.sql, bots.table.sql
+
+        def build(at: Any) -> Any:
+            chosen = bot.select(bot.id).where(its.build(at))
+            own, other = peewee.Table("bot", alias="own"), peewee.Table("bot", alias="other")
+            is_shared = (
+                (own.c.owner__context == APP)
+                | (other.c.owner__context == APP)
+                | ((own.c.owner__context == other.c.owner__context) & (own.c.owner_id == other.c.owner_id))
+            )
+            sharing = other.select(other.c.id).join(own, on=is_shared).where(own.c.id.in_(chosen))
+            return behavior.bot_id.in_(chosen) | ((behavior.is_private == 0) & behavior.bot_id.in_(sharing))
+
+        return Condition(("usable by bot", its.key), its.values, build)
+
+
+class Behavior(RecordType):
+    """A tree of decisions and actions with variables, run for a bot. Tree and variables come with packages.
+
+    Source: Bot behaviors; its fields are ours."""
+
+    uri, context = "behavior", "svc.contexts.behavior"
+    aliases = ("behaviors",)
+    label_names = ("Behavior", "Behaviors")
+    lookup = "uri"
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(
+        read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot")
+    )
+    is_administrative = True
+    fields = {
+        "bot_id": Id("Bot that it belongs to.", "bot", required=True, shown=False),
+        "event_point": EventField("Event that it answers to.", required=True, allowed=tuple(EVENTS)),
+        "is_disabled": Bit("Does not run while this is 1."),
+        "is_private": Bit("Only its own bot may use it."),
+        "name": Text("Name; also the label.", required=True),
+        "nodes": Structure(
+            "The tree; kept by the service.", 16777215, immutable=True, is_list=True, shown=False, origin="ours"
+        ),
+        "priority": Uint("Place among those of one event, 0 first."),
+        "updated_at": Timestamp("When the record was made; later writes leave it unless it is sent.", auto="now"),
+        "uri": Text(
+            "Its own short name: letters, digits and underscores.", 128, unique=True, blank_ok=True,
+            pattern="[A-Za-z0-9_]*",
+        ),
+        "variables": Structure(
+            "Its variables by key var_<name>: type, label, is_private, params; kept by the service.", 16777215,
+            immutable=True, is_map=True, origin="ours",
+        ),
+    }
+    indexes = (
+        Index(("bot_id",), "the behaviors of a bot"),
+        Index(("uri",), "a behavior by its short name"),
+    )
+    nested = (Nested("bot", "bot", "Bot that it belongs to."),)
+    keys = (Key("event_point_name", "text", "What people call the event.", _event_name),)
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter("bot", "Of a matching bot.", "bot", Behind("bot_id")),
+        ChooserFilter("bot.id", "Of a bot by id.", "bot_id", target="bot"),
+        FlagFilter("disabled", "Does not run.", "is_disabled"),
+        TextFilter("event", "Exact id of the event; lists are fine.", "event_point", "exact"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        NumberFilter("priority", "Place among those of one event.", "priority"),
+        FlagFilter("private", "Only its own bot may use it.", "is_private"),
+        DateFilter("updated", "When it was made, or what was sent since.", "updated_at"),
+        TextFilter("uri", "Its own short name.", "uri", "exact"),
+        UsableByFilter("usableBy.bot", "The bot of this id may use it."),
+    )
+    subtotals = Subtotals(
+        search=("bot.id", "disabled", "event", "fieldset", "links", "priority", "private"), aliases={"bot": "bot.id"}
+    )
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """What is kept can be run. Raises Invalid that names the node or the variable."""
+        if "nodes" in change.new:
+            tree.tree(change.value("nodes"))
+        if "variables" in change.new:
+            tree.variables(change.value("variables"))

@@ -1,0 +1,277 @@
+"""Bins of dates: the days, weeks, months and hours into which instants fall in a zone, with labels and searches.
+
+The database counts by whole numbers of seconds; here its buckets become bins. Source: Data queries, Field options."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cached_property
+
+from server import times
+from server.counting.walls import LAST, WallClock
+
+DAY, HOUR, MINUTE = 86_400, 3_600, 60
+EPOCH = datetime(1970, 1, 1)
+LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
+MAX_AXIS_BINS = 20_000  # of a time axis without gaps
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+Wall = datetime  # without a zone: what clocks show
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One unit of `@`. atom: seconds of wall time that are never told apart.
+
+    start: the wall time at which the bin of an atom begins; of cyclic units, one that stands for all that are alike.
+    after: the start of the next bin, None for units that come round again. part: a cyclic bin as a part of a date
+    filter. axis: how charts read the label. key: the end of the name in dictionaries."""
+
+    name: str
+    atom: int
+    start: Callable[[Wall], Wall]
+    label: Callable[[Wall], str]
+    after: Callable[[Wall], Wall] | None = None
+    part: Callable[[Wall], str] | None = None
+    axis: str = ""
+    key: str = ""
+
+    @property
+    def is_cyclic(self) -> bool:
+        return self.after is None
+
+    @property
+    def suffix(self) -> str:
+        """`day` of `created_day`."""
+        return self.key or self.name
+
+    @property
+    def step(self) -> str:
+        """The name of its length: `minute` for five minutes, too."""
+        return self.suffix.partition("/")[0]
+
+
+def _day(wall: Wall) -> Wall:
+    return wall.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _monday(wall: Wall) -> Wall:
+    return _day(wall) - timedelta(days=wall.weekday())
+
+
+def _sunday(wall: Wall) -> Wall:
+    return _day(wall) - timedelta(days=wall.isoweekday() % 7)
+
+
+def _month(wall: Wall) -> Wall:
+    return _day(wall).replace(day=1)
+
+
+def _quarter(wall: Wall) -> Wall:
+    return _month(wall).replace(month=(wall.month - 1) // 3 * 3 + 1)
+
+
+def _year(wall: Wall) -> Wall:
+    return _month(wall).replace(month=1)
+
+
+def _months_later(months: int) -> Callable[[Wall], Wall]:
+    def later(wall: Wall) -> Wall:
+        years, month = divmod(wall.month - 1 + months, 12)
+        return wall.replace(year=wall.year + years, month=month + 1)
+
+    return later
+
+
+def _later(**length: int) -> Callable[[Wall], Wall]:
+    delta = timedelta(**length)
+    return lambda wall: wall + delta
+
+
+def _weekday(wall: Wall) -> str:
+    return WEEKDAYS[wall.isoweekday() % 7]
+
+
+def _hours(wall: Wall) -> str:
+    return f'times:"{wall.hour:02}:00-{wall.hour:02}:59:59"'
+
+
+def _same(wall: Wall) -> Wall:
+    return wall
+
+
+# What cyclic bins are told apart by, as a wall time: a year that begins on a Sunday, so that weeks are whole.
+def _in_week(wall: Wall) -> Wall:
+    return datetime(2023, 1, 1 + wall.isoweekday() % 7)
+
+
+def _week_of_year(wall: Wall) -> Wall:
+    return datetime(2023, 1, 1) + timedelta(weeks=int(wall.strftime("%U")))
+
+
+_DATE, _TIME = "%Y-%m-%d", "%Y-%m-%d %H:%M"
+
+
+def _minutes(count: int) -> Unit:
+    name = f"minute/{count}" if count > 1 else "minute"
+    return Unit(name, count * MINUTE, _same, lambda wall: wall.strftime(_TIME), _later(minutes=count), axis=_TIME)
+
+
+UNITS: tuple[Unit, ...] = (
+    _minutes(1),
+    _minutes(5),
+    _minutes(15),
+    _minutes(30),
+    Unit("hour", HOUR, _same, lambda wall: wall.strftime("%Y-%m-%d %H:00"), _later(hours=1), axis="%Y-%m-%d %H:00"),
+    Unit("day", DAY, _same, lambda wall: wall.strftime(_DATE), _later(days=1), axis=_DATE),
+    Unit("week", DAY, _monday, lambda wall: wall.strftime(_DATE), _later(days=7), axis=_DATE),
+    Unit("week-sun", DAY, _sunday, lambda wall: wall.strftime(_DATE), _later(days=7), axis=_DATE, key="week"),
+    Unit("month", DAY, _month, lambda wall: wall.strftime("%Y-%m"), _months_later(1), axis="%Y-%m"),
+    Unit("quarter", DAY, _quarter, lambda wall: f"{wall.year}-Q{(wall.month + 2) // 3}", _months_later(3),
+         axis="%Y-Q%q"),
+    Unit("year", DAY, _year, lambda wall: wall.strftime("%Y"), _months_later(12), axis="%Y"),
+    Unit("hourofday", HOUR, lambda wall: datetime(2023, 1, 1, wall.hour), lambda wall: f"{wall.hour:02}:00",
+         part=_hours),
+    Unit("hourofdayofweek", HOUR, lambda wall: _in_week(wall).replace(hour=wall.hour),
+         lambda wall: f"{_weekday(wall)} {wall.hour:02}:00", part=lambda wall: f"days:{_weekday(wall)} {_hours(wall)}"),
+    Unit("dayofmonth", DAY, lambda wall: datetime(2023, 1, wall.day), lambda wall: f"{wall.day:02}",
+         part=lambda wall: f"dom:{wall.day}"),
+    Unit("dayofweek", DAY, _in_week, _weekday, part=lambda wall: f"days:{_weekday(wall)}"),
+    Unit("weekofyear", DAY, _week_of_year, lambda wall: f"{_week(wall):02}", part=lambda wall: f"weeks:{_week(wall)}"),
+    Unit("monthofyear", DAY, lambda wall: datetime(2023, wall.month, 1), lambda wall: MONTHS[wall.month - 1],
+         part=lambda wall: f"months:{MONTHS[wall.month - 1]}"),
+    Unit("quarterofyear", DAY, lambda wall: datetime(2023, (wall.month - 1) // 3 * 3 + 1, 1),
+         lambda wall: f"Q{(wall.month + 2) // 3}",
+         part=lambda wall: "months:" + ",".join(name[:3] for name in MONTHS[wall.month - 1 : wall.month + 2])),
+    Unit("unix", 1, _same, lambda wall: str(int((wall - EPOCH).total_seconds())), key="seconds"),
+)  # fmt: skip
+_ALIASES = {
+    "week-mon": "week", "week-monday": "week", "week-sunday": "week-sun", "minutes": "minute", "minutes/5": "minute/5",
+    "minutes/15": "minute/15", "minutes/30": "minute/30", "ts": "unix", "timestamp": "unix", "secs": "unix",
+    "seconds": "unix",
+}  # fmt: skip
+UNIT_BY_NAME: dict[str, Unit] = {unit.name: unit for unit in UNITS}
+UNIT_BY_NAME |= {alias: UNIT_BY_NAME[name] for alias, name in _ALIASES.items()}
+
+
+def _week(start: Wall) -> int:
+    """The number of a week of the year by the wall time that stands for it."""
+    return (start - datetime(2023, 1, 1)).days // 7
+
+
+class Bin:
+    """One bin: its label and, in a chart, its place. `start` is a wall time."""
+
+    def __init__(self, calendar: "Calendar", start: Wall) -> None:
+        self.calendar = calendar
+        self.start = start
+        self.label = calendar.unit.label(start)
+
+    @property
+    def value(self) -> int | str:
+        """What stands for it in answers."""
+        return int(self.label) if self.calendar.unit.name == "unix" else self.label
+
+    @cached_property
+    def pieces(self) -> list[tuple[int, int]]:
+        """The instants of a bin that does not come round again: first and last second, twice where clocks go back."""
+        last = self.calendar.last(self.start)
+        found = self.calendar.clock.pieces(self.start, last)
+        return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
+
+    def term(self, field: str) -> str:
+        """A search term that finds exactly what is in the bin. Source: Data queries, Field options."""
+        unit = self.calendar.unit
+        if unit.name == "unix":
+            return f'{field}:"{self.label} to {self.label}"'
+        if unit.part is not None:
+            return f"{field}:({unit.part(self.start)})"
+        ranges = [f'{field}:"{text}"' for text in self.calendar.texts(self)]
+        return ranges[0] if len(ranges) == 1 else f"({' OR '.join(ranges)})"
+
+
+class Calendar:
+    """The bins of one unit in one zone, as seen at `now`."""
+
+    def __init__(self, unit: Unit, tz: tzinfo, now: int) -> None:
+        self.unit = unit
+        self.tz = tz
+        self.now = now
+        self.clock = WallClock(UTC if unit.name == "unix" else tz)
+        self._bins: dict[Wall, Bin] = {}
+        self._by_atom: dict[int, Bin] = {}
+
+    @property
+    def sizes(self) -> list[int]:
+        """Seconds of a bucket that the database may count by, the largest first. The first that no clock change and no
+        beginning of a bin falls into is right: see `fold`."""
+        if self.unit.atom == 1:
+            return [1]
+        sizes = [size for size in (DAY, HOUR, 1800, 900, 300, MINUTE, 1) if size <= self.unit.atom]
+        is_whole = self.clock.offset(self.now) % DAY == 0
+        return sizes if is_whole or len(sizes) == 1 else [size for size in sizes if size != DAY]
+
+    def fold(self, buckets: Iterable[int], size: int) -> dict[int, Bin] | None:
+        """The bin of each bucket, a number of times `size` seconds; None when a bucket lies in two bins."""
+        atom, clock, by_atom = self.unit.atom, self.clock, self._by_atom
+        found = {}
+        for bucket in buckets:
+            first = clock.local(bucket * size)
+            last = clock.local(bucket * size + size - 1)
+            at = first // atom
+            if last // atom != at or last - first != size - 1:
+                return None
+            entry = by_atom.get(at)
+            if entry is None:
+                entry = by_atom[at] = self._of_atom(at)
+            found[bucket] = entry
+        return found
+
+    def axis(self, first: Bin, last: Bin) -> list[Bin] | None:
+        """Every bin from the first to the last, also those that hold nothing; None for more than MAX_AXIS_BINS."""
+        after = self.unit.after
+        if after is None:
+            return [first] if first is last else [first, last]
+        found, wall, is_short = [], first.start, self.unit.atom < DAY
+        while wall < last.start:
+            if not is_short or self.clock.exists(wall):
+                found.append(self._at(wall))
+            wall = after(wall)
+            if len(found) >= MAX_AXIS_BINS:
+                return None
+        return [*found, last]
+
+    def last(self, start: Wall) -> Wall:
+        """The last second of the bin that begins with `start`."""
+        assert self.unit.after is not None
+        try:
+            return self.unit.after(start) - timedelta(seconds=1)
+        except (OverflowError, ValueError):
+            return LAST_WALL
+
+    def texts(self, entry: Bin) -> list[str]:
+        """The date texts whose spans are the pieces of a bin: in words where they mean just that, else in seconds."""
+        end = self.last(entry.start)
+        start = entry.start.strftime("%Y-%m-%d %H:%M:%S" if self.unit.atom < DAY else "%Y-%m-%d")
+        words = f"{start} to {end:%Y-%m-%d %H:%M:%S}"
+        span = times.span(words, self.now, self.tz)
+        if entry.pieces == [(span.start, span.end)]:
+            return [words]
+        return [f"{first} to {last}" for first, last in entry.pieces]
+
+    def _of_atom(self, atom: int) -> Bin:
+        length = self.unit.atom
+        try:
+            wall = EPOCH + timedelta(seconds=atom * length)
+        except OverflowError:  # east of Greenwich the last instants that can be stored lie in the year 10000
+            wall = EPOCH + timedelta(seconds=(LAST_WALL - EPOCH).total_seconds() // length * length)
+        return self._at(self.unit.start(wall))
+
+    def _at(self, start: Wall) -> Bin:
+        entry = self._bins.get(start)
+        if entry is None:
+            entry = self._bins[start] = Bin(self, start)
+        return entry

@@ -1,0 +1,68 @@
+"""Dates, counted by bins of a zone."""
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from functools import partial
+from typing import Any
+
+import peewee
+
+from server.counting.bins import Bin, Calendar
+from server.counting.dimensions.base import Dimension, Member, Raw
+from server.counting.dimensions.options import DEFAULT_DATE_BINS, Options
+from server.counting.dimensions.sources import Source
+
+
+class DateDimension(Dimension):
+    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins."""
+
+    scale = 1
+    default_limit = DEFAULT_DATE_BINS
+
+    def __init__(self, asked: Options, name: str, source: Source, tz: tzinfo, now: int) -> None:
+        super().__init__(asked, name, source)
+        self.calendar = Calendar(asked.unit_or_month(), tz, now)
+        self._sizes = self.calendar.sizes
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return (self._sizes[0],)
+
+    def expressions(self, at: Any) -> list[Any]:
+        return [peewee.Expression(self.number(at), "/", at(len(self.source.values)))]
+
+    def number(self, at: Any) -> Any:
+        return peewee.fn.NULLIF(self.source.expressions(at)[0], peewee.SQL("0"))
+
+    def finer(self) -> None:
+        self._sizes.pop(0)
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None] | None:
+        bins = self.calendar.fold([raw[0] for raw in hits if raw[0] is not None], self._sizes[0])
+        if bins is None:
+            return None
+        found: dict[Raw, Member | None] = {}
+        shown: dict[Bin, Member] = {}
+        for raw in hits:
+            if raw[0] is None:
+                found[raw] = Member(None, self.nothing, None, lambda: f"{self.name}:null")
+                continue
+            entry = bins[raw[0]]
+            member = shown.get(entry)
+            if member is None:
+                find = partial(entry.term, self.name)
+                member = shown[entry] = Member(entry.start, entry.label, entry.value, find, entry)
+            found[raw] = member
+        return found
+
+    def _key(self) -> str:
+        return f"{self.base}_{self.calendar.unit.suffix}"
+
+    def dictionary(self, member: Member) -> dict[str, Any]:
+        return {self._key().replace(".", "_"): member.value if member.key is not None else None}
+
+    def columns(self) -> dict[str, dict[str, Any]]:
+        return {self._key(): {"label": self.label, "type": "text"}}
+
+    def cells(self, member: Member) -> dict[str, Any]:
+        return {self._key(): member.label}

@@ -1,0 +1,56 @@
+"""`created@day~10`: a field, the unit of its bins and how many values are kept. Source: Data queries, Field options."""
+
+import re
+from dataclasses import dataclass
+
+from server.counting.bins import UNIT_BY_NAME, Unit
+from server.errors import BadDataQuery, nearest
+from server.search.ast import Text
+
+MAX_BINS = 2_000  # of one field
+DEFAULT_BINS = 25
+DEFAULT_DATE_BINS = 250
+_OPTIONS = re.compile(r"([^@~]+)(?:@([^@~]*))?(?:~([^@~]*))?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """One field as written. limit: how many values are kept, the rarest when negative; None when it is not said."""
+
+    written: str
+    name: str
+    unit: str
+    limit: int | None
+    position: int
+
+    def unit_or_month(self) -> Unit:
+        """The unit of a date. Raises BadDataQuery for an unknown one."""
+        found = UNIT_BY_NAME.get(self.unit or "month")
+        if found is None:
+            raise BadDataQuery(
+                f"'{self.unit[:40]}' is not a unit of dates{nearest(self.unit, UNIT_BY_NAME)}",
+                position=self.position, field=self.name,
+            )  # fmt: skip
+        return found
+
+
+def options(text: Text) -> Options:
+    """The parts of one item of `by:`. Raises BadDataQuery for a limit that is none."""
+    match = _OPTIONS.fullmatch(text.value.strip())
+    if match is None:
+        raise BadDataQuery(
+            f"'{text.value[:80]}' is not a field with its options, such as created@day~10", position=text.position,
+            field="by",
+        )  # fmt: skip
+    name, unit, limit = match[1].strip(), match[2] or "", match[3]
+    number = None
+    if limit is not None:
+        digits = limit.strip().removeprefix("-")
+        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
+        if not 1 <= number <= MAX_BINS:
+            raise BadDataQuery(
+                f"'~{limit[:20]}': write how many values are kept, 1 to {MAX_BINS}, with '-' in front for the rarest",
+                position=text.position, field=name,
+            )  # fmt: skip
+        number = -number if limit.strip().startswith("-") else number
+    return Options(text.value.strip(), name, unit, number, text.position)

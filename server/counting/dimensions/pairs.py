@@ -1,0 +1,118 @@
+"""Fields that lead to records of any type: an owner, an author, a target, kept as a pair of context and id."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from server.counting.dimensions.base import NONE, Dimension, Member, Raw
+from server.counting.dimensions.options import Options
+from server.counting.dimensions.sources import Source
+from server.search.conditions import ALWAYS
+from server.search.filters.app import APP
+
+if TYPE_CHECKING:
+    from server.desk.dictionary import Dictionaries
+
+SERVICE = "App"
+
+
+class PairDimension(Dimension):
+    """A pair of columns, `<name>__context` and `<name>_id`; `owner:"worker:5"` finds."""
+
+    def __init__(self, asked: Options, name: str, source: Source, shown: "Dictionaries") -> None:
+        super().__init__(asked, name, source)
+        self.shown = shown
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        wanted = self.most(hits)
+        labels = self._labels(wanted)
+        found: dict[Raw, Member | None] = dict.fromkeys(hits)
+        for raw in wanted:
+            found[raw] = self._member(raw[0], raw[1], labels)
+        return found
+
+    def _labels(self, pairs: list[Raw]) -> dict[Raw, str]:
+        ids: dict[str, list[int]] = {}
+        for context, id in pairs:
+            ids.setdefault(context, []).append(id)
+        found: dict[Raw, str] = {}
+        for context, listed in ids.items():
+            target = self.shown.find_type(context) if context else None
+            if target is not None:
+                records = self.shown.records(target.uri, [id for id in listed if id])
+                labels = target.labels(self.shown, records) if records else {}
+                found |= {(context, id): label for id, label in labels.items()}
+        return found
+
+    def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
+        if not context:
+            return Member(("", 0), NONE, 0, lambda: f"{self.name}:none")
+        label = labels.get((context, id))
+        target = self.shown.find_type(context)
+        if context == APP:
+            label = SERVICE
+        elif label is None and id and target is not None and self.shown.readable(target.uri) is not ALWAYS:
+            return None
+        short = target.uri if target is not None else context
+        return Member(
+            (context, id), label or (str(id) if id else NONE), id, lambda: f'{self.name}:"{short}:{id}"',
+            context=context,
+        )  # fmt: skip
+
+    def dictionary(self, member: Member) -> dict[str, Any]:
+        name = self.base.replace(".", "_")
+        return {f"{name}_id": member.value, f"{name}__context": member.context, f"{name}__label": member.label}
+
+    def columns(self) -> dict[str, dict[str, Any]]:
+        return {
+            f"{self.name}_label": {
+                "label": self.label,
+                "type": "context",
+                "type_options": {"context_key": f"{self.name}__context", "context_id_key": self.name},
+            }
+        }
+
+    def cells(self, member: Member) -> dict[str, Any]:
+        return {self.name: member.value, f"{self.name}__context": member.context, f"{self.name}_label": member.label}
+
+
+class LinkDimension(PairDimension):
+    """The records at the other end of links, each `<context>:<id>`; `links.org:(id:55)` finds."""
+
+    def _member(self, context: str, id: int, labels: dict[Raw, str]) -> Member | None:
+        label, target = labels.get((context, id)), self.shown.find_type(context)
+        if label is None or target is None:
+            return None
+        term = f"{self.name}.{target.uri}:(id:{id})"
+        return Member((context, id), label, f"{context}:{id}", lambda: term, context=context)
+
+    def dictionary(self, member: Member) -> dict[str, Any]:
+        return super().dictionary(self._by_id(member))
+
+    def cells(self, member: Member) -> dict[str, Any]:
+        return super().cells(self._by_id(member))
+
+    def _by_id(self, member: Member) -> Member:
+        """With the id alone: the context stands beside it there."""
+        assert isinstance(member.key, tuple)
+        return replace(member, value=member.key[1])
+
+
+class ContextDimension(Dimension):
+    """The record types of a pair or of links: `actor.type`, `subtotals[]=links`. term: the filter that takes their
+    names."""
+
+    def __init__(self, asked: Options, name: str, term: str, source: Source, shown: "Dictionaries") -> None:
+        super().__init__(asked, name, source)
+        self.by = term
+        self.shown = shown
+
+    def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None]:
+        return {raw: self._member(raw[0]) for raw in hits}
+
+    def _member(self, context: str) -> Member:
+        if not context:
+            return Member("", NONE, "", lambda: f"{self.by}:none")
+        target = self.shown.find_type(context)
+        label = target.label_names[0] if target else SERVICE if context == APP else context
+        return Member(context, label, context, lambda: f'{self.by}:"{context}"')

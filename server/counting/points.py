@@ -1,0 +1,98 @@
+"""Records with the values of some of their fields: not counted, but each as a point of a chart or a map."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from server.counting.dimensions.base import Dimension, Member, Raw
+from server.counting.dimensions.dates import DateDimension
+from server.counting.dimensions.options import options
+from server.counting.dimensions.resolve import Fields
+from server.records.base import Record
+from server.search.ast import Text
+from server.search.conditions import slots_from
+from server.search.select import Search
+from server.store.statements import in_list
+
+RAW_DATE = "unix"
+MAX_POINTS = 10_000  # of one series
+
+
+@dataclass(frozen=True)
+class Point:
+    """A record with one value of each dimension. A record with several values of one makes several points."""
+
+    record: Record
+    members: tuple[Member, ...]
+
+
+def raw_field(text: Text, fields: Fields, alias: str) -> Dimension:
+    """The field that a text names, for its values as they are: a date without a unit is its Unix seconds.
+
+    Raises BadDataQuery with the nearest name."""
+    asked = options(text)
+    found = fields.named(asked, alias)
+    if isinstance(found, DateDimension) and not asked.unit:
+        return fields.named(replace(asked, unit=RAW_DATE), alias)
+    return found
+
+
+def points(search: Search, dimensions: Sequence[Dimension], limit: int) -> list[Point]:
+    """The points of the first records that a search finds, in its order; without those of values that are not shown.
+
+    Two statements, and one for each dimension of other records."""
+    record_type = search.record_type
+    records = {row[0]: record_type.record(row) for row in search.rows(limit)}
+    while True:
+        raws = _raws(search, dimensions, list(records))
+        members = [
+            dimension.members(Counter(raw[place] for _, raw in raws)) for place, dimension in enumerate(dimensions)
+        ]
+        if None not in members:
+            break
+        for dimension, each in zip(dimensions, members, strict=True):
+            if each is None:
+                dimension.finer()
+    found: dict[int, list[tuple[Member, ...]]] = {id: [] for id in records}
+    for id, raw in raws:
+        shown = [each[part] for each, part in zip(members, raw, strict=True) if each is not None]
+        if None not in shown:
+            found[id].append(tuple(member for member in shown if member is not None))
+    return [Point(records[id], each) for id, listed in found.items() for each in listed]
+
+
+def _raws(search: Search, dimensions: Sequence[Dimension], ids: list[int]) -> list[tuple[int, list[Raw]]]:
+    """[(record id, the raw value of each dimension)] of records."""
+    table = search.record_type.table
+    starts: list[int] = []
+    values: list[Any] = []
+    for each in dimensions:
+        starts.append(len(values))
+        values += [*each.source.values, *each.values]
+    last = len(values)
+
+    def build() -> Any:
+        expressions = [
+            expression
+            for each, start in zip(dimensions, starts, strict=True)
+            for expression in each.expressions(slots_from(start))
+        ]
+        query: Any = table.sql.select(table.sql.id, *expressions)
+        for each, start in zip(dimensions, starts, strict=True):
+            query = each.source.join(query, slots_from(start))
+        return query.where(in_list(table.sql.id, slots_from(last)(0))).limit(MAX_POINTS + 1)
+
+    key = ("query points", table.name, tuple(each.key for each in dimensions))
+    rows = search.scope.tx.rows(key, build, (*values, json.dumps(ids)))
+    widths = [len(each.expressions(slots_from(0))) for each in dimensions]
+    return [(row[0], _cut(row[1:], widths)) for row in rows]
+
+
+def _cut(row: tuple[Any, ...], widths: list[int]) -> list[Raw]:
+    found, start = [], 0
+    for width in widths:
+        found.append(row[start : start + width])
+        start += width
+    return found

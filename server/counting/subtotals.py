@@ -1,0 +1,91 @@
+"""How the records of a search spread over the values of a filter: label, hits and key of each. Source: Records, Search.
+
+Counts cover all matches, not one page. What is counted how is said once, for data queries too, in queries/."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.counting.counting import count
+from server.counting.dimensions import sources
+from server.counting.dimensions.base import Dimension, Member
+from server.counting.dimensions.options import Options
+from server.counting.dimensions.pairs import ContextDimension
+from server.counting.dimensions.plain import ChoiceDimension, FlagDimension
+from server.counting.dimensions.records import RecordDimension
+from server.counting.dimensions.resolve import Fields
+from server.counting.measures import FUNCTIONS
+from server.errors import BadQuery, nearest
+from server.records.shared import custom
+from server.search.filters.base import Filter
+from server.search.filters.links import LinksFilter, TypeFilter
+from server.search.select import Search
+
+if TYPE_CHECKING:
+    from server.desk.dictionary import Dictionaries
+    from server.records.base import RecordType
+
+MAX_VALUES = 250  # distinct values of one subtotal, those with most hits
+MAX_COUNTED = 4 * MAX_VALUES  # stored values looked at: some are one for people, and some the caller may not read
+
+
+def subtotals(search: Search, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
+    """[{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
+    record_type = search.record_type
+    asked, name = name, search.record_type.subtotals.meant(name)
+    found = record_type.filter_named(name, search.scope)
+    if found is None:
+        known = [*record_type.subtotals.search]
+        raise BadQuery(f"'{asked[:80]}' is not a filter of {record_type.uri}{nearest(asked, known)}", field=asked)
+    if not _countable(record_type, name, found):
+        raise BadQuery(
+            f"{record_type.uri} cannot be counted by '{asked[:80]}'; it can by "
+            f"{', '.join(record_type.subtotals.search)}",
+            field=asked,
+        )
+    fields = Fields(search, shown)
+    dimension = _dimension(fields, name, found)
+    if record_type.uri == "ticket" and found.column_name == "group_id":
+        return _groups_and_buckets(fields, dimension)
+    always = isinstance(dimension, (ChoiceDimension, FlagDimension))
+    cells = count(search, (dimension,), None, FUNCTIONS["count"], MAX_COUNTED).rows()
+    entries = [_entry(members[0], tally.hits, always) for members, tally in cells]
+    return sorted(entries, key=lambda each: (-each["hits"], str(each["label"]).casefold()))
+
+
+def _countable(record_type: "RecordType", name: str, found: Filter) -> bool:
+    if isinstance(found, custom.CustomFilter):
+        return custom.countable(found.field)
+    return name in record_type.subtotals.search or found.name in record_type.subtotals.search
+
+
+def _dimension(fields: Fields, name: str, found: Filter) -> Dimension:
+    asked = Options(name, name, "", MAX_VALUES, 0)
+    if isinstance(found, TypeFilter):  # by the types of records, where data queries count by the records
+        source = sources.own(fields.record_type, f"{found.prefix}__context")
+        return ContextDimension(asked, name, name, source, fields.shown)
+    if isinstance(found, LinksFilter):
+        return ContextDimension(asked, name, name, fields.links("counted", "to_context"), fields.shown)
+    made = fields.made(asked, found, "counted")
+    assert made is not None, f"{fields.record_type.uri} declares {name} for counting, and nothing counts it"
+    return made
+
+
+def _groups_and_buckets(fields: Fields, groups: Dimension) -> list[dict[str, Any]]:
+    """Groups by name, each with its buckets."""
+    asked = Options("bucket.id", "bucket.id", "", MAX_VALUES, 0)
+    source = sources.own(fields.record_type, "bucket_id")
+    buckets = RecordDimension(asked, "bucket.id", source, fields.shown.find_type("bucket"), fields.shown)
+    found: dict[Any, dict[str, Any]] = {}
+    cells = count(fields.search, (groups, buckets), None, FUNCTIONS["count"]).rows()
+    for (group, bucket), tally in sorted(cells, key=lambda each: -each[1].hits):
+        entry = found.setdefault(group.key, _entry(group, 0, True) | {"distribution": []})
+        entry["hits"] += tally.hits
+        entry["distribution"].append(_entry(bucket, tally.hits, True))
+    return sorted(found.values(), key=lambda each: str(each["label"]).casefold())
+
+
+def _entry(member: Member, hits: int, always: bool) -> dict[str, Any]:
+    """always: the key is told even where it is the label."""
+    entry: dict[str, Any] = {"label": member.label, "hits": hits}
+    if always or str(member.value).casefold() != member.label.casefold():
+        entry["key"] = member.value
+    return entry

@@ -1,8 +1,0 @@
-"""Mail in: one way for the parser endpoint, the command line and mailboxes.
-
-incoming.py works out what needs no database, threading.py finds the ticket, routing.py the bucket of a new one,
-sender.py says who wrote, bounces.py whose mail failed, storing.py keeps it all; receiving.py is the order of these."""
-
-from server.desk.mailroom.receiving import Received, ready, receive
-
-__all__ = ["Received", "ready", "receive"]

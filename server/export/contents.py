@@ -1,0 +1,78 @@
+"""Contents of records as files of an export: attachments under their names, mails as they came, images."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import peewee
+
+from server.export.target import Target, written
+from server.records.base import Record, RecordType
+from server.store import blobs
+from server.store.transaction import Transaction
+
+MAIL = "raw_blob_id"
+IMAGE = "image_blob_id"
+FOLDER_FILES = 1000  # in one folder, at most
+MAX_NAME_CHARS = 100  # characters of the name of an attachment that stand in that of its file
+_UNSAFE = re.compile(r"[^\w.,()+ -]|^\.+")
+
+
+def columns(record_type: RecordType) -> list[str]:
+    """The columns that name a content."""
+    return [name for name in record_type.table.names if name.endswith("blob_id")]
+
+
+def key_of(column: str) -> str:
+    """The key of a line that holds the path of a content."""
+    return {MAIL: "mail", IMAGE: "image"}.get(column, "file")
+
+
+def path_of(record_type: RecordType, column: str, record: Record) -> str:
+    """The path of a content within the export; "" when there is none."""
+    if not record[column]:
+        return ""
+    id = int(record["id"])
+    folder, name = f"contents/{record_type.uri}", str(id)
+    if column == MAIL:
+        folder, name = "mails", f"{id}.eml"
+    elif column == IMAGE:
+        folder = f"images/{record_type.uri}"
+    elif record_type.uri == "attachment":
+        folder, name = "attachments", f"{id}-{_UNSAFE.sub('_', record['name'])[-MAX_NAME_CHARS:].strip(' .') or 'file'}"
+    return f"{folder}/{id // FOLDER_FILES:04}/{name}"
+
+
+def count(tx: Transaction, record_type: RecordType) -> int:
+    """How many contents the records of a type have."""
+    return sum(_count(tx, record_type, column) for column in columns(record_type))
+
+
+def _count(tx: Transaction, record_type: RecordType, column: str) -> int:
+    table: Any = record_type.table.sql
+    return int(tx.value(
+        ("export count contents", record_type.table.name, column),
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(getattr(table, column) > 0),
+    ))  # fmt: skip
+
+
+def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[tuple[str, int]]:
+    """Write the contents of all records of a type, a piece at a time; gives (key, bytes) of each."""
+    for column in columns(record_type):
+        for record in _with_content(tx, record_type, column):
+            with written(target, path_of(record_type, column, record)) as (file, told):
+                for piece in blobs.pieces(tx, record[column]):
+                    file.write(piece)
+            yield key_of(column), told.bytes
+
+
+def _with_content(tx: Transaction, record_type: RecordType, column: str) -> Iterator[Record]:
+    """The records that name a content in this column, with as much of each as its path needs."""
+    table: Any = record_type.table.sql
+    wanted = ["id", column, *(["name"] if record_type.uri == "attachment" else [])]
+    rows = tx.each(
+        ("export contents", record_type.table.name, column),
+        lambda: table.select(*(getattr(table, name) for name in wanted))
+        .where(getattr(table, column) > 0).order_by(table.id),
+    )  # fmt: skip
+    return (dict(zip(wanted, row, strict=True)) for row in rows)

@@ -1,0 +1,204 @@
+"""What a new database begins with, and how it gets its first administrator: behind a one-use link, or by settings.
+
+The link leads to a few steps of setting up, which can be left and taken up again."""
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from typing import Any, Literal
+
+import peewee
+
+from server import passwords
+from server.access.actor import APP
+from server.context import Context
+from server.desk.service_settings import get, put
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, NotFound
+from server.packages import importing, shipped
+from server.people import sign_in
+from server.people.app_tokens import APP_NAME
+from server.people.sign_in import Peer
+from server.records.shared.scopes import DEFAULT
+from server.settings import LOOPBACK, Settings
+from server.store.transaction import Transaction
+
+CALLBACK = "/oauth/callback"
+STARTER = "starter"  # the package that a new database begins with
+STARTER_KEY = "starter_package"
+SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
+LINK_SECONDS = 1800  # that a set-up link works
+STEPS_KEY = "setup_steps_left"
+ADDRESS_KEY = "base_url_last_served"
+OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
+Step = Literal["address", "mail", "start"]
+STEPS: tuple[Step, ...] = ("address", "mail", "start")  # that follow the one of the person
+
+
+def prepare(ctx: Context) -> None:
+    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once.
+
+    Source: ours."""
+    ctx.service.store.write(lambda tx: _prepare(ctx, tx))
+
+
+def furnish(ctx: Context) -> None:
+    """Import the starter package into a new database, once its built-in records are there. Source: ours."""
+    if ctx.service.store.read(_is_bare):
+        starter = shipped.package(STARTER)
+
+        def write(tx: Transaction) -> None:
+            if _is_bare(tx):
+                importing.import_package(ctx, starter, {}, grants_agreed=True)
+                put(tx, STARTER_KEY, "imported")
+
+        ctx.service.store.write(write)
+
+
+def _is_bare(tx: Transaction) -> bool:
+    return bool(get(tx, STARTER_KEY) == "due")
+
+
+def _prepare(ctx: Context, tx: Transaction) -> None:
+    if get(tx, "installation") is not None:
+        return
+    writing = RecordWriter(ctx, tx)
+    put(tx, "installation", ctx.service.installation)
+    put(tx, STARTER_KEY, "due" if ctx.service.settings.starter_package else "none")
+    sender = writing.create("address", {"email": _sender(ctx)})
+    put(tx, "default_sender_id", sender)
+    writing.create("group", {"name": "Support", "is_default": 1})
+    writing.create("role", {"name": "Everyone", "privs_mode": "all", "member_query_worker": "isDisabled:no"})
+    writing.create("oauth_app", {
+        "name": APP_NAME, "callback_url": f"{ctx.service.base_url}{CALLBACK}", "scopes": DEFAULT,
+    })  # fmt: skip
+
+
+def _sender(ctx: Context) -> str:
+    host = ctx.service.base_url.partition("://")[2].partition("/")[0].partition(":")[0]
+    return f"support@{host}" if "." in host and not host.replace(".", "").isdigit() else "support@localhost"
+
+
+def setup_path(ctx: Context) -> str | None:
+    """The path of a new set-up link, None once there is an administrator. Earlier links stop working."""
+
+    def write(tx: Transaction) -> str | None:
+        if has_administrator(tx):
+            return None
+        code = secrets.token_urlsafe(32)
+        put(tx, SETUP_KEY, _digest(code))
+        put(tx, SETUP_UNTIL_KEY, ctx.now + LINK_SECONDS)
+        RecordWriter(ctx, tx).log("setup.link", APP, 0, {})
+        return f"/setup/{code}"
+
+    return ctx.service.store.write(write)
+
+
+def note_address(ctx: Context) -> None:
+    """Remember where the service is reached, for commands that print links while it runs."""
+    url, store = ctx.service.base_url, ctx.service.store
+    if store.read(served_at) != url:
+        store.write(lambda tx: put(tx, ADDRESS_KEY, url))
+
+
+def served_at(tx: Transaction) -> str:
+    """Where the service was reached when it was started last, "" when it never was."""
+    return str(get(tx, ADDRESS_KEY, ""))
+
+
+def make_administrator(ctx: Context) -> None:
+    """The first administrator as the settings admin_email and admin_password_file say; nothing without them, and once
+    there is one. Raises Invalid for one without the other, and for a file or values that are wrong."""
+    settings = ctx.service.settings
+    email, file = settings.admin_email.strip(), settings.admin_password_file
+    if not email and not file:
+        return
+    if not email or not file:
+        raise Invalid("admin_email and admin_password_file belong together; set both, or none")
+    if ctx.service.store.read(has_administrator):
+        return
+    name = email.partition("@")[0]
+    fields = {"first_name": name, "email": email, "timezone": "UTC", "password": passwords.from_file(file)}
+    _create(ctx, fields, lambda tx: not has_administrator(tx))
+
+
+def has_administrator(tx: Transaction) -> bool:
+    """Whether anybody can administer the service."""
+    worker = peewee.Table("worker")
+    return bool(tx.value(
+        ("administrators",),
+        lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0).limit(1),
+    ))
+
+
+def is_setup_code(tx: Transaction, code: str, now: int) -> bool:
+    """Whether this is the code of the link that was printed last, and still of use. now: Unix seconds."""
+    known, until = get(tx, SETUP_KEY), get(tx, SETUP_UNTIL_KEY, 0)
+    is_known = bool(known) and secrets.compare_digest(str(known), _digest(code))
+    return is_known and now < until and not has_administrator(tx)
+
+
+def finish_setup(ctx: Context, code: str, fields: dict[str, Any], peer: Peer) -> str:
+    """Create the first administrator, and use the link up. Answers the id of a session, for the steps that follow.
+
+    Raises NotFound for a used link, Invalid for a bad value."""
+
+    def is_good(tx: Transaction) -> bool:
+        return is_setup_code(tx, code, ctx.now)
+
+    def along(tx: Transaction, id: int) -> str:
+        put(tx, SETUP_KEY, "")
+        put(tx, STEPS_KEY, list(STEPS))
+        return sign_in.begin(ctx, tx, id, peer)
+
+    session = _create(ctx, fields, is_good, along)
+    if not session:
+        raise NotFound(OVER)
+    return session
+
+
+def _create(
+    ctx: Context, fields: dict[str, Any], may: Callable[[Transaction], bool],
+    along: Callable[[Transaction, int], str] = lambda tx, id: "",
+) -> str:  # fmt: skip
+    """Make an administrator where that may still be; answers what `along` does in the same transaction, "" else."""
+    record_type = ctx.service.registry.type("worker")
+    prepared = record_type.before({"language": "en_US", **fields, "is_superuser": "1"})
+
+    def write(tx: Transaction) -> str:
+        if not may(tx):
+            return ""
+        writing = RecordWriter(ctx, tx)
+        id = writing.create_sent(record_type, prepared)
+        group = writing.find("group", is_default=1)
+        if group is not None:
+            writing.update("group", group["id"], {"members": {id: "manager"}})
+        return along(tx, id)
+
+    return ctx.service.store.write(write)
+
+
+def steps_left(tx: Transaction) -> tuple[Step, ...]:
+    """The steps of setting up that nobody finished or skipped, in order; none in a service without that link."""
+    left = get(tx, STEPS_KEY, [])
+    return tuple(step for step in STEPS if step in left)
+
+
+def finish_step(ctx: Context, step: Step) -> Step | None:
+    """Note that a step is done or skipped; answers the next one that is left, None for none."""
+
+    def write(tx: Transaction) -> Step | None:
+        left = [each for each in steps_left(tx) if each != step]
+        put(tx, STEPS_KEY, left)
+        return left[0] if left else None
+
+    return ctx.service.store.write(write)
+
+
+def is_in_the_clear(settings: Settings) -> bool:
+    """Whether others can reach the service, and read along: it listens for them and its address is not https."""
+    return settings.host not in LOOPBACK and not settings.base_url.startswith("https://")
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

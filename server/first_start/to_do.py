@@ -1,0 +1,137 @@
+"""What to try in a new service, for administrators: each item ticks itself off by what there is in the database. What
+was ticked once stays so, and who has seen enough puts the list away. Source: ours."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import formataddr, formatdate
+from typing import Any
+
+import peewee
+
+from server import mailroom
+from server.access.own import own_context
+from server.access.tokens import TOKEN
+from server.context import Context
+from server.desk import service_settings
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Invalid, Unavailable
+from server.first_start import demo
+from server.mail.compose import new_message_id
+from server.mailroom import Received
+from server.outbox.sender import default_sender
+from server.packages.library import PACKAGE_IMPORT
+from server.people import own_tokens, profile
+from server.settings import Settings
+from server.store.statements import slot
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+
+KEY = "started"  # names of the items that were ticked, ever
+SUBJECT = "Is this a helpdesk?"
+TEXT = "Hello,\n\nthis is a test ticket that you sent to yourself. Answer it, move it, close it.\n"
+
+PUT_AWAY = Table(
+    "start_list_put_away", [Column("worker_id", references="worker(id)"), Column("at")], key=("worker_id",)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to try. is_done: somebody did it."""
+
+    name: str
+    is_done: bool
+
+
+def listed(ctx: Context) -> list[Item]:
+    """The items in order; [] for who put the list away, and for all but administrators. Notes what is ticked anew."""
+    if not ctx.actor.is_admin:
+        return []
+    store, settings = ctx.service.store, ctx.service.settings
+
+    def read(tx: Transaction) -> tuple[bool, set[str], set[str]]:
+        if tx.first(PUT_AWAY, worker_id=ctx.actor.worker_id) is not None:
+            return True, set(), set()
+        noted = set(service_settings.get(tx, KEY, []))
+        return False, noted, {name for name, fact in FACTS.items() if name not in noted and fact(tx, settings)}
+
+    is_away, noted, new = store.read(read)
+    if is_away:
+        return []
+    if new:
+        with suppress(Unavailable):  # the disk may be full: who only looks is not to be stopped by that
+            store.write(lambda tx: service_settings.put(tx, KEY, sorted({*service_settings.get(tx, KEY, []), *new})))
+    return [Item(name, name in noted or name in new) for name in FACTS]
+
+
+def put_away(ctx: Context) -> None:
+    """The worker who asks sees the list no more."""
+    ctx.service.store.write(lambda tx: tx.put(PUT_AWAY, {"worker_id": ctx.actor.worker_id, "at": ctx.now}))
+
+
+def bring_back(ctx: Context) -> None:
+    """The worker who asks sees the list again."""
+    ctx.service.store.write(lambda tx: tx.delete(PUT_AWAY, worker_id=ctx.actor.worker_id))
+
+
+def send_test_ticket(ctx: Context) -> Received:
+    """A ticket as a mail of the worker who asks makes it. Raises AdminOnly, Invalid for a worker without address."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may send a test ticket")
+    email, store = profile.of(ctx)["email"], ctx.service.store
+    if not email:
+        raise Invalid("you have no mail address; set one in your account first")
+    to = store.read(lambda tx: (RecordWriter(ctx, tx).record("address", default_sender(tx)) or {}).get("email", ""))
+    mail = EmailMessage()
+    mail["From"], mail["Subject"], mail["Date"] = formataddr((ctx.actor.name, email)), SUBJECT, formatdate(ctx.now)
+    mail["To"] = to or email
+    mail["Message-ID"] = f"<{new_message_id(email.rpartition('@')[2])}>"
+    mail.set_content(TEXT)
+    return mailroom.receive(own_context(ctx.service), mail.as_bytes())
+
+
+def _has_ticket(tx: Transaction, settings: Settings) -> bool:
+    """One that is not of the demo."""
+    ticket = peewee.Table("ticket")
+    made = service_settings.get(tx, demo.KEY) or {}
+    of_demo = {int(id) for id in made.get("address", ())}
+    rows = tx.rows(
+        ("tickets by first writer",),
+        lambda: ticket.select(ticket.c.first_wrote_address_id).distinct().limit(slot(0)), (len(of_demo) + 1,),
+    )  # fmt: skip
+    return any(row[0] not in of_demo for row in rows)
+
+
+def _has_token(tx: Transaction, settings: Settings) -> bool:
+    """One that somebody made: those of the page that calls the API are not."""
+    table: Any = TOKEN.sql
+    return tx.value(
+        ("a token that was made",),
+        lambda: table.select(table.id).where(table.kind == "access", table.label != slot(0)).limit(1),
+        (own_tokens.LABEL,),
+    ) is not None  # fmt: skip
+
+
+def _has_package(tx: Transaction, settings: Settings) -> bool:
+    """One besides the one that a new service begins with."""
+    table: Any = PACKAGE_IMPORT.sql
+    return tx.value(
+        ("a package that was imported",), lambda: table.select(table.id).where(table.worker_id > 0).limit(1)
+    ) is not None  # fmt: skip
+
+
+def _has_colleague(tx: Transaction, settings: Settings) -> bool:
+    worker = peewee.Table("worker")
+    return len(tx.rows(("two workers",), lambda: worker.select(worker.c.id).limit(2))) > 1
+
+
+def _has_backups(tx: Transaction, settings: Settings) -> bool:
+    return bool(settings.backup_folder)
+
+
+FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {
+    "ticket": _has_ticket, "token": _has_token, "package": _has_package, "worker": _has_colleague,
+    "backups": _has_backups,
+}  # fmt: skip

@@ -1,0 +1,172 @@
+"""Automations that are asked about a mail before it is filed: may it come in, as it is, and where does it go.
+
+Source: Mail, Filter and route; Events and background behavior."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server import log
+from server.context import Context
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.digits import id_in
+from server.errors import HelpdeskError, Rejected
+from server.mail import headers
+from server.mailroom import sender as senders
+from server.mailroom import threading
+from server.mailroom.incoming import Incoming, again
+from server.mailroom.threading import Thread
+from server.records.base import Record
+from server.records.shared import custom
+
+FILTER, ROUTE = "mail.filter", "mail.route"
+WARNING = 4  # a level of the automation log
+MAX_HEADERS = 50  # that one automation may set
+LOG = log.get("mail")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
+    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing."""
+
+    incoming: Incoming
+    org_id: int | None = None
+    customs: dict[str, Any] = field(default_factory=dict)
+    place: Mapping[str, Any] = field(default_factory=dict)
+
+
+def asked(ctx: Context, incoming: Incoming) -> Asked:
+    """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
+    if not events.is_bound(ctx, FILTER, ROUTE):
+        return Asked(incoming)
+    found = _filtered(ctx, incoming)
+    return replace(found, place=_routed(ctx, found.incoming))
+
+
+def _filtered(ctx: Context, incoming: Incoming) -> Asked:
+    def values() -> dict[str, Any]:
+        ticket = _thread(ctx, incoming).ticket
+        parent = events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
+        return _values(ctx, incoming) | parent
+
+    found = Asked(incoming)
+    for answer in events.ask(ctx, FILTER, values):
+        if events.is_yes(answer.get("reject")):
+            LOG.info("mail.refused", sender=incoming.mail.sender)
+            raise Rejected("an automation of mail.filter refused this mail", field="message", is_unwanted=True)
+        changes = answer.get("set")
+        if isinstance(changes, Mapping):
+            found = _changed(found, changes)
+    return found
+
+
+def _changed(found: Asked, changes: Mapping[str, Any]) -> Asked:
+    """What one automation sets."""
+    mail = found.incoming.mail
+    for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):
+        if isinstance(changes.get(name), str):
+            mail = replace(mail, **{key: changes[name]})
+    if isinstance(changes.get("headers"), Mapping):
+        for name, value in list(changes["headers"].items())[:MAX_HEADERS]:
+            mail = mail.with_header(name, headers.one_line(str(value or "")))
+    customs = changes.get("custom_fields")
+    return replace(
+        found,
+        incoming=found.incoming if mail is found.incoming.mail else again(found.incoming, mail),
+        org_id=_id(changes, "email_sender_org_id") if "email_sender_org_id" in changes else found.org_id,
+        customs=found.customs | dict(customs) if isinstance(customs, Mapping) else found.customs,
+    )
+
+
+def _routed(ctx: Context, incoming: Incoming) -> Mapping[str, Any]:
+    """Asked for new tickets only; the first automation that returns something decides."""
+
+    if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
+        return next(events.ask(ctx, ROUTE, lambda: _values(ctx, incoming)), {})
+    return {}
+
+
+def _thread(ctx: Context, incoming: Incoming) -> Thread:
+    return ctx.service.store.read(lambda tx: threading.find(RecordWriter(ctx, tx), incoming))
+
+
+def _values(ctx: Context, incoming: Incoming) -> dict[str, Any]:
+    mail = incoming.mail
+    known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordWriter(ctx, tx), mail))
+    sender: Record | None = known.get(mail.sender or "")
+    fields: dict[str, str] = {}
+    for name, value in mail.headers:
+        fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
+    return {
+        **events.record_values("email_sender", "svc.contexts.address", sender["id"] if sender else 0),
+        "email_sender_email": mail.sender,
+        "email_subject": mail.subject,
+        "email_headers": fields,
+        "email_body": mail.text,
+        "email_body_html": mail.html or "",
+        "email_recipients": senders.recipients(mail),
+    }
+
+
+# -- what was asked, kept ---------------------------------------------------------------------------------------------
+
+
+def place_of(writing: RecordWriter, place: Mapping[str, Any]) -> dict[str, int] | None:
+    """Where mail.route sends a ticket, as values of it; None for nowhere. What is not there is told in the automation
+    log, and the usual routing goes on."""
+    if not place:
+        return None
+    group_id, bucket_id = _id(place, "group_id"), _id(place, "bucket_id")
+    group_name, bucket_name = (str(place.get(name) or "").strip() for name in ("group_name", "bucket_name"))
+    if bucket_id and writing.record("bucket", bucket_id):
+        return {"bucket_id": bucket_id}
+    group = writing.record("group", group_id) if group_id else None
+    if group is None and group_name:
+        group = writing.find("group", name=group_name)
+    if group is not None and bucket_name:
+        bucket = writing.find("bucket", group_id=group["id"], name=bucket_name)
+        if bucket is not None:
+            return {"bucket_id": bucket["id"]}
+    elif group is not None:
+        return {"group_id": group["id"]}
+    if bucket_id or group_id or group_name or bucket_name:
+        shown = ", ".join(f"{name}: {str(value)[:60]}" for name, value in place.items())
+        _tell(writing, ROUTE, f"no such place ({shown}); routed as without it")
+    return None
+
+
+def _id(place: Mapping[str, Any], name: str) -> int:
+    return id_in(str(place.get(name) or "")) or 0
+
+
+def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: int, message_id: int) -> None:
+    """Keep values of custom fields where their fields belong. A wrong one is told in the automation log; the mail is
+    kept all the same."""
+    if not customs:
+        return
+    service, known = writing.as_service(), custom.definitions(writing.tx)
+    owners = [(writing.registry.type(uri), id) for uri, id in (("ticket", ticket_id), ("message", message_id))]
+    for name, value in customs.items():
+        owner = next((each for each in owners if known.named(each[0].context, name) is not None), None)
+        if owner is None:
+            _tell(writing, FILTER, f"custom_fields: tickets and messages have no field '{name[:60]}'")
+            continue
+        record_type, id = owner
+        try:
+            writing.tx.part(lambda _: service.update_sent(record_type, id, {name: value}))  # noqa: B023
+        except HelpdeskError as error:
+            _tell(writing, FILTER, f"custom_fields: {error.message}")
+
+
+def write_organization(writing: RecordWriter, org_id: int, sender: Record) -> None:
+    """Give the sender the organization that was said."""
+    if org_id and writing.record("org", org_id) is None:
+        _tell(writing, FILTER, f"email_sender_org_id: there is no org {org_id}")
+    elif sender["org_id"] != org_id:
+        writing.as_service().update("address", sender["id"], {"org_id": org_id})
+
+
+def _tell(writing: RecordWriter, event: str, message: str) -> None:
+    writing.create("automation_log", {"level": WARNING, "message": f"{event}: {message}"})

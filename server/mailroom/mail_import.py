@@ -1,0 +1,314 @@
+"""Files of mail into tickets: what `helpdesk mail import` does, without its command line.
+
+Mails are prepared while the writer stores those before them, many in one commit, and always in their order: a reply
+finds the mail that it answers. What is done of a file is noted in the transaction of each mail, so that an import that
+was killed goes on exactly where it ended. A mail that cannot be stored is reported with its place and left where it is;
+the others are imported."""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from server import clock, log, mailroom
+from server.access.actor import APP
+from server.context import Context
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
+from server.mail import mailbox_files
+from server.mailroom import Received, asking
+from server.settings import MiB
+from server.store.faults import as_helpdesk_error
+from server.store.statements import slot
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+from server.store.writer import Pending
+
+STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
+MAX_WAITING = 64  # mails that are prepared and wait for the writer
+MAX_WAITING_BYTES = 32 * MiB  # bytes of these mails together, unless it is one alone
+LOG = log.get("mail.import")
+
+IMPORTED = Table("mail_imported", [Column("source", "TEXT"), Column("mails")], key=("source",))
+# What is done of the files of imports that have not ended: `mails` of each, from its beginning
+
+Progress = Callable[[int, int], None]  # (mails done, mails in all)
+Problem = Callable[[str, str], None]  # (where the mail is, why it was not imported)
+
+
+@dataclass
+class Counts:
+    """What became of the mails. `failed`: refused or not stored; each was reported. `earlier`: done by an import of the
+    same files that did not come to its end."""
+
+    tickets: int = 0
+    replies: int = 0
+    duplicates: int = 0
+    ignored: int = 0
+    failed: int = 0
+    earlier: int = 0
+
+    @property
+    def done(self) -> int:
+        return self.tickets + self.replies + self.duplicates + self.ignored + self.failed + self.earlier
+
+    def __str__(self) -> str:
+        """For people, in one line.
+
+        >>> print(Counts(tickets=1, failed=2))
+        1 new ticket, 0 replies, 0 duplicates, 0 ignored, 2 failed
+        """
+        tickets = f"{self.tickets} new ticket{'' if self.tickets == 1 else 's'}"
+        replies = f"{self.replies} repl{'y' if self.replies == 1 else 'ies'}"
+        duplicates = f"{self.duplicates} duplicate{'' if self.duplicates == 1 else 's'}"
+        earlier = f", {self.earlier} done before" if self.earlier else ""
+        return f"{tickets}, {replies}, {duplicates}, {self.ignored} ignored, {self.failed} failed{earlier}"
+
+
+def run(
+    ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem
+) -> Counts:
+    """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
+
+    progress: called after each mail that no earlier run has done. problem: called for each mail, file or folder that
+    was not imported.
+    Raises Invalid, before anything is imported, for a path where nothing is; Unavailable or TimedOut when the database
+    takes no more: the same import again goes on there. Source: Ours."""
+    with _room_for(paths, ctx.service.settings.data) as folder:
+        files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
+        found = _Import(ctx, progress, problem)
+        found.total = sum(_count(file) for _, file in files)
+        try:
+            sources = [source for shown, file in files if (source := found.take(shown, file))]
+            found.settle()
+        finally:
+            found.wait()
+    ctx.service.store.write(lambda tx: _end(ctx, tx, sources, found.counts))
+    return found.counts
+
+
+def _end(ctx: Context, tx: Transaction, sources: list[str], counts: Counts) -> None:
+    _forget(tx, sources)
+    taken = counts.tickets + counts.replies
+    if taken:
+        RecordWriter(ctx, tx).log("mail.imported", APP, 0, {"mails": f"{taken} mail{'' if taken == 1 else 's'}"})
+
+
+@dataclass
+class _Mail:
+    """One mail on its way. size: in bytes. answer: what the writer said, once it did."""
+
+    place: str
+    size: int
+    answer: "SimpleQueue[Pending]" = field(default_factory=SimpleQueue)
+
+
+class _Import:
+    """One run: the mails that wait for the writer, and what became of those before."""
+
+    def __init__(self, ctx: Context, progress: Progress, problem: Problem) -> None:
+        self._ctx = ctx
+        self._store = ctx.service.store
+        self._progress = progress
+        self._problem = problem
+        self._waiting: deque[_Mail] = deque()
+        self._waiting_bytes = 0
+        self._earlier: dict[str, int] = dict(self._store.read(_all_imported))
+        self.total = 0
+        self.counts = Counts()
+
+    def take(self, shown: str, file: Path) -> str:
+        """Import the mails of one file; answers what it is known by, "" when it cannot be read."""
+        try:
+            source = _source(shown, file)
+            is_mbox = mailbox_files.kind_of(file) == "mbox"
+            done = self._earlier.get(source, 0)
+            for number, raw in enumerate(mailbox_files.messages(file), start=1):
+                if number <= done:
+                    self._count("earlier")
+                else:
+                    self._submit(source, number, f"{shown}, message {number}" if is_mbox else shown, raw)
+        except (OSError, Invalid) as error:
+            self._fail(shown, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            return ""
+        return source
+
+    def settle(self) -> None:
+        """Wait for all that is on its way. Raises Unavailable, TimedOut."""
+        while self._waiting:
+            self._settle_first()
+
+    def wait(self) -> None:
+        """Let the writer finish what it was given, when the import ends before its end."""
+        for mail in self._waiting:
+            mail.answer.get()
+
+    def _submit(self, source: str, number: int, place: str, raw: bytes) -> None:
+        if any(events.is_bound(self._ctx, name) for name in (asking.FILTER, asking.ROUTE)):
+            self.settle()  # these automations are shown the ticket of a mail, which another one may be just making
+        try:
+            write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw)
+        except (Unavailable, TimedOut) as error:
+            self.settle()
+            raise _stopped(error, self.counts.done) from error
+        mail = _Mail(place, len(raw))
+        while self._waiting and (
+            len(self._waiting) >= MAX_WAITING or self._waiting_bytes + mail.size > MAX_WAITING_BYTES
+        ):
+            self._settle_first()
+        self._store.submit(write, mail.answer.put)
+        self._waiting.append(mail)
+        self._waiting_bytes += mail.size
+
+    def _settle_first(self) -> None:
+        mail = self._waiting.popleft()
+        self._waiting_bytes -= mail.size
+        answer = mail.answer.get()
+        if answer.error is not None:
+            raise _stopped(answer.error, self.counts.done)
+        if isinstance(answer.result, Received):
+            self._count(_outcome(answer.result))
+        else:
+            self._fail(mail.place, answer.result)
+
+    def _count(self, outcome: str) -> None:
+        setattr(self.counts, outcome, getattr(self.counts, outcome) + 1)
+        if outcome != "earlier":  # passing by those says nothing of how fast the others are
+            self._progress(self.counts.done, max(self.total, self.counts.done))
+
+    def _fail(self, place: str, reason: str) -> None:
+        self._problem(place, reason)
+        self._count("failed")
+
+
+def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Received | str]:
+    """The write of the mail with this number of its source. It answers what became of the mail, or why it is not
+    stored; either way the mail is done. Raises Unavailable when the mail before it is not."""
+    take: Callable[[Transaction], Received] | None = None
+    refused = ""
+    try:
+        take = mailroom.ready(ctx, raw)
+    except Exception as error:
+        refused = _refusal(error)
+
+    def write(tx: Transaction) -> Received | str:
+        row = tx.first(IMPORTED, source=source)
+        if (row[1] if row else 0) != number - 1:
+            raise Unavailable("the mail before this one was not stored")
+        tx.put(IMPORTED, {"source": source, "mails": number})
+        if take is None:
+            return refused
+        try:
+            return tx.part(take)
+        except Exception as error:
+            return _refusal(error)
+
+    return write
+
+
+def _refusal(error: Exception) -> str:
+    """Why a mail is not stored. Raises what is no fault of the mail and may be over soon."""
+    fault = as_helpdesk_error(error)
+    if isinstance(fault, (Unavailable, TimedOut)):
+        raise fault from error
+    if isinstance(fault, HelpdeskError):
+        return fault.message
+    # A mail that shows a bug of ours must not keep out those after it.
+    LOG.exception("mail.import.failed")
+    return f"not stored because of an error in this program ({type(error).__name__}); keep the mail"
+
+
+def _stopped(error: BaseException, done: int) -> BaseException:
+    if isinstance(error, HelpdeskError):
+        return type(error)(f"{error.message}; stopped after {done} mails: the same import again goes on there")
+    return error
+
+
+def _outcome(received: Received) -> str:
+    if received.outcome == "duplicate":
+        return "duplicates"
+    if received.outcome == "ignored":
+        return "ignored"
+    return "tickets" if received.is_new_ticket else "replies"
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def _source(shown: str, file: Path) -> str:
+    """What tells a file, as it is now, from every other one."""
+    if shown == STANDARD_INPUT_NAME:
+        with file.open("rb") as content:
+            return f"{shown} {hashlib.file_digest(content, 'sha256').hexdigest()}"
+    status = file.stat()
+    return f"{file.resolve()} {status.st_size} {status.st_mtime_ns}"
+
+
+def _all_imported(tx: Transaction) -> list[tuple[str, int]]:
+    table: Any = IMPORTED.sql
+    return tx.rows(("imported",), lambda: table.select(table.source, table.mails))
+
+
+def _forget(tx: Transaction, sources: Sequence[str]) -> None:
+    table: Any = IMPORTED.sql
+    tx.run_many(
+        ("forget imported",), lambda: table.delete().where(table.source == slot(0)), [(each,) for each in sources]
+    )
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _room_for(paths: Sequence[str], data: Path) -> AbstractContextManager[str]:
+    """A folder for a copy of the standard input, where that is read: a killed import leaves it behind."""
+    if STANDARD_INPUT not in paths:
+        return nullcontext("")
+    return tempfile.TemporaryDirectory(prefix="import-", dir=data)
+
+
+def _files(path: str, standard_input: BinaryIO, folder: Path) -> list[tuple[str, Path]]:
+    """(name to show, file) of every file of mail at a path."""
+    if path == STANDARD_INPUT:
+        copy = folder / f"standard-input-{len(os.listdir(folder))}"
+        with copy.open("wb") as file:
+            shutil.copyfileobj(standard_input, file)
+        return [(STANDARD_INPUT_NAME, copy)]
+    place = Path(path)
+    kind = mailbox_files.kind_of(place)
+    if kind == "maildir":
+        found = [file for part in ("cur", "new") for file in _sorted_by_number(place / part) if _is_mail(file)]
+    elif kind == "folder":
+        found = [
+            Path(below, name)
+            for below in sorted(each for each, _, _ in os.walk(place))
+            for name in sorted(os.listdir(below))
+            if name.lower().endswith(mailbox_files.SUFFIXES) and Path(below, name).is_file()
+        ]
+    else:
+        found = [place]
+    return [(str(file), file) for file in found]
+
+
+def _sorted_by_number(folder: Path) -> list[Path]:
+    """Files of a Maildir: their names begin with the second of their arrival."""
+    return sorted(folder.iterdir(), key=lambda file: (int(re.match(r"\d{0,15}", file.name)[0] or 0), file.name))  # type: ignore[index]
+
+
+def _is_mail(file: Path) -> bool:
+    return file.is_file() and not file.name.startswith(".")
+
+
+def _count(file: Path) -> int:
+    try:
+        return mailbox_files.count(file)
+    except (OSError, Invalid):
+        return 0

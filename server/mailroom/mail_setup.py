@@ -1,0 +1,303 @@
+"""How mail comes and goes, as administrators set it up: the default sender, sender addresses, a mail to try a
+transport, a look at a mailbox. Transports and mailboxes themselves are records. Source: ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.context import Context
+from server.desk import records, service_settings
+from server.desk.service_settings import DEFAULT_SENDER
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
+from server.mail import dialogue
+from server.mail.compose import Outgoing, new_message_id
+from server.mail.transports import SMTP, TransportFailed, transport
+from server.mailroom import routing
+from server.mailroom.mailboxes import checking, due
+from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK
+from server.outbox.default_transport import choose, default_transport
+from server.outbox.deliver import Loaded, hand_over
+from server.outbox.sender import Way, default_sender
+from server.records.base import Record
+from server.records.shared.resolve import address_in
+from server.settings import VERSION
+from server.store.transaction import Transaction
+
+SUBJECT = "A mail to try this"
+TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
+MAX_SENDERS = 500  # addresses that are listed
+
+
+class TestFailed(Unavailable):
+    """A mail server did not do what it was to do. dialogue: what was said, line by line."""
+
+    __test__ = False  # for pytest
+
+    def __init__(self, message: str, dialogue: Sequence[str]) -> None:
+        super().__init__(message)
+        self.dialogue = tuple(dialogue)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """An address that mail comes from. transport: the name of its own mail transport, "" for the default one."""
+
+    id: int
+    email: str
+    transport_id: int
+    transport: str
+    is_default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Mail to an address, "" for every other, and the bucket or group that takes it. uri: which of the two."""
+
+    email: str
+    uri: str
+    id: int
+    label: str
+
+
+def defaults(ctx: Context) -> tuple[int, int]:
+    """The ids of the default sender and of the default mail transport; 0 for none. Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(_defaults)
+
+
+def senders(ctx: Context) -> list[Sender]:
+    """The addresses that mail comes from: the default one, then those with a mail transport. Raises AdminOnly."""
+    _require_admin(ctx)
+    registry = ctx.service.registry
+
+    def read(tx: Transaction) -> list[Sender]:
+        reading = RecordWriter(ctx, tx)
+        default = default_sender(tx)
+        ids = reading.search_ids("address", "mailTransport.id:>0")[:MAX_SENDERS]
+        table = registry.type("address").table
+        found = [registry.type("address").record(row) for row in tx.get_many(table, {default, *ids})]
+        transports = {each["id"]: str(each["name"]) for each in (
+            registry.type("mail_transport").record(row) for row in tx.get_many(
+                registry.type("mail_transport").table, {each["mail_transport_id"] for each in found})
+        )}  # fmt: skip
+        listed = [
+            Sender(each["id"], each["email"], each["mail_transport_id"],
+                   transports.get(each["mail_transport_id"], ""), each["id"] == default)
+            for each in found
+        ]  # fmt: skip
+        return sorted(listed, key=lambda each: (not each.is_default, each.email))
+
+    return ctx.service.store.read(read)
+
+
+def routes(ctx: Context) -> list[Route]:
+    """Where mail that arrives goes by the address that it was sent to, by address; what no route takes goes to the
+    default group, which comes last with the address "". Raises AdminOnly."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> list[Route]:
+        reading = RecordWriter(ctx, tx)
+        found = routing.routes(reading)
+        addresses = reading.registry.type("address")
+        emails = {row[0]: addresses.record(row)["email"] for row in tx.get_many(addresses.table, set(found))}
+        labels: dict[tuple[str, int], str] = {}
+        for uri in ("bucket", "group"):
+            record_type = reading.registry.type(uri)
+            rows = tx.get_many(record_type.table, {id for kind, id in found.values() if kind == uri})
+            labels |= {(uri, row[0]): record_type.label(record_type.record(row)) for row in rows}
+        listed = [
+            Route(emails[address], uri, id, labels[uri, id]) for address, (uri, id) in found.items()
+            if address in emails and (uri, id) in labels
+        ]  # fmt: skip
+        default = reading.find("group", is_default=1)
+        rest = [Route("", "group", default["id"], str(default["name"]))] if default is not None else []
+        return sorted(listed, key=lambda each: each.email) + rest
+
+    return ctx.service.store.read(read)
+
+
+def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) -> None:
+    """Let mail come from an address, through a transport, 0 for the default one. The address is made when there is
+    none. is_default: it becomes the sender where neither bucket nor group names one.
+
+    Raises AdminOnly, Invalid for what is no mail address and for one that would change nothing."""
+    _require_admin(ctx)
+    text = address_in(email, "email")
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        _require_transport(writing, transport_id)
+        if not transport_id and not is_default:
+            raise Invalid("choose a mail transport for the address, or make it the default sender", field="transport")
+        record_type, found = writing.registry.type("address"), writing.find("address", email=text)
+        if found is None:
+            id = writing.create_sent(record_type, {"email": text, "mail_transport_id": str(transport_id)})
+        else:
+            id = int(found["id"])
+            if found["mail_transport_id"] != transport_id:
+                writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
+        if found is None or found["mail_transport_id"] != transport_id:
+            _log_sender(writing, id, transport_id)
+        if is_default and (before := default_sender(tx)) != id:
+            old = (writing.record("address", before) or {}).get("email", "")
+            service_settings.log_change(writing, DEFAULT_SENDER, old, text)
+            service_settings.put(tx, DEFAULT_SENDER, id)
+
+    ctx.service.store.write(write)
+
+
+def unset_sender(ctx: Context, address_id: int) -> None:
+    """Take its own transport from an address. Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.update_sent(writing.registry.type("address"), address_id, {"mail_transport_id": "0"})
+        _log_sender(writing, address_id, 0)
+
+    ctx.service.store.write(write)
+
+
+def set_default_transport(ctx: Context, transport_id: int) -> None:
+    """The transport for senders that have none of their own; 0 for none. Raises AdminOnly, Invalid."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        _require_transport(writing, transport_id)
+        choose(writing, transport_id)
+
+    ctx.service.store.write(write)
+
+
+def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
+    """Send a short mail through a transport, now; answers the address that it came from. Nothing of it is kept.
+
+    Raises AdminOnly, Invalid, NotFound; TestFailed in the words of the mail server."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> tuple[Record, str]:
+        reading = RecordWriter(ctx, tx)
+        transport = reading.record("mail_transport", transport_id)
+        if transport is None:
+            raise NotFound(f"there is no mail transport {transport_id} any more")
+        own = reading.search_ids("address", f"mailTransport.id:{transport_id}")
+        return transport, _sender(reading, own[0] if own else default_sender(tx))
+
+    transport, sender = ctx.service.store.read(read)
+    way = Way(transport["id"], transport["extension_id"], transport["params"])
+    _send(ctx, way, transport["name"], sender, recipient)
+    ctx.service.store.write(lambda tx: _log_test(RecordWriter(ctx, tx), transport_id, recipient.strip()))
+    return sender
+
+
+def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, is_untried: bool = False) -> None:
+    """Let mail leave by an SMTP server: it becomes the default mail transport, once it took a test mail. is_untried:
+    in any case, and no mail is sent.
+
+    Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is kept."""
+    _require_admin(ctx)
+    transport(SMTP).settings_from(params)
+    if not is_untried:
+        sender = ctx.service.store.read(lambda tx: _sender(RecordWriter(ctx, tx), default_sender(tx)))
+        _send(ctx, Way(0, SMTP, dict(params)), name, sender, recipient)
+    made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
+    set_default_transport(ctx, made["id"])
+
+
+def _log_sender(writing: RecordWriter, id: int, transport_id: int) -> None:
+    """Tell in the activity log which way mail from an address leaves now."""
+    by = writing.label("mail_transport", transport_id) if transport_id else "by the default mail transport"
+    context = writing.registry.type("address").context
+    writing.log("sender.changed", context, id, {"target": writing.label("address", id), "transport": by})
+
+
+def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
+    told = {"target": writing.label("mail_transport", transport_id), "recipient": recipient}
+    writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, told)
+
+
+def _sender(reading: RecordWriter, id: int) -> str:
+    found = reading.record("address", id)
+    if found is None:
+        raise Unavailable("there is no sender address; set one first")
+    return str(found["email"])
+
+
+def _send(ctx: Context, way: Way, name: str, sender: str, recipient: str) -> None:
+    to = address_in(recipient, "recipient")
+    mail = Outgoing(
+        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
+        from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
+        text=TEXT.format(name=ctx.actor.name, transport=name),
+    )  # fmt: skip
+    with dialogue.recorded() as said:
+        try:
+            hand_over(ctx, Loaded(mail, (to,), sender, way, 0), way)
+        except TransportFailed as error:
+            raise TestFailed(error.message, said.lines) from error
+
+
+def check_mailbox(ctx: Context, mailbox_id: int) -> None:
+    """Open a mailbox now, and let the scheduler take what waits in it.
+
+    Raises AdminOnly, NotFound, Invalid for one that is off, TestFailed with what was said when it cannot be opened."""
+    _require_admin(ctx)
+    store = ctx.service.store
+    box = store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
+    if box is None:
+        raise NotFound(f"there is no mailbox {mailbox_id} any more")
+    if not box["is_enabled"]:
+        raise Invalid("the mailbox is switched off; switch it on first")
+    with dialogue.recorded() as said:
+        try:
+            _, inbox = checking.opened(ctx, box)
+            with inbox:
+                pass
+        except HelpdeskError as error:
+            raise TestFailed(error.message, said.lines) from error
+
+    def write(tx: Transaction) -> None:
+        due.add(tx, [mailbox_id], ctx.now)
+        writing = RecordWriter(ctx, tx)
+        target = {"target": writing.label("mailbox", mailbox_id)}
+        writing.log("mailbox.checked", writing.registry.type("mailbox").context, mailbox_id, target)
+        ctx.service.wake_after(tx)
+
+    store.write(write)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """When a mailbox is looked at next, 0 for never; when mail last arrived by it, and since when it fails, 0 for not.
+    Unix seconds."""
+
+    next_at: int = 0
+    arrived_at: int = 0
+    failing_since: int = 0
+
+
+def looks(ctx: Context) -> dict[int, Look]:
+    """{id of a mailbox: what is known of its looks}. Raises AdminOnly."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> dict[int, Look]:
+        known = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
+        next_at = {id: at for at, id in due.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
+        return {id: Look(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
+
+    return ctx.service.store.read(read)
+
+
+def _defaults(tx: Transaction) -> tuple[int, int]:
+    return default_sender(tx), default_transport(tx)
+
+
+def _require_transport(reading: RecordWriter, id: int) -> None:
+    if id and reading.record("mail_transport", id) is None:
+        raise Invalid(f"there is no mail transport {id}; choose one of the list", field="transport")
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may set up mail")

@@ -1,0 +1,62 @@
+"""Finds mailboxes that are to be looked at: those that are enabled, the one not looked at for the longest time first.
+
+After a failure the wait grows with the number of failures in a row. Source: Special mail, Mailboxes."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Service
+from server.jobs.queue import JobQueue, job
+from server.jobs.scheduler import periodic
+from server.mailroom.mailboxes.checking import check
+from server.mailroom.types.mailbox_parts.taken import MAILBOX_STATE
+from server.store.transaction import Transaction
+
+KIND = "mailbox.check"
+WAIT_SECONDS = 120  # after one failure; so much more with every further one
+MAX_WAIT_SECONDS = 1800  # seconds between two checks of a mailbox that fails again and again
+
+
+@periodic("mailboxes to look at")
+def find_due(service: Service, now: int) -> int | None:
+    """Add a job for every mailbox that is due; answers when the next one will be."""
+    found = service.store.read(lambda tx: dates(tx, now, service.settings.mailbox_poll_seconds))
+    due = [id for at, id in found if at <= now]
+    if due:
+        service.store.write(lambda tx: add(tx, due, now))
+    return next((at for at, _ in found if at > now), None)
+
+
+def add(tx: Transaction, ids: list[int], now: int) -> None:
+    """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no second one.
+    """
+    for id in ids:
+        JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
+
+
+@job(KIND)
+def _check(service: Service, payload: dict[str, Any], now: int) -> None:
+    check(service, int(payload["mailbox_id"]), now)
+
+
+def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
+    """(when it is due, id) of every mailbox that is enabled, the first one first."""
+    mailbox, state = peewee.Table("mailbox"), MAILBOX_STATE.sql
+    rows = tx.rows(
+        ("mailboxes", "dates"),
+        lambda: mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
+        .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))
+        .where(mailbox.c.is_enabled == 1),
+    )
+    return sorted(
+        (checked_at + _wait(fails, poll_seconds, bool(has_more)) if checked_at <= now else now, id)
+        for id, checked_at, fails, has_more in rows
+    )
+
+
+def _wait(fails: int, poll_seconds: int, has_more: bool) -> int:
+    """Seconds between a check and the next one."""
+    if fails:
+        return min(WAIT_SECONDS * fails, MAX_WAIT_SECONDS)
+    return 0 if has_more else poll_seconds

@@ -1,0 +1,111 @@
+"""Mails that could not be taken, as administrators see them: why, what they say, taking them now, discarding them.
+
+Source: ours."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from server import log, mailroom
+from server.access.actor import APP
+from server.access.own import own_context
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, HelpdeskError, Rejected, Unavailable
+from server.mail import headers
+from server.mailroom import Received
+from server.mailroom.mailboxes import dead_letters
+from server.mailroom.mailboxes.dead_letters import Letter
+from server.settings import KiB
+
+MAX_SHOWN_BYTES = 256 * KiB  # of a mail, on its page
+_taking = threading.Lock()  # a mail without Message-Id that two take at once would be two tickets
+_log = log.get("mailbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A mail to be read. raw: its beginning. is_whole: whether that is all."""
+
+    letter: Letter
+    sender: str
+    subject: str
+    raw: bytes
+    is_whole: bool
+
+
+def listed(ctx: Context) -> list[Letter]:
+    """The newest first. Raises AdminOnly, Unavailable when their folder cannot be read."""
+    _require_admin(ctx)
+    return dead_letters.listed(ctx.service.settings)
+
+
+def opened(ctx: Context, key: str) -> Opened:
+    """One of them. Raises AdminOnly, NotFound, Unavailable."""
+    _require_admin(ctx)
+    letter = dead_letters.find(ctx.service.settings, key)
+    raw = _read(ctx, letter, MAX_SHOWN_BYTES)
+    head = headers.split(raw, 0)
+    sender, subject = (headers.header_value(head.first(name)) for name in ("from", "subject"))
+    return Opened(letter, sender, subject, raw, letter.bytes <= len(raw))
+
+
+def file_of(ctx: Context, key: str) -> tuple[Letter, Path]:
+    """One of them, and its file. Raises AdminOnly, NotFound, Unavailable."""
+    _require_admin(ctx)
+    letter = dead_letters.find(ctx.service.settings, key)
+    return letter, dead_letters.path_of(ctx.service.settings, letter)
+
+
+def take(ctx: Context, key: str) -> Received:
+    """Take it in now, as if it had just arrived; then it is kept apart no more.
+
+    Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
+    _require_admin(ctx)
+    with _taking:
+        return _take(ctx, dead_letters.find(ctx.service.settings, key))
+
+
+def _take(ctx: Context, letter: Letter) -> Received:
+    raw = _read(ctx, letter, letter.bytes)
+    try:
+        received = mailroom.receive(own_context(ctx.service), raw)
+    except HelpdeskError as error:
+        dead_letters.note(ctx.service.settings, letter, error.message)
+        raise
+    except Exception as error:
+        _log.exception("letter.failed", name=letter.name)
+        why = f"an error in this program ({type(error).__name__}); the log tells more"
+        dead_letters.note(ctx.service.settings, letter, why)
+        raise Rejected(why) from error
+    _log_act(ctx, "mail.taken", letter)
+    dead_letters.remove(ctx.service.settings, letter)
+    return received
+
+
+def discard(ctx: Context, key: str) -> str:
+    """Forget it for good; answers its name. Raises AdminOnly, NotFound, Unavailable."""
+    _require_admin(ctx)
+    letter = dead_letters.find(ctx.service.settings, key)
+    _log_act(ctx, "mail.discarded", letter)
+    dead_letters.remove(ctx.service.settings, letter)
+    return letter.name
+
+
+def _log_act(ctx: Context, point: str, letter: Letter) -> None:
+    """Tell of it before the file goes: what was done must not be lost by a crash in between."""
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log(point, APP, 0, {"file": letter.name}))
+
+
+def _read(ctx: Context, letter: Letter, most: int) -> bytes:
+    path = dead_letters.path_of(ctx.service.settings, letter)
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read ({error.strerror}); check it") from error
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may read mail that could not be taken")

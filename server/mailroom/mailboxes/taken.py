@@ -1,0 +1,83 @@
+"""Which mails of a mailbox were taken. Noted in the transaction that stores a mail, so that none is taken twice, and
+none is missed, wherever the process ends."""
+
+import hashlib
+from typing import Any
+
+from server.context import Service
+from server.mail.inboxes import Inbox, Login
+from server.mailroom.types.mailbox_parts.taken import MAILBOX_STATE, MAILBOX_TAKEN
+from server.records.base import Record
+from server.store import blobs
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+
+class Taken:
+    """What was taken of one mailbox, while it is open. last_uid: every mail up to it, where uids rise. uids: what is
+    noted one by one, each with whether it stays on the server."""
+
+    def __init__(self, service: Service, box: Record, login: Login, inbox: Inbox) -> None:
+        """Reads what is known, and begins anew where it is of another place or of other uids."""
+        self._store = service.store
+        self._id = int(box["id"])
+        self._is_rising = inbox.is_rising
+        self._is_kept = login.is_kept
+        place = f"{login.username}@{login.host}:{login.port}/{login.folder}"
+        state, self.uids = self._store.write(lambda tx: self._begin(tx, place, inbox.scope, inbox.end))
+        self.last_uid: int = state["last_uid"]
+        self._again_below: int = state["again_below"]
+
+    def may_come_again(self, uid: str) -> bool:
+        """Whether the mail may have been taken before, under another uid."""
+        return self._is_rising and int(uid) < self._again_below
+
+    def to_remove(self, listed: set[str]) -> list[str]:
+        """What was taken before and is to be removed from the server. Where uids do not rise, those that are no longer
+        there are forgotten; listed: those that are."""
+        if self._is_rising:
+            return sorted(self.uids)
+        self.forget(sorted(self.uids.keys() - listed))
+        return sorted(uid for uid, is_left in self.uids.items() if uid in listed and not is_left)
+
+    def note(self, tx: Transaction, uid: str, is_left: bool = False) -> None:
+        """The mail is taken; part of its transaction. is_left: it stays on the server in any case."""
+        if self._is_rising:
+            table: Any = MAILBOX_STATE.sql
+            tx.run(
+                ("mailbox read up to",),
+                lambda: table.update({table.last_uid: slot(0)}).where(table.mailbox_id == slot(1)),
+                (int(uid), self._id),
+            )
+        if not self._is_rising or not (is_left or self._is_kept):
+            tx.add(MAILBOX_TAKEN, {"mailbox_id": self._id, "uid": uid, "is_left": int(is_left)})
+
+    def forget(self, uids: list[str]) -> None:
+        """These mails are no longer on the server."""
+        if uids:
+            table: Any = MAILBOX_TAKEN.sql
+            self._store.write(lambda tx: tx.run_many(
+                ("mailbox forgets",),
+                lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
+                [(self._id, uid) for uid in uids],
+            ))  # fmt: skip
+
+    def _begin(self, tx: Transaction, place: str, scope: str, end: int) -> tuple[dict[str, Any], dict[str, bool]]:
+        row = tx.first(MAILBOX_STATE, mailbox_id=self._id)
+        known = dict(zip(MAILBOX_STATE.names, row, strict=True)) if row else None
+        if known is not None and (known["place"], known["scope"]) == (place, scope):
+            return known, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
+        state = {
+            "mailbox_id": self._id, "place": place, "scope": scope, "last_uid": 0,
+            "again_below": end if known is not None else 0,
+        }  # fmt: skip
+        tx.put(MAILBOX_STATE, state)
+        tx.delete(MAILBOX_TAKEN, mailbox_id=self._id)
+        return state, {}
+
+
+def is_stored(tx: Transaction, message: Any, raw: bytes) -> bool:
+    """Whether a message with exactly these bytes is there. message: its table. For mails that may come again under
+    another uid: most are known by their Message-Id, these are known too when they have none."""
+    row = tx.first(blobs.BLOB, sha256=hashlib.sha256(raw).hexdigest())
+    return row is not None and tx.first(message, raw_blob_id=row[0]) is not None

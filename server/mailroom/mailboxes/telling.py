@@ -1,0 +1,85 @@
+"""What went wrong with a mailbox: on its record, in its activity, and to administrators."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+MAILBOX = "svc.contexts.mailbox"
+TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by itself
+MAX_ERROR_CHARACTERS = 500
+
+
+def succeeded(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
+    """The mailbox was read; has_more: not to its end. mails: how many were found."""
+
+    def write(tx: Transaction) -> None:
+        _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": ""}, has_more)
+        _note_look(tx, id, failing_since=0, **({"arrived_at": ctx.now} if mails else {}))
+
+    ctx.service.store.write(write)
+
+
+def failed(ctx: Context, id: int, error: str) -> None:
+    """The mailbox could not be read, or not to its end. Source: Special mail, Mailboxes."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        box = writing.record("mailbox", id)
+        if box is None:
+            return
+        fails, text = box["num_fails"] + 1, error[:MAX_ERROR_CHARACTERS]
+        _note(writing, id, {"num_fails": fails, "last_error": text}, has_more=False)
+        if fails == 1:
+            _note_look(tx, id, failing_since=ctx.now)
+        if fails in TOLD_AT:
+            told = {"target": box["name"], "count": str(fails), "error": text}
+            writing.log("mailbox.check.error", MAILBOX, id, told, also_notify=administrators(tx))
+
+    ctx.service.store.write(write)
+
+
+def kept_apart(ctx: Context, id: int, letters: list[tuple[str, str]]) -> None:
+    """Mails that could not be taken: (path, reason) of each. One entry for all of them."""
+    if not letters:
+        return
+    path, why = letters[0]
+    more = f", and {len(letters) - 1} more beside it" if len(letters) > 1 else ""
+    text = f"A mail could not be taken and is kept as {path}{more}: {why}"[:MAX_ERROR_CHARACTERS]
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.log("custom.other", MAILBOX, id, {"message": text}, also_notify=administrators(tx))
+
+    ctx.service.store.write(write)
+
+
+def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool) -> None:
+    writing.set("mailbox", id, values | {"checked_at": writing.now})
+    table: Any = MAILBOX_STATE.sql
+    writing.tx.run(
+        ("mailbox has more",),
+        lambda: table.update({table.has_more: slot(0)}).where(table.mailbox_id == slot(1)), (int(has_more), id),
+    )  # fmt: skip
+
+
+def _note_look(tx: Transaction, id: int, **changes: int) -> None:
+    row = tx.first(MAILBOX_LOOK, mailbox_id=id)
+    known = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
+    if row is None or known != known | changes:
+        tx.put(MAILBOX_LOOK, known | changes | {"mailbox_id": id})
+
+
+def administrators(tx: Transaction) -> tuple[int, ...]:
+    """The ids of the workers who are told of what goes wrong with the service."""
+    worker = peewee.Table("worker")
+    rows = tx.rows(
+        ("ids of administrators",),
+        lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0),
+    )
+    return tuple(row[0] for row in rows)

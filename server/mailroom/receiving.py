@@ -1,0 +1,181 @@
+"""What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from server.context import Context
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.errors import Rejected
+from server.mailroom import asking, bounces, flood, repeats, routing, storing, threading
+from server.mailroom import incoming as reading
+from server.mailroom import sender as senders
+from server.mailroom.asking import Asked
+from server.mailroom.incoming import Incoming
+from server.mailroom.sender import Addresses
+from server.mailroom.threading import Known, Thread
+from server.records.base import Record
+from server.store.transaction import Transaction
+from server.tickets import requesters
+
+NAMED = 3  # messages with the same id that are named
+TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
+    ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none."""
+
+    ticket_id: int
+    mask: str
+    message_id: int
+    is_new_ticket: bool
+    outcome: Literal["stored", "duplicate", "ignored"]
+
+
+def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Received:
+    """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
+
+    along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
+    than once. Nobody is asked whether the caller may: the endpoint does. What cannot be understood of the mail is kept
+    and noted on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a
+    usable sender, for a banned one, and for a new ticket when no group takes it. Source: Mail, Inbound; Endpoints,
+    Parser."""
+    take = ready(ctx, raw)
+
+    def write(tx: Transaction) -> Received:
+        received = take(tx)
+        if along is not None:
+            along(tx)
+        return received
+
+    return ctx.service.store.write(write)
+
+
+def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
+    """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this."""
+    incoming = reading.read(ctx.service, raw, ctx.now)
+    if incoming.mail.sender is None:
+        raise Rejected("the mail names no sender; give it a From header with an address", field="message")
+    by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
+    found, sender = asking.asked(by, incoming), incoming.mail.sender
+    return lambda tx: _take(by, tx, found, sender)
+
+
+def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
+    writing, incoming = RecordWriter(ctx, tx), asked.incoming
+    thread = threading.find(writing, incoming)
+    known = senders.known_addresses(writing, incoming.mail)
+    if _is_own_mail(ctx, incoming, thread, known):
+        return _ignored(writing, thread)
+    senders.refuse_banned(known.get(email))
+    again = _again(ctx, writing, incoming, _same(writing, incoming, thread, known.get(email)))
+    if again is not None:
+        return again
+    sender = senders.address_of_sender(writing, known, email)
+    if asked.org_id is not None:
+        asking.write_organization(writing, asked.org_id, sender)
+        sender = {**sender, "org_id": asked.org_id}
+    if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
+        writing = RecordWriter(replace(ctx, is_untold=True), tx)
+    return _store(senders.as_author(writing, sender), asked, thread, sender, known)
+
+
+def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, known: Addresses) -> Received:
+    is_stranger, incoming = False, asked.incoming
+    forged = senders.forged(incoming, sender, known)
+    if forged:
+        sender = {**sender, "worker_id": 0}
+    ticket = thread.ticket
+    if ticket is None:
+        ticket = _new_ticket(writing, asked, sender, known)
+    else:
+        is_stranger = _reply(writing, incoming, thread, sender, known)
+    message_id = storing.message(
+        writing, incoming, ticket["id"], sender, [*forged, *_notes(thread)], is_stranger=is_stranger or bool(forged)
+    )
+    repeats.remember(writing.tx, incoming, message_id, writing.now)
+    label = writing.registry.type("ticket").label(ticket)
+    writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
+    asking.write_customs(writing, asked.customs, ticket["id"], message_id)
+    events.tell(writing, "mail.received", {
+        "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
+    })  # fmt: skip
+    return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
+
+
+def _new_ticket(writing: RecordWriter, asked: Asked, sender: Record, known: Addresses) -> Record:
+    incoming = asked.incoming
+    recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
+    place = asking.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
+    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
+    wanted = senders.first_requesters(writing, incoming, sender, known)
+    requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
+    return ticket
+
+
+def _reply(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> bool:
+    """Open the ticket again; tells whether the sender is a stranger to it."""
+    assert thread.ticket is not None
+    storing.reopen(writing, thread.ticket)
+    bounce = incoming.mail.bounce
+    if bounce is not None and bounces.is_ours(writing, bounce, thread, known):
+        bounces.mark_failed(writing, bounce, known)
+        return False
+    return senders.is_stranger(writing, thread.ticket, sender)
+
+
+def _is_own_mail(ctx: Context, incoming: Incoming, thread: Thread, known: Addresses) -> bool:
+    """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of ours.
+
+    Source: Special mail, Loops."""
+    mail = incoming.mail
+    if mail.loop_token == ctx.service.installation and mail.auto_submitted:
+        return True
+    writer = known.get(mail.from_address or "")
+    is_own = writer is not None and writer["mail_transport_id"] != 0
+    return is_own and any(copy.is_outgoing for copy in thread.copies)
+
+
+def _ignored(writing: RecordWriter, thread: Thread) -> Received:
+    copy = next(iter(thread.copies), None)
+    ticket = (threading.survivor(writing, copy.ticket_id) if copy else None) or thread.ticket
+    if ticket is None:
+        return Received(0, "", 0, False, "ignored")
+    return Received(ticket["id"], ticket["mask"], copy.id if copy else ticket["latest_message_id"], False, "ignored")
+
+
+def _again(ctx: Context, writing: RecordWriter, incoming: Incoming, copy: Known | None) -> Received | None:
+    """The answer for a mail that is there already, None for a new one."""
+    message_id, ticket_id = (copy.id, copy.ticket_id) if copy else (0, 0)
+    if not message_id:
+        days = ctx.service.settings.mail_repeat_days
+        message_id = repeats.known(writing.tx, incoming, ctx.now - days * repeats.DAY_SECONDS) if days else 0
+        message = writing.record("message", message_id) if message_id else None
+        ticket_id = message["ticket_id"] if message is not None else 0
+    ticket = threading.survivor(writing, ticket_id) if ticket_id else None
+    return Received(ticket["id"], ticket["mask"], message_id, False, "duplicate") if ticket is not None else None
+
+
+def _same(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record | None) -> Known | None:
+    """The message that is the same mail: the same id, the same sender, and the same words and files. Scanners and forms
+    give the same id to many."""
+    of_sender = [copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]]
+    return next((copy for copy in of_sender if _says_the_same(writing, incoming, copy)), None)
+
+
+def _says_the_same(writing: RecordWriter, incoming: Incoming, copy: Known) -> bool:
+    if copy.body_digest:
+        return copy.body_digest == incoming.body_digest
+    message = writing.record("message", copy.id)  # stored before digests were kept
+    return message is not None and message["content"].split() == incoming.text.split()
+
+
+def _notes(thread: Thread) -> list[str]:
+    """What is to be told of a mail besides what was seen when it was read."""
+    if not thread.copies:
+        return []
+    ids = ", ".join(str(copy.id) for copy in thread.copies[:NAMED])
+    return [f"the same Message-Id has come before, from another sender or with other words: message {ids}"]

@@ -1,0 +1,51 @@
+"""Mail without a Message-Id that comes again: the same bytes within the days of a setting are the same mail.
+
+Mail that has an id is known by that: threading.py. Source: Special mail, Duplicates; the days are ours."""
+
+from typing import Any
+
+from server.context import Service
+from server.jobs.scheduler import periodic
+from server.mailroom.incoming import Incoming
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+DAY_SECONDS = 86400
+
+MAIL_WITHOUT_ID = Table(
+    "mail_without_id",
+    [Column("digest", "TEXT"), Column("message_id"), Column("came_at")],
+    [Index(("came_at",), "those that are too old")],
+    key=("digest",),
+)  # message_id: may be that of one that was deleted since
+
+
+def known(tx: Transaction, incoming: Incoming, after: int) -> int:
+    """The id of the message that this mail made when it came after that time, 0 for none. Unix seconds."""
+    if not incoming.mail.message_id_was_made:
+        return 0
+    row = tx.first(MAIL_WITHOUT_ID, digest=incoming.bytes_digest)
+    return int(row[1]) if row is not None and row[2] > after else 0
+
+
+def remember(tx: Transaction, incoming: Incoming, message_id: int, now: int) -> None:
+    """Inside the transaction that stores the mail."""
+    if incoming.mail.message_id_was_made:
+        values = {"digest": incoming.bytes_digest, "message_id": message_id, "came_at": now}
+        tx.put(MAIL_WITHOUT_ID, values)
+
+
+@periodic("mail without an id", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Forget those that are older than the setting `mail_repeat_days`."""
+    table: Any = MAIL_WITHOUT_ID.sql
+    before = now - service.settings.mail_repeat_days * DAY_SECONDS
+    is_any = service.store.read(lambda tx: tx.value(
+        ("mail without id", "any old"), lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
+        (before,),
+    ))  # fmt: skip
+    if is_any is not None:
+        service.store.write(lambda tx: tx.run(
+            ("mail without id", "old"), lambda: table.delete().where(table.came_at <= slot(0)), (before,)
+        ))  # fmt: skip

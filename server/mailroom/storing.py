@@ -1,0 +1,101 @@
+"""Keeps a mail: its bytes once as they came, its message, its files, and what they change on the ticket."""
+
+import json
+from collections.abc import Sequence
+
+from server.desk.writing import RecordWriter
+from server.mail import charsets
+from server.mailroom.incoming import Incoming
+from server.records.attachment import COPIED
+from server.records.base import Record
+from server.records.shared import paths
+from server.records.shared.tables import ATTACHED
+from server.store import blobs
+from server.tickets import spam
+from server.tickets.types.ticket_parts.status import OPEN
+
+MESSAGE = "svc.contexts.message"
+OCTETS = "application/octet-stream"
+HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
+
+
+def new_ticket(writing: RecordWriter, incoming: Incoming, place: dict[str, int], org_id: int) -> Record:
+    """The ticket of a mail that answers nothing: its id, mask and subject at least. place: its bucket_id or group_id.
+
+    Source: Mail, New ticket."""
+    is_taken = writing.find("ticket", mask=incoming.mask) is not None
+    values = {
+        "subject": incoming.subject, "org_id": org_id, "spam_score": spam.score(writing.tx, incoming.words), **place,
+    }  # fmt: skip
+    id = writing.create("ticket", values if is_taken else values | {"mask": incoming.mask})
+    if is_taken:  # another one was drawn
+        ticket = writing.record("ticket", id)
+        assert ticket is not None
+        return ticket
+    return {"id": id, "mask": incoming.mask, "subject": incoming.subject}
+
+
+def reopen(writing: RecordWriter, ticket: Record) -> None:
+    """A reply opens its ticket from any status, and no reopening is planned any more. Source: Mail, Effects."""
+    if ticket["status_id"] != OPEN or ticket["reopen_date"]:
+        writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
+
+
+def message(
+    writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: Record, notes: Sequence[str], *,
+    is_stranger: bool,
+) -> int:
+    """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
+
+    notes: besides those of the mail."""
+    mail = incoming.mail
+    files, html_id = _files(writing, incoming)
+    id = writing.create("message", {
+        "ticket_id": ticket_id,
+        "sender_id": sender["id"],
+        "worker_id": sender["worker_id"],
+        "is_outgoing": 0,
+        "is_stranger": int(is_stranger),
+        "created": mail.date,
+        "content": incoming.text,
+        "headers": incoming.header_text,
+        "message_id": mail.message_id,
+        "in_reply_to": next(iter(incoming.references), ""),
+        "hash_header_message_id": incoming.digest,
+        "html_attachment_id": html_id,
+        "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
+        "storage_size": len(incoming.text.encode()),
+        "notes": json.dumps([*incoming.notes, *notes], ensure_ascii=False),
+        "body_digest": incoming.body_digest,
+        "token": incoming.token,
+    })  # fmt: skip
+    for file_id in (*files, *filter(None, (html_id,))):
+        writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
+    return id
+
+
+def _files(writing: RecordWriter, incoming: Incoming) -> tuple[list[int], int]:
+    """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
+
+    Source: Mail, Bodies, Attachments."""
+    made = [
+        _attachment(writing, file.name, file.mime_type, file.content, file.size, file.dropped)
+        for file in incoming.mail.files
+    ]
+    if not incoming.html:
+        return made, 0
+    html = incoming.html_bytes([paths.file(id) for id in made])
+    return made, _attachment(writing, HTML_NAME, HTML_TYPE, html)
+
+
+def _attachment(
+    writing: RecordWriter, name: str, mime_type: str, content: bytes, size: int = 0, dropped: str = ""
+) -> int:
+    # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
+    return writing.create("attachment", {
+        "name": charsets.fit(name),
+        "mime_type": OCTETS if mime_type == COPIED else mime_type,
+        "blob_id": blobs.keep(writing.tx, content),
+        **({"size": size, "dropped": dropped} if dropped else {}),
+    })  # fmt: skip
+

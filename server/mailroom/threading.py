@@ -1,0 +1,99 @@
+"""Finds the ticket that a mail belongs to: by the ids that it answers, then by masks in its subject; and tells whether
+the same mail is there already. Source: Mail, Thread and route; Special mail, Duplicates."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from server.desk.writing import RecordWriter
+from server.mailroom.incoming import Incoming
+from server.records.base import Record
+from server.store.statements import in_list, slot
+from server.tickets.types.ticket_parts import merged
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A stored message that a mail names."""
+
+    id: int
+    ticket_id: int
+    message_id: str
+    sender_id: int
+    is_outgoing: bool
+    body_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id.
+    bounced: the mail of ours that came back."""
+
+    ticket: Record | None
+    copies: tuple[Known, ...] = ()
+    bounced: Known | None = None
+
+
+def find(writing: RecordWriter, incoming: Incoming) -> Thread:
+    """Three statements at most for a mail that answers nothing merged."""
+    own = incoming.own_id
+    known = _messages(writing, [*filter(None, (own, incoming.bounced)), *incoming.references])
+    copies = tuple(each for each in known if each.message_id == own) if own else ()
+    bounced = next((each for each in _named(known, incoming.bounced) if each.is_outgoing), None)
+    answered = [bounced] if bounced else []
+    for reference in incoming.references:
+        answered += _named(known, reference)
+    for message in answered:
+        ticket = survivor(writing, message.ticket_id)
+        if ticket is not None:
+            return Thread(ticket, copies, bounced)
+    return Thread(_by_mask(writing, incoming.masks), copies, bounced)
+
+
+def survivor(writing: RecordWriter, ticket_id: int) -> Record | None:
+    """The ticket, or the one that it was merged into in the end; None when there is none."""
+    return merged.survivor(lambda id: writing.record("ticket", id), writing.record("ticket", ticket_id))
+
+
+def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:
+    """The stored messages with one of these ids, in any case, the oldest first. One statement."""
+    if not ids:
+        return []
+    table: Any = writing.registry.type("message").table.sql
+    rows = writing.tx.rows(
+        ("messages by their ids",),
+        lambda: table.select(
+            table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
+        )
+        .where(in_list(table.message_id, slot(0)))
+        .order_by(table.id),
+        (json.dumps(ids),),
+    )
+    return [
+        Known(id, ticket, message_id, sender, bool(outgoing), body)
+        for id, ticket, message_id, sender, outgoing, body in rows
+    ]
+
+
+def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
+    """Those with exactly this id, then those with it in another case."""
+    if not message_id:
+        return []
+    folded = message_id.lower()
+    named = [each for each in known if each.message_id.lower() == folded]
+    return sorted(named, key=lambda each: each.message_id != message_id)
+
+
+def _by_mask(writing: RecordWriter, masks: tuple[str, ...]) -> Record | None:
+    if not masks:
+        return None
+    table: Any = writing.registry.type("ticket").table.sql
+    rows = writing.tx.rows(
+        ("tickets by mask",),
+        lambda: table.select(table.id, table.mask).where(in_list(table.mask, slot(0))),
+        (json.dumps(masks),),
+    )
+    ids = {mask.upper(): id for id, mask in rows}
+    found = (survivor(writing, ids[mask]) for mask in masks if mask in ids)
+    return next((ticket for ticket in found if ticket is not None), None)

@@ -1,0 +1,99 @@
+"""Mailboxes: where mail is fetched from, such as an IMAP account. Fetching itself is done by mailroom/mailboxes."""
+
+from server.errors import Invalid, Required
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.mail.inboxes import PROTOCOLS
+from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
+from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.search.filters.date import DateFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+
+SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
+LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")
+
+
+class Mailbox(RecordType):
+    """An account on a mail server, with its login. The password is written and never shown. Source: Ours."""
+
+    uri, context = "mailbox", "svc.contexts.mailbox"
+    aliases = ("email mailbox", "email mailboxes", "mailboxes")
+    label_names = ("Email Mailbox", "Email Mailboxes")
+    tier = 2
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "checked_at": Timestamp("Last check."),
+        "connected_account_id": Id(
+            "Account whose token is used to log in; 0 for the password.", "connected_account", zero_ok=True
+        ),
+        "folder": Text("Folder that is looked at, for IMAP.", 255, default="INBOX", exact=True, origin="ours"),
+        "host": Text("Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+"),
+        "is_enabled": Bit("Whether it is looked at for mail.", default=1),
+        "is_mail_kept": Bit(
+            "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
+            default=1, origin="ours",
+        ),
+        "last_error": Text(
+            "Why the last check failed; blank when it did not. Kept by the service.", 500, immutable=True, exact=True,
+            origin="ours",
+        ),
+        "max_msg_size_kb": Uint(
+            "Largest mail to fetch in KB; 0 for any. Of a larger one only the headers are taken, and it stays on the "
+            "server."
+        ),
+        "name": Text("Name; also the label.", required=True),
+        "num_fails": Uint("Checks that failed in a row."),
+        "password": Text(
+            "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
+            "it would no longer be encrypted, it must be sent again.", 128, exact=True, shown=False,
+        ),
+        "port": Uint("Port of the mail server.", default=110, min=1, max=65535),
+        "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS),
+        "timeout_secs": Uint("Seconds to wait for the server; 0 for the service's own limit.", max=3600),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+        "username": Text("Login.", 128, required=True, exact=True),
+    }
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("checkedAt", "Last check; never for one that was not looked at yet.", "checked_at"),
+        FlagFilter("enabled", "Whether it is looked at for mail.", "is_enabled"),
+        NumberFilter("fail.count", "Checks that failed in a row.", "num_fails"),
+        TextFilter("host", "Name or address of the mail server.", "host", "exact"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        TextFilter("protocol", "How mail is fetched.", "protocol", "exact"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
+    events = (Event("mailbox.check.error", "checking failed"),)
+    tables = (MAILBOX_STATE, MAILBOX_TAKEN, MAILBOX_LOOK)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "protocol" in change.new and not change.new["protocol"]:
+            raise Invalid(f"protocol: must be one of {', '.join(PROTOCOLS)}", field="protocol")
+        is_elsewhere = not change.is_create and any(change.changes(name) for name in SAME_LOGIN)
+        is_in_the_clear = not change.is_create and "-" in change.was("protocol") and "-" not in change.value("protocol")
+        if (is_elsewhere or is_in_the_clear) and change.was("password") and "password" not in change.new:
+            raise Required(
+                "password must be sent again with another host, port or username, and to be sent without encryption",
+                field="password",
+            )
+        if "folder" in change.new and not change.new["folder"]:
+            change.new["folder"] = "INBOX"
+        if not change.is_create and any(change.changes(name) for name in LOGIN):
+            change.new.setdefault("num_fails", 0)  # it is looked at again without a wait
+
+    def wakes(self, change: Change) -> bool:
+        return bool(change.value("is_enabled"))
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for table in self.tables:
+            writing.tx.delete(table, mailbox_id=record["id"])

@@ -1,0 +1,315 @@
+"""One attempt to send one draft: the mail is made from rows, handed to a transport, and what follows is written.
+
+The draft must be claimed by the caller. A mail that left is gone from the queue; a process that ends in between may
+send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
+
+import re
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from server import log, times
+from server.access.actor import Actor
+from server.access.own import own_context
+from server.connections import accounts
+from server.context import Context, Service
+from server.desk import events
+from server.desk.metrics import record
+from server.desk.metrics.builtin import DELIVERIES, FAILURES
+from server.desk.writing import RecordWriter
+from server.errors import HelpdeskError, Invalid, TooLarge
+from server.mail.addresses import Address, parse_all
+from server.mail.charsets import decode
+from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
+from server.mail.transports import Delivery, TokenRefused, TransportFailed
+from server.markup import markdown_to_text
+from server.outbox import rows, standing
+from server.outbox.content import ImageUrl, Placeholders, in_template
+from server.outbox.sender import NO_TRANSPORT, Way, opened, way_of
+from server.people import late_links
+from server.records.base import Record
+from server.settings import VERSION
+from server.store import blobs
+from server.store.transaction import Transaction
+
+APP, DRAFT, TRANSPORT = "svc.contexts.app", "svc.contexts.mail.draft", "svc.contexts.mail.transport"
+MAX_RECIPIENTS = 500
+MAX_ERROR_CHARACTERS = 500
+_log = log.get("mail")
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """What a mail is, as decided when it was written; its recipients stand in the draft, where they can be corrected.
+
+    `message_id` and `in_reply_to` without angle brackets. `date`: Unix seconds, written in the zone named `zone`.
+    `records`: ids of worker, group, bucket, ticket for the template. `text` and `html` are empty when a message with
+    both is kept."""
+
+    message_id: str
+    date: int
+    zone: str
+    from_address_id: int
+    from_address: str
+    from_name: str
+    subject: str
+    token: str = ""
+    in_reply_to: str = ""
+    references: tuple[str, ...] = ()
+    is_autoreply: bool = False
+    is_generated: bool = False
+    is_markdown: bool = False
+    template_id: int = 0
+    file_ids: tuple[int, ...] = ()
+    inline_ids: tuple[int, ...] = ()
+    records: dict[str, int] = field(default_factory=dict)
+    text: str = ""
+    html: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the row of the draft."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Mail":
+        lists = {name: tuple(data[name]) for name in ("references", "file_ids", "inline_ids")}
+        return cls(**{**data, **lists})
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A mail ready to leave."""
+
+    outgoing: Outgoing
+    recipients: tuple[str, ...]
+    envelope_from: str
+    way: Way | None
+    sender_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a mail did not leave. `is_permanent`: it is not tried again. `transport_id` 0: it came to no transport."""
+
+    text: str
+    is_permanent: bool = False
+    transport_id: int = 0
+
+
+def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
+    """Try to send a draft that the caller has claimed; True when it left. A failure is noted and not raised."""
+    ctx = sending_context(service, draft_id, now)
+    transport_id = sender_id = 0
+    try:
+        loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim))
+        if loaded is None:
+            return False
+        if loaded.way is None:
+            service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
+            return False
+        transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
+        outgoing = late_links.filled(ctx, draft_id, loaded.outgoing)
+        delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
+    except TransportFailed as error:
+        failure = Failure(error.message, error.is_permanent, transport_id)
+    except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
+        failure = Failure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
+    except Exception:
+        # A mail is never lost for a fault of ours: it stays queued like one that a server did not take.
+        _log.exception("mail.failed", draft=draft_id)
+        failure = Failure("an internal error; the log tells more")
+    else:
+        _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
+        service.store.write(lambda tx: _sent(RecordWriter(ctx, tx), draft_id, claim, delivery))
+        record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
+        return True
+    _log.warning("mail.failed", draft=draft_id, error=failure.text)
+    service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
+    if transport_id:
+        record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
+    return False
+
+
+def sending_context(service: Service, draft_id: int, now: int) -> Context:
+    """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
+    depth, is_by_machine = service.store.read(lambda tx: events.cause_of(tx, draft_id))
+    return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
+
+
+def park(writing: RecordWriter, draft_id: int, email: str) -> None:
+    """Leave a mail in the queue until there is a transport for it, and say so on the draft, once."""
+    row = rows.get(writing.tx, draft_id)
+    text = NO_TRANSPORT.format(email=email)
+    if row is not None and row["last_error"] != text:
+        _say(writing, draft_id, text)
+    rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
+
+
+def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -> None:
+    """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
+
+    The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
+    tx, draft = writing.tx, writing.record("draft", draft_id)
+    if draft is None or not rows.holds(tx, draft_id, claim):
+        return
+    settings = writing.ctx.service.settings
+    fails = draft["queue_fails"] + 1
+    is_over = failure.is_permanent or fails >= settings.mail_attempts
+    text = failure.text[:MAX_ERROR_CHARACTERS]
+    values = {"queue_fails": fails, "queue_delivery_date": writing.now + settings.mail_retry_seconds}
+    writing.set("draft", draft_id, values | ({"is_queued": 0} if is_over else {}))
+    rows.change(tx, draft_id, {**rows.FREE, "last_error": text})
+    _say(writing, draft_id, text)
+    told = (draft["worker_id"],) if is_over and draft["worker_id"] else ()
+    by_transport = RecordWriter(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
+    by_transport.log("transport.delivery.error", DRAFT, draft_id, {"error": text}, also_notify=told)
+    if draft["ticket_id"] and draft["type"].startswith("ticket.") and (fails == 1 or is_over):
+        standing.reopen(writing, draft_id, draft["ticket_id"])
+    if is_over:
+        rows.wake_others(writing, draft["ticket_id"])
+
+
+def _transport(writing: RecordWriter, failure: Failure) -> Actor:
+    """The transport as the one who acts, as the sentence of the entry has it."""
+    if not failure.transport_id:
+        return writing.actor
+    return Actor(TRANSPORT, failure.transport_id, True, "UTC", writing.label("mail_transport", failure.transport_id))
+
+
+def _say(writing: RecordWriter, draft_id: int, text: str) -> None:
+    """On the draft, where who looks at the queue finds it."""
+    writing.as_service().create("comment", {
+        "author__context": APP, "author_id": 0, "target__context": DRAFT, "target_id": draft_id,
+        "comment": f"Error sending message: {text}",
+    })  # fmt: skip
+
+
+def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) -> None:
+    """The draft goes; who did not get the mail is told on the message, or on the ticket when none is kept."""
+    draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
+    if draft is None or row is None or row["claimed_by"] != claim:
+        return
+    if delivery.refused:
+        named = "; ".join(f"{address}: {answer}" for address, answer in delivery.refused.items())
+        target = ("svc.contexts.message", row["message_id"])
+        if not row["message_id"]:
+            target = ("svc.contexts.ticket", draft["ticket_id"])
+        if target[1]:
+            writing.as_service().create("comment", {
+                "author__context": APP, "author_id": 0, "target__context": target[0], "target_id": target[1],
+                "comment": f"Not delivered to {named}",
+            })  # fmt: skip
+    if row["message_id"]:
+        events.tell(writing, "mail.sent", events.record_values("message", "svc.contexts.message", row["message_id"]))
+    standing.restore(writing, draft["ticket_id"], row["reopened"])
+    writing.delete("draft", draft_id)
+    rows.wake_others(writing, draft["ticket_id"])
+
+
+# -- the mail ----------------------------------------------------------------------------------------------------------
+
+
+def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | None:
+    """The mail of a draft; None when the claim is lost or the draft gone."""
+    writing = RecordWriter(ctx, tx)  # reads only
+    draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
+    if draft is None or row is None or row["claimed_by"] != claim:
+        return None
+    mail = Mail.of(row["mail"])
+    text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
+    inline: dict[int, str] = {}
+    if html is not None:
+        template = writing.record("html_template", mail.template_id) if mail.template_id else None
+        plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
+        values = Placeholders(ctx, tx, mail.records, plain)
+        html = in_template(
+            template["content"] if template else "", html, values, _embed(ctx, mail, inline)
+        )  # fmt: skip
+    params = draft["params"] if isinstance(draft["params"], dict) else {}
+    to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
+    files = _files(writing, tx, mail, inline)
+    outgoing = Outgoing(
+        message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
+        from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
+        in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
+        is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
+    )  # fmt: skip
+    recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
+    most = ctx.service.settings.mail_max_recipients
+    if not 1 <= len(recipients) <= most:
+        raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
+    # An automatic answer must not bounce into another one. Source: security, automatic mail.
+    envelope_from = "" if mail.is_autoreply else mail.from_address
+    way = way_of(tx, ctx.service.registry, mail.from_address_id)
+    return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
+
+
+def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
+    """Give a mail to a transport. Raises TransportFailed, Invalid, TooLarge."""
+    raw = compose(loaded.outgoing)
+    chosen, settings = opened(ctx, way)
+    try:
+        return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
+    except TokenRefused:
+        accounts.token_refused(ctx, settings.account, settings.token)
+        raise
+
+
+def _texts(
+    writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int, base_url: str
+) -> tuple[str, str | None]:
+    """The text and the HTML without template: of the message that is kept, else those of the mail."""
+    text, html = mail.text, mail.html
+    message = writing.record("message", message_id) if message_id else None
+    if message is not None:
+        text = message["content"]
+        file = writing.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
+        html = decode(blobs.read(tx, file["blob_id"]), "utf-8") if file else ""
+    return (without_own_files(base_url, markdown_to_text(text)), html) if mail.is_markdown else (text, None)
+
+
+def without_own_files(base_url: str, text: str) -> str:
+    """A text without the addresses of our files, which its reader cannot open: they go along with the mail."""
+    own = own_file(base_url).pattern
+    return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
+
+
+def _recipients(name: str, value: object) -> tuple[Address, ...]:
+    """The addresses of a list, which somebody may have corrected since the mail was made. Raises Invalid with what is
+    none."""
+    try:
+        return tuple(parse_all(str(value), MAX_RECIPIENTS)) if value else ()
+    except Invalid as error:
+        raise Invalid(f"{name}: {error.message}", field=name) from None
+
+
+def own_file(base_url: str) -> re.Pattern[str]:
+    """Matches the addresses under which the service gives out files; the first group is the file's id."""
+    return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
+
+
+def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
+    """Images that are files of ours go along with the mail, since the recipient cannot fetch them."""
+    pattern = own_file(ctx.service.base_url)
+
+    def image_url(url: str) -> str | None:
+        match = pattern.fullmatch(url.strip())
+        if match is None or int(match[1]) not in mail.inline_ids:
+            return None
+        id = int(match[1])
+        found[id] = f"file{id}.{mail.message_id}"
+        return f"cid:{found[id]}"
+
+    return image_url
+
+
+def _files(writing: RecordWriter, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
+    """The files to send, inline images with their content id. A file that is gone by now is left out."""
+    wanted = dict.fromkeys((*mail.file_ids, *inline))
+    found = [file for id in wanted if (file := writing.record("attachment", id)) is not None]
+    contents = blobs.read_many(tx, [file["blob_id"] for file in found], MAX_FILES_BYTES)
+    return tuple(_out_file(file, contents.get(file["blob_id"], b""), inline.get(file["id"])) for file in found)
+
+
+def _out_file(file: Record, content: bytes, content_id: str | None) -> OutFile:
+    name, mime_type = (" ".join(text.replace("\0", " ").splitlines()) for text in (file["name"], file["mime_type"]))
+    return OutFile(name, mime_type or "application/octet-stream", content, content_id)

@@ -1,0 +1,183 @@
+"""Finds drafts that are due and sends them: mail that was scheduled, that failed before, or that was cut short.
+
+Drafts that clients made through the records API are sent as well, in the name of their worker."""
+
+from typing import Any
+
+import peewee
+
+from server import times
+from server.access import actor
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
+from server.jobs.clock_watch import after_set_back
+from server.jobs.queue import JobQueue, job
+from server.jobs.scheduler import at_start, periodic
+from server.outbox import making, rows
+from server.outbox.deliver import Failure, failed, sending_context
+from server.outbox.rows import CLAIM_SECONDS, OUTGOING
+from server.outbox.sender import way_of
+from server.outbox.sending import send_soon
+from server.records.base import Record
+from server.records.shared.sending import TRANSACTIONAL
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+KIND = "mail.send"
+BATCH = 100  # drafts found in one scan
+
+
+@at_start("outbox")
+def _release(service: Service, now: int) -> None:
+    """What a process that is gone had claimed is free again."""
+    service.store.write(rows.release_lost)
+
+
+@periodic("drafts that are due")
+def find_due(service: Service, now: int) -> int | None:
+    """Add a job for every draft that is due; answers when the next one will be."""
+    _unpark(service)
+    retry = service.settings.mail_retry_seconds
+    ids = service.store.read(lambda tx: _due_ids(tx, now, retry))
+    if ids:
+        service.store.write(lambda tx: [
+            JobQueue.add(tx, KIND, now, {"draft_id": id}, f"{KIND}:{id}") for id in ids
+        ])  # fmt: skip
+    if len(ids) == BATCH:
+        return now
+    return service.store.read(lambda tx: _next_date(tx, now))
+
+
+@after_set_back("drafts that failed")
+def _hasten(service: Service, now: int) -> None:
+    """Mail that failed while the clock was wrong is not put off further than any other that failed. When somebody wants
+    a mail to leave is theirs to say."""
+    latest = now + service.settings.mail_retry_seconds
+    draft: Any = peewee.Table("draft", ("is_queued", "queue_fails", "queue_delivery_date"))
+    service.store.write(lambda tx: tx.run(
+        ("drafts hastened",),
+        lambda: draft.update({draft.queue_delivery_date: slot(0)})
+        .where(draft.is_queued == 1, draft.queue_fails > 0, draft.queue_delivery_date > slot(1)),
+        (now, latest),
+    ))  # fmt: skip
+
+
+@job(KIND)
+def _send(service: Service, payload: dict[str, Any], now: int) -> None:
+    send_draft(service, int(payload["draft_id"]), now)
+
+
+def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
+    """Send a queued draft, unless somebody else does just now or it waits for its time or its turn; True when it left,
+    None while it is on its way."""
+    ctx = sending_context(service, draft_id, now)
+    claim = service.store.write(lambda tx: rows.claim(RecordWriter(ctx, tx), draft_id))
+    if claim is None:
+        return False
+    try:
+        if not _realize(ctx, draft_id, claim):
+            return False
+    except HelpdeskError as error:
+        failure = Failure(error.message, not isinstance(error, (Unavailable, TimedOut)))
+        service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
+        return False
+    return send_soon(service, draft_id, claim, now)
+
+
+# -- what waited becomes a message -------------------------------------------------------------------------------------
+
+
+def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
+    """Make ticket and message of a draft that was scheduled; nothing when there is a mail already. False when there is
+    nothing to send."""
+    draft, row = ctx.service.store.read(
+        lambda tx: (RecordWriter(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id))
+    )
+    if draft is None or row is None:
+        return False
+    if row["mail"]:
+        return True
+    is_checked = row["checked"] == rows.digest(draft["params"])
+    by = _context_of_worker(ctx, draft, is_checked)
+    save = making.prepared(by, draft, is_checked)
+
+    def write(tx: Transaction) -> bool:
+        present = RecordWriter(by, tx).record("draft", draft_id)
+        if present is None or not present["is_queued"] or not rows.holds(tx, draft_id, claim):
+            return False
+        if save(RecordWriter(by, tx), draft_id):
+            return True
+        RecordWriter(by, tx).delete("draft", draft_id)  # kept on its ticket: nobody may get it
+        return False
+
+    return ctx.service.store.write(write)
+
+
+def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context:
+    """The context of the worker who sends. What was checked when they sent it goes out even if they are gone by now.
+
+    Raises Forbidden for other drafts of such a worker."""
+    if not draft["worker_id"] and (is_checked or draft["type"] == TRANSACTIONAL):
+        return ctx
+    found = ctx.service.store.read(lambda tx: actor.worker(tx, draft["worker_id"]))
+    if found is not None:
+        return ctx.as_actor(found, times.zone(found.timezone))
+    if not is_checked:
+        raise Forbidden(f"worker {draft['worker_id']} of this draft is disabled, or not there")
+    return ctx
+
+
+# -- found -------------------------------------------------------------------------------------------------------------
+
+
+def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
+    """The longest due first, without those that are being sent, wait for a mail server, or for their turn."""
+    draft, outgoing = peewee.Table("draft"), OUTGOING.sql
+    busy: Any = outgoing
+
+    def build() -> Any:
+        others = busy.select(busy.draft_id).where((busy.is_parked == 1) | ~rows.is_free(busy, 1))
+        return (
+            draft.select(draft.c.id)
+            .where(draft.c.is_queued == 1, draft.c.queue_delivery_date <= slot(0), draft.c.id.not_in(others))
+            .where(~rows.has_earlier(draft, 0, 3))
+            .order_by(draft.c.queue_delivery_date, draft.c.updated, draft.c.id)
+            .limit(BATCH)
+        )
+
+    return [row[0] for row in tx.rows(("drafts due",), build, (now, now, now + CLAIM_SECONDS, now + retry_seconds))]
+
+
+def _next_date(tx: Transaction, now: int) -> int | None:
+    draft = peewee.Table("draft")
+    found = tx.value(
+        ("draft due next",),
+        lambda: draft.select(draft.c.queue_delivery_date)
+        .where(draft.c.is_queued == 1, draft.c.queue_delivery_date > slot(0))
+        .order_by(draft.c.queue_delivery_date)
+        .limit(1),
+        (now,),
+    )
+    return int(found) if found is not None else None
+
+
+def _unpark(service: Service) -> None:
+    """Mail whose sender has a transport by now is due again."""
+    outgoing: Any = OUTGOING.sql
+
+    def waiting(tx: Transaction) -> list[int]:
+        rows = tx.rows(
+            ("outgoing", "parked senders"),
+            lambda: outgoing.select(outgoing.from_address_id).where(outgoing.is_parked == 1).distinct(),
+        )
+        return [id for (id,) in rows if way_of(tx, service.registry, id) is not None]
+
+    for id in service.store.read(waiting):
+        service.store.write(lambda tx, id=id: tx.run(  # type: ignore[misc]
+            ("outgoing", "unpark"),
+            lambda: outgoing.update({outgoing.is_parked: 0, outgoing.last_error: ""}).where(
+                outgoing.is_parked == 1, outgoing.from_address_id == slot(0)
+            ),
+            (id,),
+        ))  # fmt: skip

@@ -1,0 +1,103 @@
+"""Who a mail comes from, and by which way it leaves. Source: Outbound, Sender."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from server.connections import accounts
+from server.context import Context
+from server.desk.service_settings import DEFAULT_SENDER, get
+from server.errors import HelpdeskError, Invalid
+from server.mail.transports import SMTP, Transport, TransportFailed, transport
+from server.mail.transports.smtp import MAX_TIMEOUT_SECONDS, SmtpSettings
+from server.outbox.default_transport import default_transport
+from server.records.base import Record
+from server.records.registry import Registry
+from server.store.transaction import Transaction
+
+NO_SENDER = "no sender address is configured: set one on the group or the service"
+NO_TRANSPORT = "no mail server is configured; the mail is sent once {email} or the service has a mail transport"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A mail transport to send by. `params` as stored."""
+
+    transport_id: int
+    extension_id: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """The From of a mail; `name` may hold placeholders. `template` and `signature` are records, None for none."""
+
+    address_id: int
+    email: str
+    name: str
+    template: Record | None
+    signature: Record | None
+
+
+def default_sender(tx: Transaction) -> int:
+    """The id of the address that mail comes from where neither bucket nor group names one; 0 for none."""
+    return int(get(tx, DEFAULT_SENDER, 0) or 0)
+
+
+def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record | None, template_id: int) -> Sender:
+    """The sender of mail from a bucket. template_id: what was asked for, 0 for that of bucket or group.
+
+    Raises Invalid when there is no sender address. Source: Outbound, Sender."""
+    places = [each for each in (bucket, group) if each is not None]
+
+    def first(column: str) -> Any:
+        return next((each[column] for each in places if each[column]), 0)
+
+    address = _record(tx, registry, "address", int(first("reply_address_id") or 0))
+    if address is None:
+        address = _record(tx, registry, "address", default_sender(tx))
+    if address is None:
+        raise Invalid(NO_SENDER, field="group_id")
+    template = _record(tx, registry, "html_template", template_id or int(first("reply_html_template_id") or 0))
+    return Sender(
+        address["id"],
+        address["email"],
+        str(first("reply_personal") or ""),
+        template,
+        _record(tx, registry, "email_signature", int(first("reply_signature_id") or 0)),
+    )
+
+
+def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
+    """The transport of a From address, else the default one of the service; None when there is neither."""
+    address = _record(tx, registry, "address", address_id)
+    own = address["mail_transport_id"] if address else 0
+    transport = _record(tx, registry, "mail_transport", own)
+    if transport is None:
+        transport = _record(tx, registry, "mail_transport", default_transport(tx))
+    if transport is None:
+        return None
+    return Way(transport["id"], transport["extension_id"], transport["params"])
+
+
+def opened(ctx: Context, way: Way) -> tuple[Transport, Any]:
+    """The transport of a way, and its settings, with the token of its connected account, which may have to be fetched.
+
+    Raises TransportFailed, not permanent: somebody will correct what is wrong."""
+    params = dict(way.params)
+    if way.extension_id == SMTP and not params.get("timeout"):
+        params["timeout"] = min(ctx.service.settings.mail_timeout_seconds, MAX_TIMEOUT_SECONDS)
+    try:
+        chosen = transport(way.extension_id)
+        settings = chosen.settings_from(params)
+        if isinstance(settings, SmtpSettings) and settings.account:
+            settings = replace(settings, token=accounts.access_token(ctx, settings.account))
+    except HelpdeskError as error:
+        raise TransportFailed(f"mail transport {way.transport_id}: {error.message}", is_permanent=False) from error
+    return chosen, settings
+
+
+def _record(tx: Transaction, registry: Registry, uri: str, id: int) -> Record | None:
+    record_type = registry.type(uri)
+    row = tx.get(record_type.table, id) if id else None
+    return record_type.record(row) if row else None

@@ -1,0 +1,105 @@
+"""Threads that hand mail to mail servers, a few for each transport, so that one that hangs holds up nobody else's mail.
+
+Without them, where no service runs, mail is handed over by whoever asks. Not for what a mail is (deliver.py)."""
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from server import log
+from server.context import Service
+from server.outbox import rows
+from server.outbox.deliver import deliver
+from server.outbox.sender import way_of
+from server.store.transaction import Transaction
+
+CONNECTIONS = 4  # of one transport at a time
+ANSWER_SECONDS = 2  # that a request waits for its mail to leave
+SENDING = "sending"  # where a store keeps the Sending of its service
+_log = log.get("mail")
+
+
+class Sending:
+    """The threads of one service. most_waiting: how many requests may wait for their mail at a time; further ones are
+    answered at once, so that enough of their threads stay free for others."""
+
+    def __init__(self, service: Service, most_waiting: int) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._threads: dict[int, ThreadPoolExecutor] = {}
+        self._running: set[Future[bool | None]] = set()
+        self._places = threading.BoundedSemaphore(most_waiting)
+        self._is_stopping = False
+        service.store.shared[SENDING] = self
+
+    def hand_over(self, draft_id: int, claim: str, now: int) -> "Future[bool | None] | None":
+        """Send a claimed draft on a thread of its transport; None once the service stops."""
+        transport_id = self._service.store.read(lambda tx: _transport_id(self._service, tx, draft_id))
+        with self._lock:
+            if self._is_stopping:
+                return None
+            future = self._pool(transport_id).submit(self._deliver, draft_id, claim, now)
+            self._running.add(future)
+        future.add_done_callback(self._ended)
+        return future
+
+    def outcome(self, future: "Future[bool | None] | None") -> bool | None:
+        """Whether the mail left; None when that is not known within ANSWER_SECONDS, or too many wait already."""
+        if future is None or not self._places.acquire(blocking=False):
+            return None
+        try:
+            done, _ = wait((future,), ANSWER_SECONDS)
+            return None if not done or future.cancelled() else future.result()
+        finally:
+            self._places.release()
+
+    def stop(self, seconds: float) -> None:
+        """Begin no further mail, and give what is being sent some seconds. What is not gone stays in the queue."""
+        with self._lock:
+            self._is_stopping = True
+            running = tuple(self._running)
+        for pool in self._threads.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        wait(running, seconds)
+
+    def _pool(self, transport_id: int) -> ThreadPoolExecutor:
+        if transport_id not in self._threads:
+            self._threads[transport_id] = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix=f"mail-{transport_id}")
+        return self._threads[transport_id]
+
+    def _deliver(self, draft_id: int, claim: str, now: int) -> bool | None:
+        try:
+            return deliver(self._service, draft_id, claim, now)
+        except Exception:
+            # The claim is that of a run that is over, and the next one tries again.
+            if self._is_stopping:
+                _log.warning("mail.left", draft=draft_id)
+            else:
+                _log.exception("mail.failed", draft=draft_id)
+            return None
+
+    def _ended(self, future: "Future[bool | None]") -> None:
+        with self._lock:
+            self._running.discard(future)
+
+
+def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
+    """Send a claimed draft; None while it is on its way."""
+    sending: Sending | None = service.store.shared.get(SENDING)
+    if sending is None:
+        return deliver(service, draft_id, claim, now)
+    sending.hand_over(draft_id, claim, now)
+    return None
+
+
+def send_and_tell(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
+    """Send a claimed draft for a request: whether it left, None when it is on its way still."""
+    sending: Sending | None = service.store.shared.get(SENDING)
+    if sending is None:
+        return deliver(service, draft_id, claim, now)
+    return sending.outcome(sending.hand_over(draft_id, claim, now))
+
+
+def _transport_id(service: Service, tx: Transaction, draft_id: int) -> int:
+    row = rows.get(tx, draft_id)
+    way = way_of(tx, service.registry, row["from_address_id"]) if row else None
+    return way.transport_id if way else 0

@@ -1,0 +1,54 @@
+"""The status of a ticket while a reply on it cannot leave: open, so that somebody sees it, and what it was once the
+mail has left after all. Source: Queue and delivery states. Ours: the way back."""
+
+import json
+from typing import Any
+
+import peewee
+
+from server.desk.writing import RecordWriter
+from server.outbox import rows
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+TICKET = "svc.contexts.ticket"
+WAITING, CLOSED = 1, 2
+# What decides anew how a ticket stands: somebody set it, or wrote on it.
+_DECIDES = (
+    "ticket.status.open", "ticket.status.waiting", "ticket.status.closed", "ticket.status.deleted",
+    "ticket.message.inbound", "ticket.message.outbound",
+)  # fmt: skip
+
+
+def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
+    """Open a ticket that waits or is closed, and keep with the mail that failed what it was."""
+    ticket = writing.record("ticket", ticket_id)
+    if ticket is None or ticket["status_id"] not in (WAITING, CLOSED):
+        return
+    before: dict[str, Any] = {name: ticket[name] for name in ("status_id", "reopen_date")}
+    writing.update("ticket", ticket_id, {"status_id": 0})
+    before["entry"] = _last_entry(writing.tx, ticket_id)
+    rows.change(writing.tx, draft_id, {"reopened": json.dumps(before)})
+
+
+def restore(writing: RecordWriter, ticket_id: int, reopened: str) -> None:
+    """Set a ticket as it was before, unless somebody decided anew or wrote on it. reopened: as reopen kept it."""
+    if not reopened:
+        return
+    before = json.loads(reopened)
+    ticket = writing.record("ticket", ticket_id)
+    if ticket is None or _last_entry(writing.tx, ticket_id) != before.pop("entry"):
+        return
+    writing.update("ticket", ticket_id, before)
+
+
+def _last_entry(tx: Transaction, ticket_id: int) -> int:
+    entries = peewee.Table("activity_log")
+    return int(tx.value(
+        ("ticket last decided",),
+        lambda: entries.select(peewee.fn.MAX(entries.c.id)).where(
+            entries.c.target__context == TICKET, entries.c.target_id == slot(0),
+            entries.c.activity_point.in_(_DECIDES),
+        ),
+        (ticket_id,),
+    ) or 0)  # fmt: skip

@@ -1,0 +1,89 @@
+"""Mail transports: how mail leaves, such as which SMTP server. Sending itself is in mail/transports/."""
+
+from typing import Any
+
+from server.errors import Invalid
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.mail.transports import TRANSPORTS, transport
+from server.outbox import default_transport
+from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
+from server.records.shared.references import redirect
+from server.search.filters.date import DateFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+
+PASSWORD = "password"
+SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays
+ACCOUNT, NO_ACCOUNTS = "connected_account", (None, "", 0, "0")
+CLEAR = "none"  # of `encryption`: a password is not kept to be sent so, where it was not before
+
+
+class MailTransport(RecordType):
+    """A way for mail to leave. Its connection settings are written and never shown, since they hold a password. The
+    first one by SMTP becomes the default of the service, through which all senders without one of their own send.
+
+    Source: Ours."""
+
+    uri, context = "mail_transport", "svc.contexts.mail.transport"
+    aliases = (
+        "email transport", "email transports", "mail transport", "mail transports", "transport", "transports",
+    )  # fmt: skip
+    label_names = ("Email Transport", "Email Transports")
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "extension_id": Text("Kind of transport.", required=True, allowed=TRANSPORTS, form="extension"),
+        "name": Text("Name; also the label.", required=True),
+        "params": Structure(
+            "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
+            "Replaces them all, but the password stays when it is not sent and server and username are the same. Never "
+            "returned.",
+            origin="ours", shown=False,
+        ),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Name.", "name", "partial"),
+        TextFilter("type", "Kind of transport.", "extension_id", "exact"),
+        DateFilter("updated", "Last change.", "updated_at"),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "type"))
+    events = (Event("transport.delivery.error", "sending failed"),)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if not (change.is_create or "params" in change.new or change.changes("extension_id")):
+            return
+        params = change.new.get("params", change.old["params"] if change.old else {})
+        if not isinstance(params, dict):
+            raise Invalid("params: takes a map", field="params")
+        if change.old is not None and "params" in change.new:
+            params = _with_known_password(params, change.old["params"])
+        try:
+            transport(change.value("extension_id")).settings_from(params)
+        except Invalid as error:
+            raise type(error)(f"params: {error.message}", field="params") from error
+        change.new["params"] = params
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        default_transport.follow(writing, change)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        redirect(writing.tx, "address", "mail_transport_id", record["id"])
+
+
+def _with_known_password(params: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    is_same = all(str(params.get(name, "")) == str(old.get(name, "")) for name in SAME_LOGIN)
+    was_clear, is_clear = (each.get("encryption", CLEAR) == CLEAR for each in (old, params))
+    if PASSWORD in params or PASSWORD not in old or not is_same or (is_clear and not was_clear):
+        return params
+    if params.get(ACCOUNT) not in NO_ACCOUNTS:
+        return params  # its token takes the place of a password
+    return params | {PASSWORD: old[PASSWORD]}

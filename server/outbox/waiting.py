@@ -1,0 +1,167 @@
+"""Mail that has not left, as administrators see it: why, trying it again, dropping it. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.access.actor import APP
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, NotFound
+from server.jobs.queue import JobQueue
+from server.outbox import rows
+from server.outbox.delivery import State, state_of
+from server.outbox.due import KIND
+from server.outbox.rows import OUTGOING
+from server.records.base import Record
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+FILTERS = ("failed", "parked", "failing", "queued")
+# What is looked at of a mail; its text is not.
+_DRAFT = ("id", "name", "to", "is_queued", "queue_fails", "queue_delivery_date", "ticket_id", "worker_id", "updated")
+_OUTGOING = ("claimed_by", "claimed_until", "is_parked", "last_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One mail. state: `failed` was given up; `parked` waits for a mail transport; `sending` just now; `failing` is
+    tried again at due_at; `later` was to be sent then; `queued` is due. reason: why it has not left, "" where it was
+    not tried. due_at, updated: Unix seconds."""
+
+    id: int
+    subject: str
+    to: str
+    state: State
+    reason: str
+    fails: int
+    due_at: int
+    ticket_id: int
+    worker_id: int
+    updated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """All of one mail that people read."""
+
+    listed: Listed
+    sender: str
+    cc: str
+    bcc: str
+    text: str
+
+
+def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[Listed], int]:
+    """A page of the mails that have not left, those given up first, then by when they are due; and how many there are.
+
+    state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""
+    _require_admin(ctx)
+    draft, outgoing = peewee.Table("draft"), OUTGOING.sql
+
+    def of(*columns: Any) -> Any:
+        query = draft.select(*columns).join(
+            outgoing, peewee.JOIN.LEFT_OUTER, on=(outgoing.draft_id == draft.c.id)
+        )
+        is_given_up = (draft.c.is_queued == 0) & (outgoing.last_error != "")
+        conditions = {
+            "failed": is_given_up,
+            "parked": (draft.c.is_queued == 1) & (outgoing.is_parked == 1),
+            "failing": (draft.c.is_queued == 1) & (draft.c.queue_fails > 0),
+            "queued": draft.c.is_queued == 1,
+        }
+        return query.where(conditions.get(state, (draft.c.is_queued == 1) | is_given_up))
+
+    def read(tx: Transaction) -> tuple[list[Listed], int]:
+        found = tx.rows(
+            ("outbox", "listed", state),
+            lambda: of(*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING))
+            .order_by(draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id).limit(slot(0)).offset(slot(1)),
+            (limit, (page - 1) * limit),
+        )  # fmt: skip
+        total = tx.value(("outbox", "total", state), lambda: of(peewee.fn.COUNT(draft.c.id)))
+        names = (*_DRAFT, *_OUTGOING)
+        return [_listed(dict(zip(names, row, strict=True)), ctx.now) for row in found], int(total or 0)
+
+    return ctx.service.store.read(read)
+
+
+def letter(ctx: Context, id: int) -> Letter:
+    """One mail that has not left. Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+
+    def read(tx: Transaction) -> Letter:
+        writing = RecordWriter(ctx, tx)  # reads only
+        draft, row = _of(writing, id)
+        params = draft["params"] if isinstance(draft["params"], dict) else {}
+        mail = row.get("mail") or {}
+        cc, bcc, text = (str(params.get(name) or "") for name in ("cc", "bcc", "content"))
+        sender = str(mail.get("from_address") or params.get("from") or "")
+        return Letter(_listed({**row, **draft}, ctx.now), sender, cc, bcc, text or str(mail.get("text") or ""))
+
+    return ctx.service.store.read(read)
+
+
+def send_again(ctx: Context, id: int) -> None:
+    """Let a mail be tried at once, with all its attempts again. Raises AdminOnly, NotFound, Conflict for one that is
+    being sent."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        found = _idle(writing, id)
+        writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
+        rows.change(tx, id, {**rows.FREE, "is_parked": 0, "last_error": ""})
+        JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
+        _log(writing, "mail.retried", found)
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def drop(ctx: Context, id: int) -> str:
+    """Remove a mail: it is not sent. Answers its subject. Raises AdminOnly, NotFound, Conflict for one that is being
+    sent."""
+    _require_admin(ctx)
+
+    def write(tx: Transaction) -> str:
+        writing = RecordWriter(ctx, tx)
+        found = _idle(writing, id)
+        writing.delete_sent(writing.registry.type("draft"), id)
+        _log(writing, "mail.dropped", found)
+        return found.subject
+
+    return ctx.service.store.write(write)
+
+
+def _log(writing: RecordWriter, point: str, mail: Listed) -> None:
+    writing.log(point, APP, 0, {"subject": mail.subject or f"without a subject ({mail.id})"})
+
+
+def _idle(writing: RecordWriter, id: int) -> Listed:
+    draft, row = _of(writing, id)
+    found = _listed({**row, **draft}, writing.now)
+    if found.state == "sending":
+        raise Conflict(f"mail {id} is being sent just now; wait a moment")
+    return found
+
+
+def _of(writing: RecordWriter, id: int) -> tuple[Record, Record]:
+    """The draft, and what the queue knows of it, {} for nothing."""
+    draft, row = writing.record("draft", id), rows.get(writing.tx, id) or {}
+    if draft is None or not (draft["is_queued"] or row.get("last_error")):
+        raise NotFound(f"mail {id} is not in the outbox any more: it was sent, or dropped")
+    return draft, row
+
+
+def _listed(found: Record, now: int) -> Listed:
+    return Listed(
+        found["id"], found["name"], found["to"], state_of(found, now), str(found.get("last_error") or ""),
+        found["queue_fails"], found["queue_delivery_date"], found["ticket_id"], found["worker_id"], found["updated"],
+    )  # fmt: skip
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look at the mail of others that has not left")

@@ -1,0 +1,59 @@
+"""Imports a package: questions are answered first, then everything is made in one transaction, or nothing."""
+
+from typing import Any
+
+from server.context import Context
+from server.errors import AdminOnly
+from server.packages import document as documents
+from server.packages import requirements
+from server.packages.document import Tree
+from server.packages.making import Imported, make
+from server.packages.preparing import Outdated, Prepared
+from server.store.transaction import Transaction
+
+ATTEMPTS = 3  # at preparing an import that others come before; the last one keeps its ids
+
+
+class _Rehearsed(Exception):
+    """Ends the transaction of a dry run, which is undone."""
+
+    def __init__(self, imported: Imported) -> None:
+        super().__init__()
+        self.imported = imported
+
+
+def import_package(
+    ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False, grants_agreed: bool = False
+) -> Imported:
+    """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
+    grants_agreed: whether it may give rights and sign-ins to people and programs; else Required names them.
+
+    Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
+    Packages."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may import packages")
+    document = documents.read(value)
+    requirements.check(document)
+    for attempt in range(ATTEMPTS):
+        is_last = attempt == ATTEMPTS - 1
+        prepared = Prepared(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
+        try:
+            return _made(prepared, dry_run)
+        except Outdated:
+            continue
+    raise AssertionError("ids that are kept are not outdated")
+
+
+def _made(prepared: Prepared, dry_run: bool) -> Imported:
+    if not dry_run:
+        return prepared.ctx.service.store.write(lambda tx: make(prepared, tx))
+    try:
+        prepared.ctx.service.store.write(lambda tx: _rehearse(prepared, tx))
+    except _Rehearsed as rehearsed:
+        return rehearsed.imported
+    raise AssertionError("a dry run always ends with its result")
+
+
+def _rehearse(prepared: Prepared, tx: Transaction) -> None:
+    """Make all of it, and then all of it is undone."""
+    raise _Rehearsed(make(prepared, tx))

@@ -1,0 +1,108 @@
+"""The packages that were imported: what each made, when, and whether that is still there. Source: ours."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from server.context import Context
+from server.errors import NotFound
+from server.packages.document import Document, Tree
+from server.records.registry import Registry
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Row, Transaction
+
+MAX_IMPORTS = 500  # that are remembered; the oldest goes first
+PACKAGE_IMPORT = Table(
+    "package_import",
+    [
+        Column("name", "TEXT"), Column("revision", "TEXT"), Column("worker_id"), Column("imported_at"),
+        Column("made", "TEXT"),
+    ],
+    [Index(("name",), "the imports of one package")],
+)  # fmt: skip
+
+
+Made = list[tuple[str, str, int, str]]
+
+
+@dataclass(frozen=True)
+class Past:
+    """An import of the past. worker_id: who imported, 0 for the service itself. made: the records, as (context, uid,
+    id, label). there: how many of them still are."""
+
+    id: int
+    name: str
+    revision: str
+    worker_id: int
+    imported_at: int
+    made: Made
+    there: int
+
+
+def remember(ctx: Context, tx: Transaction, document: Document, made: dict[str, dict[str, Tree]]) -> None:
+    """Note an import in its own transaction, so that both are there or neither."""
+    listed = [
+        [context, uid, each["id"], str(each["label"])]
+        for context, of_type in made.items() if ctx.service.registry.find(context) is not None
+        for uid, each in of_type.items()
+    ]  # fmt: skip
+    id = tx.insert(PACKAGE_IMPORT, {
+        "name": document.name, "revision": document.revision, "worker_id": ctx.actor.worker_id, "imported_at": ctx.now,
+        "made": json.dumps(listed, ensure_ascii=False),
+    })  # fmt: skip
+    tx.delete(PACKAGE_IMPORT, id=id - MAX_IMPORTS)
+
+
+def listed(ctx: Context, name: str | None = None) -> list[Past]:
+    """The imports, of one package or of all, the newest first."""
+
+    def read(tx: Transaction) -> list[Past]:
+        found = tx.find(PACKAGE_IMPORT) if name is None else tx.find(PACKAGE_IMPORT, name=name)
+        return _pasts(ctx.service.registry, tx, found)
+
+    return sorted(ctx.service.store.read(read), key=lambda each: -each.id)
+
+
+def one(ctx: Context, id: int) -> Past:
+    """One import. Raises NotFound."""
+
+    def read(tx: Transaction) -> list[Past]:
+        row = tx.get(PACKAGE_IMPORT, id)
+        return _pasts(ctx.service.registry, tx, [row] if row is not None else [])
+
+    found = ctx.service.store.read(read)
+    if not found:
+        raise NotFound(f"there is no import {id}, or it is so long ago that it is not remembered")
+    return found[0]
+
+
+def there(ctx: Context, past: Past) -> set[tuple[str, int]]:
+    """Which of the records of an import still are, as (context, id)."""
+    made = [past.made]
+    return ctx.service.store.read(lambda tx: _there(ctx.service.registry, tx, made))
+
+
+def _there(registry: Registry, tx: Transaction, made: list[Made]) -> set[tuple[str, int]]:
+    ids: dict[str, set[int]] = {}
+    for each in made:
+        for context, _, id, _ in each:
+            ids.setdefault(context, set()).add(id)
+    found = set()
+    for context, wanted in ids.items():
+        record_type = registry.find(context)
+        if record_type is not None:
+            found |= {(context, row[0]) for row in tx.get_many(record_type.table, wanted)}
+    return found
+
+
+def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[Past]:
+    read: list[tuple[dict[str, Any], Made]] = []
+    for row in rows:
+        values = dict(zip(PACKAGE_IMPORT.names, row, strict=True))
+        made = [(context, uid, id, label) for context, uid, id, label in json.loads(values.pop("made"))]
+        read.append((values, made))
+    found = _there(registry, tx, [made for _, made in read])
+    return [
+        Past(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
+        for values, made in read
+    ]  # fmt: skip

@@ -1,0 +1,100 @@
+"""Values that a package has without asking anybody: those that it configures, and those of the service."""
+
+import json
+import secrets
+import string
+from dataclasses import replace
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
+from server.errors import nearest
+from server.packages.document import Document, Tree, at, bad
+from server.packages.substitution import Substitution
+from server.queries import frame
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+KINDS = ("random", "data_query")
+LETTERS = "".join(each for each in string.ascii_uppercase + string.digits if each not in "IO0")
+RANDOM_CHARS = 8
+MAX_RANDOM_CHARS = 255  # letters and digits of one random placeholder
+
+
+def fill(ctx: Context, document: Document, substitution: Substitution) -> None:
+    """Put the configured placeholders into the values, in order. Raises Invalid for what a data query or its check
+    refuses. Source: Packages, package.configure.placeholders; unknown types are refused, which is ours."""
+    for each in document.placeholders:
+        where = f"placeholder '{each['key'][:80]}'"
+        params = each.get("params") or {}
+        if not isinstance(params, dict):
+            raise bad(f"{where}: params takes a map")
+        kind = each.get("type")
+        if kind not in KINDS:
+            raise bad(f"{where}: '{str(kind)[:50]}' is not a type of placeholder{nearest(str(kind), KINDS)}")
+        made = _random(params, where) if kind == "random" else _queried(ctx, params, where, substitution)
+        substitution.values[each["key"]] = made
+
+
+def _random(params: Tree, where: str) -> str:
+    length = str(params.get("length", RANDOM_CHARS))
+    if not (length.isascii() and length.isdigit() and len(length) < 5 and 1 <= int(length) <= MAX_RANDOM_CHARS):
+        raise bad(f"{where}: length must be a whole number from 1 to {MAX_RANDOM_CHARS}")
+    return "".join(secrets.choice(LETTERS) for _ in range(int(length)))
+
+
+def _queried(ctx: Context, params: Tree, where: str, substitution: Substitution) -> Any:
+    query, validate, selector = (_text(params, name, where) for name in ("query", "validate", "selector"))
+    with at(f"{where}: query"):
+        results = frame.answer(replace(ctx, steps=None), query)
+    problem = substitution.script(validate, f"{where}: validate", results=results).strip()
+    if problem:
+        raise bad(f"{where}: {problem[:500]}")
+    if not selector.strip():
+        return results["data"]
+    chosen = substitution.script(selector, f"{where}: selector", results=results)
+    return _decoded(chosen, where) if params.get("format") == "json" else chosen
+
+
+def _text(params: Tree, name: str, where: str) -> str:
+    found = params.get(name) or ""
+    if not isinstance(found, str):
+        raise bad(f"{where}: {name} must be a text")
+    return found
+
+
+def _decoded(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise bad(f"{where}: what the selector gives is not JSON") from error
+
+
+def defaults(ctx: Context, tx: Transaction) -> Tree:
+    """`default.*`: where mail goes and leaves unless told otherwise; 0 and "" for what there is not."""
+    group_id = _default_id(tx, "group")
+    sender_id = get(tx, DEFAULT_SENDER, 0)
+    addresses: Any = peewee.Table("address", ("id", "email"))
+    email = tx.value(
+        ("address of a sender",), lambda: addresses.select(addresses.email).where(addresses.id == slot(0)), (sender_id,)
+    )
+    return {
+        "base_url": ctx.service.base_url,
+        "group_id": group_id,
+        "bucket_id": _default_id(tx, "bucket", group_id),
+        "replyto_id": sender_id,
+        "replyto_email": email or "",
+        "mail_transport_id": get(tx, DEFAULT_TRANSPORT, 0),
+    }
+
+
+def _default_id(tx: Transaction, uri: str, group_id: int = 0) -> int:
+    table: Any = peewee.Table(uri, ("id", "is_default", "group_id"))
+
+    def build() -> Any:
+        query = table.select(table.id).where(table.is_default == 1)
+        return query.where(table.group_id == slot(0)) if uri == "bucket" else query
+
+    return int(tx.value(("default of a package", uri), build, (group_id,) if uri == "bucket" else ()) or 0)

@@ -1,0 +1,171 @@
+"""An import before its transaction: questions are answered, templates rendered, and done what else is slow, so that the
+transaction only makes records.
+
+Ids come first, so that entries can name each other, whichever comes first. They are those that the records will have
+unless others are made meanwhile; then all of it is prepared once more."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from server.context import Context
+from server.desk import records
+from server.errors import Forbidden, NotFound
+from server.packages import grants, placeholders, prompts, requirements
+from server.packages.document import Document, Tree, at
+from server.packages.sections import CUSTOM_TYPE, Part, Plan, plan
+from server.packages.substitution import Substitution, Values, uids_in
+from server.records.base import RecordType
+from server.records.shared.behavior_events import WEBHOOK, refused
+from server.store.tables import Table
+from server.store.transaction import Transaction
+
+
+class Outdated(Exception):
+    """Others got the ids meanwhile."""
+
+
+class Prepared:
+    """One import, prepared; whoever makes it may do so again from the beginning.
+
+    ids: {part: its id}, where the record type is there. What belongs to record types that the package itself makes has
+    to wait for them: it is rendered in the transaction. in_order: the parts but those types, as they are made."""
+
+    def __init__(
+        self, ctx: Context, document: Document, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
+    ) -> None:
+        """keeps_ids: whether nobody else may get the ids, though they be lost when nothing is made with them.
+
+        Raises Invalid, TooLarge, Conflict with the place of the problem."""
+        self.ctx = ctx
+        self.grants_agreed = grants_agreed
+        self.keeps_ids = keeps_ids
+        self.notes: set[str] = set()
+        self.document = document
+        self._registry = ctx.service.registry
+        self._values = Values(self._load)
+        self._done: dict[tuple[object, str], Any] = {}
+        prompts.fill(document, answers, self._values, self._registry)
+        self._values["default"] = ctx.service.store.read(lambda tx: placeholders.defaults(ctx, tx))
+        placeholders.fill(ctx, document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
+        self.plan: Plan = plan(document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
+        store, types = ctx.service.store, self._types()
+        self.ids = store.write(lambda tx: ids_of(types, tx.reserve)) if keeps_ids else store.read(
+            lambda tx: ids_of(types, tx.next_ids)
+        )
+        self.uids = {part.uid: id for part, id in self.ids.items() if part.uid}
+        self.notes |= {_not_run(part) for part in self.plan.parts if part.fields.get("event_point") == WEBHOOK}
+        self.in_order = _in_order([part for part in self.plan.parts if part.type != CUSTOM_TYPE])
+        self._render()
+
+    def substitution(self, uids: Mapping[str, int]) -> Substitution:
+        """What renders the templates, with the ids that are known."""
+        values = Values(self._load)
+        values.records = self._values.records
+        values.update(self._values, uid=uids)
+        return Substitution(values, self.ctx.actor.timezone or "UTC", self.ctx.now)
+
+    def tree(self, owner: object, name: str, value: Any, where: str, late: Substitution) -> Any:
+        """A value with its templates rendered. owner, name: whose and which it is. late: renders what had to wait."""
+        key = (owner, name)
+        return self._done[key] if key in self._done else late.tree(value, where)
+
+    def fields(self, part: Part, late: Substitution) -> Tree:
+        """The fields of a part, ready to be made a record of."""
+        key = (part, "fields")
+        return dict(self._done[key] if key in self._done else self._ready(part, late))
+
+    def _load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
+        """The record that somebody chose, opened for a key; nothing when it is not there."""
+        try:
+            return records.retrieve(replace(self.ctx, steps=None), self._registry.type(context).uri, id, key)
+        except (NotFound, Forbidden):
+            return {}
+
+    def require_ids(self, tx: Transaction) -> None:
+        """Take the ids for good. Raises Outdated."""
+        if not self.keeps_ids and ids_of(self._types(), tx.reserve) != self.ids:
+            raise Outdated
+
+    def _types(self) -> dict[Part, RecordType]:
+        """{part: its type} of those whose type is there."""
+        found = ((part, self._registry.find(part.type.lower())) for part in self.plan.parts)
+        return {part: each for part, each in found if each is not None and each.operations["create"]}
+
+    def _render(self) -> None:
+        """Whatever names no id that is still to be known."""
+        substitution = self.substitution(self.uids)
+        unknown = {part.uid for part in self.plan.parts if part not in self.ids}
+        unknown |= {""} if unknown else set()  # of which only a rendering tells what it names
+        for part in self.plan.parts:
+            if part in self.ids and not unknown & uids_in(part.fields):
+                self._done[part, "fields"] = self._ready(part, substitution)
+        for owner, name, value, where in self._further():
+            if not unknown & uids_in(value):
+                self._done[owner, name] = substitution.tree(value, where)
+
+    def _further(self) -> Iterable[tuple[object, str, Any, str]]:
+        """(owner, name, value, place) of what is rendered besides fields."""
+        for part in self.plan.parts:
+            yield part, "stored", part.stored, part.where
+            yield part, "label", part.label, part.where
+        for addition in self.plan.additions:
+            yield addition, "entry", addition.entry, addition.where
+        sections = self.document.sections
+        for plugin, values in sections.get("settings", {}).items():
+            if plugin in requirements.BUILT_IN:
+                yield "settings", plugin, values, f"settings: {plugin}"
+        for key, values in sections.get("worker_preferences", {}).items():
+            yield "worker of preferences", key, key, "worker_preferences"
+            yield "worker_preferences", key, values, "worker_preferences"
+
+    def _ready(self, part: Part, substitution: Substitution) -> Tree:
+        fields: Tree = substitution.tree(part.fields, part.where)
+        record_type = self._registry.find(part.type.lower())
+        self._drop_password(part, record_type, fields)
+        with at(part.where):
+            return fields if record_type is None else record_type.before(fields)
+
+    def _drop_password(self, part: Part, record_type: RecordType | None, fields: Tree) -> None:
+        """A password that came with a package would be known to whoever wrote it."""
+        if record_type is not None and record_type.uri == "worker" and fields.pop(grants.PASSWORD, None):
+            self.notes.add(f"{part.where}: the password was left out; workers choose theirs behind a link")
+
+
+def _not_run(part: Part) -> str:
+    return f"{part.where}: it is kept and never run: {refused(WEBHOOK)}"
+
+
+def ids_of(types: Mapping[Part, RecordType], some: Callable[[Table, int], range]) -> dict[Part, int]:
+    """An id for each part, rising in their order. some: answers ids of a table."""
+    by_type: dict[RecordType, list[Part]] = {}
+    for part, record_type in types.items():
+        by_type.setdefault(record_type, []).append(part)
+    return {
+        part: id
+        for record_type, parts in by_type.items()
+        for part, id in zip(parts, some(record_type.table, len(parts)), strict=True)
+    }
+
+
+def _in_order(parts: list[Part]) -> list[Part]:
+    """The parts so that what a part names, or is on, comes before it, else as they were; those that name each other in
+    a circle in the order of the package."""
+    by_uid = {part.uid: part for part in parts if part.uid}
+    found: dict[Part, None] = {}
+    begun: set[Part] = set()
+    waiting = list(reversed(parts))
+    while waiting:
+        part = waiting[-1]
+        if part in found:
+            waiting.pop()
+        elif part in begun:
+            found[part] = None
+            waiting.pop()
+        else:
+            begun.add(part)
+            named = [by_uid[uid] for uid in sorted(uids_in(part.fields) | uids_in(part.stored)) if uid in by_uid]
+            if part.parent is not None:
+                named.append(part.parent)
+            waiting += [each for each in named if each not in begun]
+    return list(found)

@@ -1,0 +1,64 @@
+"""What a package needs of the service: a version at least, and plugins."""
+
+import itertools
+import re
+
+from server.desk.contexts import CORE, PLUGINS
+from server.errors import nearest
+from server.packages.document import Document, bad
+
+# Packages name the version of the interface that they are written for, and this is the one that is offered here. The
+# number of the program's own releases (settings.VERSION) is another one.
+SVC_VERSION = "10.4.10"
+BUILT_IN = frozenset((CORE, "svc.bots.portal.widget", "svc.restapi", *PLUGINS.values()))
+END = (4, -1)  # of a version; before any further number, and between candidates and patches
+_ORDER = {"dev": 0, "alpha": 1, "a": 1, "beta": 2, "b": 2, "rc": 3, "pl": 5, "p": 5}
+_PART = re.compile(r"[0-9]{1,18}|[A-Za-z]+")
+
+
+def check(document: Document) -> None:
+    """Raises Invalid for a version that is not offered and for a plugin that is not there, the first of them. Source:
+    Packages, package.requires."""
+    wanted = document.requires.get("svc_version")
+    if wanted not in (None, ""):
+        if not _is_version(wanted):
+            raise bad("package: requires: svc_version must be a text such as 1.0.0")
+        if is_lower(SVC_VERSION, wanted):
+            raise bad(f"the package needs version {wanted[:50]} of the service, this is {SVC_VERSION}")
+    plugins = document.requires.get("plugins") or []
+    if not isinstance(plugins, list):
+        raise bad("package: requires: plugins takes a list of plugin ids")
+    for each in plugins:
+        if not isinstance(each, str) or each not in BUILT_IN:
+            near = nearest(str(each), BUILT_IN)
+            raise bad(f"the package needs the plugin '{str(each)[:80]}', which is not installed{near}")
+
+
+def needs(document: Document) -> list[tuple[str, bool]]:
+    """What a package asks for in words, each with whether it is there. For people; `check` decides."""
+    version, plugins = document.requires.get("svc_version"), document.requires.get("plugins")
+    is_there = _is_version(version) and not is_lower(SVC_VERSION, str(version))
+    found = [(f"version {str(version)[:50]}", is_there)] if version else []
+    return found + [
+        (f"plugin {each[:80]}", each in BUILT_IN) for each in map(str, plugins if isinstance(plugins, list) else [])
+    ]
+
+
+def _is_version(value: object) -> bool:
+    return isinstance(value, str) and _PART.match(value) is not None
+
+
+def is_lower(version: str, other: str) -> bool:
+    """Whether a version comes before another: by dotted parts, where dev < alpha < beta < rc < nothing < p.
+
+    >>> is_lower("1.2", "1.10"), is_lower("1.0", "1.0.0"), is_lower("2.0rc1", "2.0"), is_lower("2.0", "2.0p1")
+    (True, True, True, True)
+    >>> is_lower("1.0", "1.0"), is_lower("1.0.1", "1.0"), is_lower("1.0-beta", "1.0.a2")
+    (False, False, False)
+    """
+    pairs = itertools.zip_longest(_parts(version), _parts(other), fillvalue=END)
+    return next((one < two for one, two in pairs if one != two), False)
+
+
+def _parts(version: str) -> list[tuple[int, int]]:
+    return [(4, int(part)) if part.isdigit() else (_ORDER.get(part.lower(), -1), 0) for part in _PART.findall(version)]

@@ -1,0 +1,259 @@
+"""The sections of a package as records to be made, each with the fields of the records API. Nothing is looked up here.
+
+Keys that a section does not rename are fields of its record type; unknown ones are refused when the record is made."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.errors import TooLarge
+from server.packages.document import LISTED, MAX_ENTRIES, Document, Tree, bad
+from server.packages.substitution import Substitution
+from server.records.shared.behavior_events import EVENTS, refused
+
+CUSTOM_TYPE = "custom_record"
+OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
+
+
+@dataclass(eq=False)
+class Part:
+    """One record. where: its place, for errors. type: a name of its record type. fields: as sent, with templates.
+    stored: columns that the records API does not take. parent: what it is on, by the field `parent_field`. is_shown:
+    whether the answer names it."""
+
+    where: str
+    uid: str
+    type: str
+    fields: Tree
+    stored: Tree = field(default_factory=dict)
+    parent: "Part | None" = None
+    parent_field: str = ""
+    label: str = ""
+    is_shown: bool = True
+
+
+@dataclass(eq=False)
+class Addition:
+    """Something put to a record that is there: text to an event or a toolbar, or a node to a behavior. key: what of the
+    entry names that record."""
+
+    where: str
+    section: str
+    key: str
+    entry: Tree
+
+
+@dataclass
+class Plan:
+    """All that a package makes, in the order of the phases."""
+
+    parts: list[Part]
+    additions: list[Addition]
+
+
+def plan(document: Document, substitution: Substitution) -> Plan:
+    """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge. Source: Packages, records."""
+    reader = _Reader(substitution)
+    parts: list[Part] = []
+    for section in LISTED:
+        if section in SECTIONS:
+            parts += SECTIONS[section](reader, document.sections.get(section))
+    additions: list[Addition] = []
+    for section, key, needed in ADDITIONS:
+        for where, entry in reader.entries(document.sections.get(section), section, needed):
+            additions.append(Addition(where, section, key, entry))
+    parts.sort(key=lambda each: each.type != CUSTOM_TYPE)  # later entries may be records of the types
+    return Plan(parts, additions)
+
+
+class _Reader:
+    """Reads lists of entries: their number, what they lack, their uids, and whether they are left out."""
+
+    def __init__(self, substitution: Substitution) -> None:
+        self._substitution = substitution
+        self._count = 0
+        self._uids: set[str] = set()
+
+    def entries(self, listed: Any, where: str, needed: tuple[str, ...]) -> Iterator[tuple[str, Tree]]:
+        """(place, entry) of each that is not left out."""
+        if listed in (None, {}):
+            return
+        if not isinstance(listed, list):
+            raise bad(f"{where}: takes a list of entries")
+        for place, given in enumerate(listed, 1):
+            self._count += 1
+            if self._count > MAX_ENTRIES:
+                raise TooLarge(f"a package has at most {MAX_ENTRIES} entries", field="package_json", limit=MAX_ENTRIES)
+            if not isinstance(given, dict):
+                raise bad(f"{where}: entry {place} must be a map")
+            entry = dict(given)
+            uid = entry.get("uid")
+            here = f"{where}: '{str(uid)[:80]}'" if uid not in (None, "") else f"{where}: entry {place}"
+            if self._is_excluded(entry.pop("_exclude", None), here):
+                continue
+            missing = [name for name in needed if entry.get(name) is None or (name == "uid" and not uid)]
+            if missing:
+                raise bad(f"{here}: lacks {', '.join(missing)}")
+            self._keep_uid(uid, here)
+            yield here, entry
+
+    def _is_excluded(self, condition: Any, where: str) -> bool:
+        """A template that yields something else than 0; plain JSON counts as it would in one."""
+        if isinstance(condition, str):
+            return self._substitution.text(condition, f"{where}: _exclude").strip() not in ("", "0")
+        return bool(condition)
+
+    def _keep_uid(self, uid: Any, where: str) -> None:
+        if uid in (None, ""):
+            return
+        if not isinstance(uid, str):
+            raise bad(f"{where}: uid must be a text")
+        if uid in self._uids:
+            raise bad(f"{where}: the uid is there twice; give every entry one of its own")
+        self._uids.add(uid)
+
+
+def _records(reader: _Reader, listed: Any) -> Iterator[Part]:
+    for where, entry in reader.entries(listed, "records", ("uid", "_context")):
+        label = entry.pop("_label", None)
+        context = entry.pop("_context")
+        if not isinstance(context, str):
+            raise bad(f"{where}: _context must be the name of a record type")
+        yield Part(where, entry.pop("uid"), context, entry, label=str(label or ""))
+
+
+def _fieldsets(reader: _Reader, listed: Any) -> Iterator[Part]:
+    needed = ("uid", "name", "context", "owner", "fields")
+    for where, entry in reader.entries(listed, "custom_fieldsets", needed):
+        fields = entry.pop("fields")
+        part = Part(where, entry.pop("uid"), "custom_fieldset", _owned(entry, where))
+        yield part
+        inner = reader.entries(fields, f"{where}: fields", ("uid", "name", "type", "params"))
+        for place, (below, each) in enumerate(inner):
+            each = {"context": entry["context"], "pos": place} | each
+            yield _child(part, below, each, "custom_field", "custom_fieldset_id")
+
+
+def _bots(reader: _Reader, listed: Any) -> Iterator[Part]:
+    needed = ("uid", "name", "owner", "is_disabled", "params", "behaviors")
+    for where, entry in reader.entries(listed, "bots", needed):
+        behaviors, params = entry.pop("behaviors"), entry.pop("params")
+        if not isinstance(params, dict) and params != []:
+            raise bad(f"{where}: params takes a map")
+        _rename(entry, "at_mention_name", "mention_name")
+        if not entry.get("image"):
+            entry.pop("image", None)
+        fields = _owned(entry, where)
+        part = Part(where, entry.pop("uid"), "bot", fields, {"config": params or {}})
+        yield part
+        yield from _behaviors_of(reader, behaviors, f"{where}: behaviors", (), part)
+
+
+def _behaviors(reader: _Reader, listed: Any) -> Iterator[Part]:
+    return _behaviors_of(reader, listed, "behaviors", ("bot_id",), None)
+
+
+def _behaviors_of(
+    reader: _Reader, listed: Any, where: str, further: tuple[str, ...], bot: Part | None
+) -> Iterator[Part]:
+    needed = ("uid", "title", "is_disabled", "is_private", "priority", "event", "nodes", *further)
+    for here, entry in reader.entries(listed, where, needed):
+        _rename(entry, "title", "name")
+        event = entry.pop("event")
+        entry["event_point"] = event.get("key") if isinstance(event, dict) else event
+        if entry["event_point"] not in EVENTS:
+            raise bad(f"{here} ({str(entry['name'])[:80]}): {refused(str(entry['event_point']))}")
+        nodes, variables = entry.pop("nodes"), entry.pop("variables", None) or {}
+        part = Part(here, entry.pop("uid"), "behavior", entry, {"nodes": nodes, "variables": variables})
+        part.parent, part.parent_field = bot, "bot_id"
+        yield part
+
+
+def _workspaces(reader: _Reader, listed: Any) -> Iterator[Part]:
+    for where, entry in reader.entries(listed, "workspaces", ("uid", "name", "extension_id", "tabs")):
+        tabs = entry.pop("tabs")
+        part = Part(where, entry.pop("uid"), "workspace_page", _owned(entry, where))
+        yield part
+        for place, (here, tab) in enumerate(reader.entries(tabs, f"{where}: tabs", ("name", "extension_id"))):
+            widgets, worklists = tab.pop("widgets", None), tab.pop("worklists", None)
+            on_page = _child(part, here, {"pos": place} | tab, "workspace_tab", "page_id")
+            yield on_page
+            for below, each in reader.entries(widgets, f"{here}: widgets", ("label", "extension_id")):
+                yield _child(on_page, below, each, "workspace_widget", "tab_id")
+            yield from _worklists(reader, worklists, on_page)
+
+
+def _worklists(reader: _Reader, listed: Any, tab: Part) -> Iterator[Part]:
+    """`{title, model}` is what the field `view` takes; the record type is in the model."""
+    for place, (where, entry) in enumerate(reader.entries(listed, f"{tab.where}: worklists", ())):
+        if "model" in entry:
+            model = entry.pop("model")
+            if not isinstance(model, dict):
+                raise bad(f"{where}: model takes a map")
+            entry["view"] = {"title": entry.pop("title", ""), "model": model}
+            entry.setdefault("context", model.get("context", ""))
+        yield _child(tab, where, {"pos": place} | entry, "workspace_list", "tab_id")
+
+
+def _searches(reader: _Reader, listed: Any) -> Iterator[Part]:
+    for where, entry in reader.entries(listed, "saved_searches", ("uid", "name", "context", "tag", "query")):
+        yield Part(where, entry.pop("uid"), "saved_search", _owned(entry, where))
+
+
+def _calendars(reader: _Reader, listed: Any) -> Iterator[Part]:
+    needed = ("uid", "name", "is_available")
+    for where, entry in reader.entries(listed, "calendars", ("uid", "name", "params", "events")):
+        events = entry.pop("events")
+        part = Part(where, entry.pop("uid"), "calendar", _owned(entry, where))
+        yield part
+        for here, each in reader.entries(events, f"{where}: events", needed):
+            kind = "calendar_event" if "date_start" in each else "calendar_event_recurring"
+            if kind != "calendar_event":
+                lacks = [name for name in RECURRING if name not in each]
+                if lacks:
+                    raise bad(f"{here}: lacks {', '.join(lacks)}, or date_start for an event that does not recur")
+            yield _child(part, here, each, kind, "calendar_id")
+
+
+RECURRING = ("tz", "event_start", "event_end", "recur_start", "recur_end", "patterns")
+SECTIONS: dict[str, Callable[[_Reader, Any], Iterator[Part]]] = {
+    "records": _records,
+    "custom_fieldsets": _fieldsets,
+    "bots": _bots,
+    "behaviors": _behaviors,
+    "workspaces": _workspaces,
+    "saved_searches": _searches,
+    "calendars": _calendars,
+}
+# (section, the key that names what is added to, what an entry must have)
+ADDITIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("behavior_nodes", "behavior_id", ("uid", "behavior_id", "parent_id", "title")),
+    ("events", "event", ("event", "kata")),
+    ("toolbars", "toolbar", ("toolbar", "kata")),
+)
+
+
+def _child(parent: Part, where: str, entry: Tree, type: str, parent_field: str) -> Part:
+    return Part(
+        where, entry.pop("uid", ""), type, entry, parent=parent, parent_field=parent_field, is_shown=False
+    )
+
+
+def _rename(entry: Tree, name: str, other: str) -> None:
+    if name in entry:
+        entry[other] = entry.pop(name)
+
+
+def _owned(entry: Tree, where: str) -> Tree:
+    """The entry with `owner` as the two fields that stand for it: {context, id} or `<type>:<id>`; none is the app."""
+    owner = entry.pop("owner", None)
+    if not owner:
+        entry |= OWNED_BY_APP | entry
+    elif isinstance(owner, dict):
+        entry |= {"owner__context": owner.get("context") or "app", "owner_id": owner.get("id") or 0}
+    elif isinstance(owner, str):
+        context, _, id = owner.partition(":")
+        entry |= {"owner__context": context, "owner_id": id or 0}
+    else:
+        raise bad(f"{where}: owner takes a map of context and id")
+    return entry

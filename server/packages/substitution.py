@@ -1,0 +1,110 @@
+"""{{{templates}}} in a package: ordinary templates with other delimiters, so that {{scripts}} stay as they are."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from server.packages.document import Tree, at, bad
+from server.template import PACKAGE, SCRIPT, Budget, Surroundings
+from server.template import compile as compiled_template
+from server.template.lexer import Delimiters
+
+MAX_RENDERED_CHARS = 64 * 1024 * 1024  # of all templates of a package together
+_OPENER = re.compile(r"\{\{[{%#]")
+_SPECIAL = re.compile(_OPENER.pattern + r"|\r")
+_UID = re.compile(r"""\buid\b(?:\s*\.\s*(\w+)|\s*\[\s*(?:'([^']*)'|"([^"]*)")\s*\])?""")
+Load = Callable[[str, int, str], Mapping[str, Any]]
+
+
+class Values(dict[str, Any]):
+    """What templates see. A missing `owner_email` is looked up in the record that `records` has under `owner`."""
+
+    def __init__(self, load: Load) -> None:
+        super().__init__()
+        self.records: dict[str, tuple[str, int]] = {}
+        self._load = load
+
+    def __missing__(self, name: str) -> Any:
+        for stem in sorted(self.records, key=len, reverse=True):
+            key = name.removeprefix(f"{stem}_")
+            if key != name:
+                found = self._load(*self.records[stem], key)
+                if key in found:
+                    return found[key]
+        raise KeyError(name)
+
+
+class Substitution:
+    """Renders the templates of one package, all within one budget."""
+
+    def __init__(self, values: Values, zone: str, now: int) -> None:
+        self.values = values
+        self._around = Surroundings(zone, now)
+        self._budget = Budget(memory=MAX_RENDERED_CHARS)
+
+    def tree(self, value: Any, where: str) -> Any:
+        """A value with every template in it rendered, in keys as well. Raises Invalid that names the place."""
+        if isinstance(value, str):
+            return self.text(value, where)
+        if isinstance(value, list):
+            return [self.tree(each, where) for each in value]
+        if not isinstance(value, dict):
+            return value
+        made: Tree = {}
+        for name, each in value.items():
+            key = self.text(name, where)
+            if key in made:
+                raise bad(f"{where}: the key '{key[:80]}' is there twice")
+            made[key] = self.tree(each, f"{where}: {key[:80]}")
+        return made
+
+    def text(self, source: str, where: str) -> str:
+        """One text; as it is when nothing in it looks like a template of a package."""
+        return self._rendered(source, where, PACKAGE) if _OPENER.search(source) else source
+
+    def script(self, source: str, where: str, **more: Any) -> str:
+        """An ordinary template, with further values."""
+        return self._rendered(source, where, SCRIPT, {**self.values, **more})
+
+    def _rendered(
+        self, source: str, where: str, delimiters: Delimiters, values: Mapping[str, Any] | None = None
+    ) -> str:
+        with at(where):
+            compiled = compiled_template(source, delimiters)
+            return compiled.render(self.values if values is None else values, self._budget, self._around)
+
+
+def uids_in(value: Any) -> set[str]:
+    """The uids that the templates in a value name; "" for one that only a rendering tells."""
+    found = set()
+    for text in _templates(value):
+        for match in _UID.finditer(text):
+            found.add(match[1] or match[2] or match[3] or "")
+    return found
+
+
+def _templates(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if _OPENER.search(value):
+            yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _templates(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _templates(name)
+            yield from _templates(each)
+
+
+def escaped(text: str) -> str:
+    """The template whose rendering is this text.
+
+    >>> escaped("{{{a}}} and {{b}}")
+    "{{{'{{{'}}}a}}} and {{b}}"
+    """
+    return _SPECIAL.sub(_literal, text) if _OPENER.search(text) else text
+
+
+def _literal(match: re.Match[str]) -> str:
+    """Templates end lines with a line feed alone, so carriage returns are told as well."""
+    return '{{{"\\r"}}}' if match.group() == "\r" else f"{{{{{{'{match.group()}'}}}}}}"

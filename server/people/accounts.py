@@ -1,0 +1,173 @@
+"""What administrators do about how workers sign in: invitations, links, devices, the second factor, handing over.
+
+The records of workers are changed as all others are; this is what is kept apart from them. Source: ours."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from server.access import known_devices, password_links, second_factor, sessions
+from server.access.actor import WORKER
+from server.access.logins import WORKER_LOGIN
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, NotFound
+from server.people import password_change, token_lists
+from server.records.base import Record
+from server.store.statements import in_list, slot
+from server.store.transaction import Transaction
+
+INVITATION_SECONDS = 3 * 86400  # that an invitation works: people read mail after the weekend
+MAX_HANDED_OVER = 500  # tickets in one go
+SUBJECT = "Your place at the helpdesk"
+TEXT = """\
+{actor} made a place for you at the helpdesk, under the address {email}.
+
+Open this address to choose your password. It works once, for {days} days:
+
+{link}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningIn:
+    """How a worker signs in. seen_at: unix seconds, 0 for never."""
+
+    seen_at: int = 0
+    has_second_factor: bool = False
+    has_password: bool = False
+
+
+def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
+    """{worker id: how they sign in}. Raises AdminOnly."""
+    _require_admin(ctx)
+    workers = ctx.service.registry.type("worker").table
+    listed = "[" + ",".join(map(str, ids)) + "]"
+
+    def read(tx: Transaction) -> dict[int, SigningIn]:
+        with_code = _ids_in(tx, second_factor.SECOND_FACTOR, listed)
+        with_password = _ids_in(tx, WORKER_LOGIN, listed)
+        table: Any = workers.sql
+        rows = tx.rows(
+            ("workers seen",),
+            lambda: table.select(table.id, table.last_activity_at).where(in_list(table.id, slot(0))),
+            (listed,),
+        )
+        return {id: SigningIn(seen_at or 0, id in with_code, id in with_password) for id, seen_at in rows}
+
+    return ctx.service.store.read(read)
+
+
+def invitation(ctx: Context, worker_id: int, ends_tokens: bool = False) -> str:
+    """The address behind which a worker chooses a password, to be handed to them. It works once, for
+    INVITATION_SECONDS, and in place of any before. ends_tokens: whether their tokens end now, for a worker whose
+    password others may have. Raises AdminOnly, NotFound, Conflict."""
+
+    def write(tx: Transaction) -> str:
+        writing = RecordWriter(ctx, tx)
+        _invited(writing, worker_id)
+        _end_tokens(ctx, worker_id, ends_tokens)
+        _log(writing, "worker.password.link", worker_id)
+        return _link(ctx, tx, worker_id)
+
+    _require_admin(ctx)
+    return ctx.service.store.write(write)
+
+
+def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
+    """Send a worker mail with such an address. ends_tokens: as in invitation. Raises AdminOnly, NotFound, Conflict."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        worker = _invited(writing, worker_id)
+        values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
+        password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
+        _end_tokens(ctx, worker_id, ends_tokens)
+        _log(writing, "worker.invited", worker_id)
+
+    _require_admin(ctx)
+    ctx.service.store.write(write)
+
+
+def end_sessions(ctx: Context, worker_id: int) -> int:
+    """Sign a worker out everywhere; answers from how many devices. Raises AdminOnly."""
+
+    def write(tx: Transaction) -> int:
+        count = sessions.end_all(tx, worker_id)
+        known_devices.forget_all(tx, worker_id)
+        if count:
+            devices = f"{count} device{'' if count == 1 else 's'}"
+            _log(RecordWriter(ctx, tx), "worker.sessions.ended", worker_id, {"devices": devices})
+        return count
+
+    _require_admin(ctx)
+    return ctx.service.store.write(write)
+
+
+def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
+    """Let a worker who lost it sign in by password alone. Raises AdminOnly."""
+
+    def write(tx: Transaction) -> None:
+        if second_factor.is_on(tx, worker_id):
+            second_factor.turn_off(tx, worker_id)
+            _log(RecordWriter(ctx, tx), "worker.second_factor.off", worker_id)
+
+    _require_admin(ctx)
+    ctx.service.store.write(write)
+
+
+def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
+    """Give a worker's open and waiting tickets to another one, 0 for nobody: how many were, and how many are left,
+    since one go takes MAX_HANDED_OVER. Raises AdminOnly, Invalid."""
+    tickets = ctx.service.registry.type("ticket")
+
+    def write(tx: Transaction) -> tuple[int, int]:
+        writing = RecordWriter(ctx, tx)
+        ids = writing.search_ids("ticket", f"owner.id:{worker_id} status:[open,waiting]")
+        for id in ids[:MAX_HANDED_OVER]:
+            writing.update_sent(tickets, id, {"owner_id": to_id})
+        return min(len(ids), MAX_HANDED_OVER), max(len(ids) - MAX_HANDED_OVER, 0)
+
+    _require_admin(ctx)
+    return ctx.service.store.write(write)
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may change how others sign in")
+
+
+def _log(writing: RecordWriter, point: str, worker_id: int, told: dict[str, str] | None = None) -> None:
+    """Tell in the activity log what was done to how a worker signs in: it can be used to get in as them."""
+    writing.log(point, WORKER, worker_id, {"target": writing.label("worker", worker_id), **(told or {})})
+
+
+def _invited(writing: RecordWriter, worker_id: int) -> Record:
+    """The worker, who may sign in by password."""
+    worker = writing.record("worker", worker_id)
+    if worker is None:
+        raise NotFound(f"there is no worker {worker_id}")
+    if worker["is_disabled"] or worker["is_password_disabled"]:
+        raise Conflict("this worker may not sign in by password; allow it first")
+    return worker
+
+
+def _end_tokens(ctx: Context, worker_id: int, is_wanted: bool) -> None:
+    """Inside the transaction of what it goes with."""
+    if is_wanted:
+        token_lists.revoke_all(ctx, worker_id=worker_id)
+
+
+def _link(ctx: Context, tx: Transaction, worker_id: int) -> str:
+    code = password_links.create(tx, worker_id, ctx.now, INVITATION_SECONDS)
+    return f"{ctx.service.base_url}/reset/{code}"
+
+
+def _ids_in(tx: Transaction, kept: Any, listed: str) -> set[int]:
+    """Those of the workers that a table has a row for."""
+    table: Any = kept.sql
+    rows = tx.rows(
+        ("workers in", kept.name), lambda: table.select(table.worker_id).where(in_list(table.worker_id, slot(0))),
+        (listed,),
+    )  # fmt: skip
+    return {row[0] for row in rows}

@@ -1,0 +1,122 @@
+"""Tokens made by administrators for a worker, outside of any login. Source: Authentication, token generator."""
+
+from dataclasses import dataclass
+
+from server import times
+from server.access import families, tokens
+from server.access.actor import WORKER
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Invalid, NotFound, nearest
+from server.records.parts import Record
+from server.records.shared.scopes import parse
+from server.store.transaction import Transaction
+
+APP = "svc.contexts.oauth.app"
+REFRESH_EXTRA = "1 month"  # the refresh token outlives the access token by this
+
+
+APP_NAME = "Token generator"  # the app that a first start adds
+
+
+@dataclass(frozen=True)
+class Issued:
+    """The two tokens, shown once; `expires_in` in seconds."""
+
+    access_token: str
+    refresh_token: str
+    expires_in: int
+    scope: str
+
+
+def create(
+    ctx: Context, worker_id: int, app_id: int = 0, scopes: str = "api", expires: str = "1 hour", label: str = "",
+    is_renewable: bool = True,
+) -> Issued:
+    """Tokens for a worker; app_id 0 is the built-in app. is_renewable: with a refresh token, else it is "".
+
+    Raises AdminOnly, NotFound, Invalid."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may create tokens")
+    ends = times.after(expires, ctx.now, ctx.tz)
+    refresh_ends = times.after(REFRESH_EXTRA, ends, ctx.tz)
+
+    def write(tx: Transaction) -> Issued:
+        app = _app(ctx, tx, app_id)
+        wanted = _scopes(app["scopes"], scopes)
+        _require_worker(ctx, tx, worker_id)
+        family = families.new()
+        by = ctx.actor.worker_id
+        access = tokens.issue(
+            tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by
+        )
+        refresh = "" if not is_renewable else tokens.issue(
+            tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh", family=family,
+            renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS), created_by=by,
+        )  # fmt: skip
+        writing = RecordWriter(ctx, tx)
+        writing.log("token.created", WORKER, worker_id, {
+            "app": app["name"], "target": writing.label("worker", worker_id), "scopes": " ".join(wanted),
+        })  # fmt: skip
+        return Issued(access, refresh, ends - ctx.now, " ".join(wanted))
+
+    return ctx.service.store.write(write)
+
+
+def app_named(ctx: Context, name: str) -> int:
+    """The id of the app with this name. Raises NotFound."""
+    table = ctx.service.registry.type("oauth_app").table
+    row = ctx.service.store.read(lambda tx: tx.first(table, name=name))
+    if row is None:
+        names = ctx.service.store.read(lambda tx: [each[table.position["name"]] for each in tx.find(table)])
+        raise NotFound(f"there is no app '{name[:80]}'{nearest(name, names)}")
+    return int(row[0])
+
+
+def worker_with_email(ctx: Context, email: str) -> int:
+    """The id of the worker with this mail address. Raises NotFound."""
+    registry = ctx.service.registry
+
+    def read(tx: Transaction) -> int:
+        address = tx.first(registry.type("address").table, email=email.strip().lower())
+        worker = tx.first(registry.type("worker").table, email_id=address[0]) if address else None
+        if worker is None:
+            near = nearest(email.strip().lower(), _worker_emails(ctx, tx))
+            raise NotFound(f"there is no worker with the mail address '{email[:80]}'{near}")
+        return int(worker[0])
+
+    return ctx.service.store.read(read)
+
+
+def _worker_emails(ctx: Context, tx: Transaction) -> list[str]:
+    worker, address = (ctx.service.registry.type(uri).table for uri in ("worker", "address"))
+    ids = [row[worker.position["email_id"]] for row in tx.find(worker)]
+    return [str(row[address.position["email"]]) for row in tx.get_many(address, ids)]
+
+
+def _app(ctx: Context, tx: Transaction, app_id: int) -> Record:
+    record_type = ctx.service.registry.type("oauth_app")
+    row = tx.get(record_type.table, app_id) if app_id else tx.first(record_type.table, name=APP_NAME)
+    if row is None:
+        raise NotFound(f"there is no OAuth app {app_id or APP_NAME}")
+    return record_type.record(row)
+
+
+def _scopes(defined_text: object, wanted: str) -> tuple[str, ...]:
+    defined = parse(str(defined_text))
+    names = tuple(dict.fromkeys(wanted.split()))
+    if not names:
+        raise Invalid("scopes: name at least one", field="scopes")
+    for name in names:
+        if name not in defined:
+            raise Invalid(f"scopes: the app does not define '{name[:80]}'{nearest(name, defined)}", field="scopes")
+    return names
+
+
+def _require_worker(ctx: Context, tx: Transaction, worker_id: int) -> None:
+    record_type = ctx.service.registry.type("worker")
+    row = tx.get(record_type.table, worker_id)
+    if row is None:
+        raise NotFound(f"there is no worker {worker_id}")
+    if record_type.record(row)["is_disabled"]:
+        raise Invalid(f"worker {worker_id} is disabled; enable the worker first", field="worker_id")

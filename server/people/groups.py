@@ -1,0 +1,90 @@
+"""Rosters of groups changed from outside: every check first, then every change. Source: Groups."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.digits import id_in
+from server.errors import Forbidden, Invalid
+from server.people import rosters
+from server.people.types.group import MAX_MEMBERS
+from server.records.shared import owners
+from server.records.shared.tables import GROUP_MEMBER
+from server.store.statements import in_list, slot
+
+Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
+
+
+def change_members(ctx: Context, sent: Any) -> None:
+    """Change the rosters of groups by {"groups": {group id: {"workers": {worker id: role}}}}, all or none.
+
+    Roles are manager, member and remove, in any case. For administrators, and managers of every group named. Raises
+    Invalid for another form, an unknown role, group or worker, Forbidden."""
+    changes = _changes(sent)
+    ctx.service.store.write(lambda tx: _write(RecordWriter(ctx, tx), changes))
+
+
+def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
+    """Who is in these groups: {group id: {worker id: manager or member}}. Source: ours."""
+    listed = list(group_ids)
+    table: Any = GROUP_MEMBER.sql
+    rows = ctx.service.store.read(lambda tx: tx.rows(
+        ("rosters of groups",),
+        lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(in_list(table.group_id, slot(0))),
+        ("[" + ",".join(map(str, listed)) + "]",),
+    ))  # fmt: skip
+    found: Changes = {id: {} for id in listed}
+    for group_id, worker_id, is_manager in rows:
+        found[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER
+    return found
+
+
+def _write(writing: RecordWriter, changes: Changes) -> None:
+    _require_all(writing, "group", changes)
+    for group_id in changes:
+        if not owners.may_own_as(writing.tx, writing.actor, owners.GROUP, group_id):
+            raise Forbidden(f"only administrators and managers of group {group_id} change its members")
+    _require_all(writing, "worker", (id for workers in changes.values() for id in workers))
+    rosters.change_rosters(writing, changes)
+
+
+def _require_all(writing: RecordWriter, uri: str, ids: Iterable[int]) -> None:
+    ids = set(ids)
+    known = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
+    if ids - known:
+        raise _bad(f"there is no {uri} {min(ids - known)}")
+
+
+def _changes(sent: Any) -> Changes:
+    found: Changes = {}
+    for group, value in _map(_map(sent, "the whole").get("groups"), "groups").items():
+        workers = _map(_map(value, f"group {group[:20]}").get("workers"), f"workers of group {group[:20]}")
+        found[_id(group, "group")] = {_id(worker, "worker"): _role(role) for worker, role in workers.items()}
+    if sum(map(len, found.values())) > MAX_MEMBERS:
+        raise _bad(f"at most {MAX_MEMBERS} workers in one change")
+    return found
+
+
+def _map(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _bad(f'{what} must be an object, as in {{"groups": {{"5": {{"workers": {{"7": "member"}}}}}}}}')
+    return value
+
+
+def _id(text: str, what: str) -> int:
+    id = id_in(text)
+    if id is None:
+        raise _bad(f"'{text[:50]}' is not the id of a {what}")
+    return id
+
+
+def _role(value: Any) -> str:
+    role = str(value).strip().lower()
+    if role not in rosters.GROUP_PARTS:
+        raise _bad(f"'{str(value)[:50]}' is not one of {', '.join(rosters.GROUP_PARTS)}")
+    return role
+
+
+def _bad(reason: str) -> Invalid:
+    return Invalid(f"json: {reason}", field="json")

@@ -1,0 +1,88 @@
+"""Mail with a one-time link, to set a password or to confirm a sign-in address: the code of the link is made when the
+mail leaves, so that it stands in no draft that waits, in no backup, and in no row that was deleted. By then the link
+must still be one for the address that the mail goes to.
+
+A mail that is tried again gets another code, and the one before works no more. Source: ours."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from server.access import password_links
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Invalid
+from server.mail.compose import Outgoing
+from server.people import login_changes
+from server.records.base import Record
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+
+PASSWORD, LOGIN_ADDRESS = "password", "login address"
+CODE = "***"  # stands in a draft where the code will be
+LATE_LINK = Table(
+    "draft_late_link",
+    [
+        Column("draft_id", references="draft(id)"), Column("worker_id"), Column("seconds"),
+        Column("kind", "TEXT", PASSWORD),
+    ],
+    key=("draft_id",),
+)  # seconds: that the link works once the mail has left
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """path: of the page behind the link. code: makes one that works for so many seconds, for mail to this address.
+    Raises Invalid where the link is no longer for that address."""
+
+    path: str
+    code: Callable[[RecordWriter, Record, str, int], str]
+
+
+def address(ctx: Context, kind: str = PASSWORD) -> str:
+    """The link as a draft has it."""
+    return f"{ctx.service.base_url}{_KINDS[kind].path}{CODE}"
+
+
+def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str = PASSWORD) -> None:
+    """The link in a draft is to be one of this worker."""
+    tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
+
+
+def filled(ctx: Context, draft_id: int, outgoing: Outgoing) -> Outgoing:
+    """The mail of a draft with its code, when it is one with a link. Raises Invalid for a worker who is gone, and for
+    an address that is no longer the one that such a link may go to."""
+    store = ctx.service.store
+    row = store.read(lambda tx: tx.first(LATE_LINK, draft_id=draft_id))
+    if row is None:
+        return outgoing
+    _, worker_id, seconds, name = row
+    kind, to = _KINDS[name], ", ".join(email.lower() for _, email in outgoing.to)
+
+    def write(tx: Transaction) -> str:
+        writing = RecordWriter(ctx, tx)
+        worker = writing.record("worker", worker_id)
+        if worker is None:
+            raise Invalid("the worker whose link this would be is gone; drop the mail")
+        return kind.code(writing, worker, to, seconds)
+
+    code = store.write(write)
+    return replace(outgoing, text=outgoing.text.replace(kind.path + CODE, kind.path + code))
+
+
+def _password_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
+    if to != login_changes.counting(writing, worker):
+        raise Invalid(f"{to} is no longer the address that this worker signs in with; drop the mail")
+    return password_links.create(writing.tx, worker["id"], writing.now, seconds)
+
+
+def _login_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:
+    change = login_changes.waiting(writing.tx, worker["id"])
+    if change is None or to != change.new_email:
+        raise Invalid(f"{to} does not wait to be confirmed any more; drop the mail")
+    return login_changes.new_code(writing.tx, change, writing.now + seconds)
+
+
+_KINDS = {
+    PASSWORD: _Kind("/reset/", _password_code),
+    LOGIN_ADDRESS: _Kind("/confirm-address/", _login_code),
+}

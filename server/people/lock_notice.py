@@ -1,0 +1,49 @@
+"""The mail to a worker whose account was locked by too many wrong passwords or codes: once a day at most, so that
+whoever does that cannot fill a mailbox. Source: ours."""
+
+from typing import Any
+
+from server.access.lockout import WINDOW_SECONDS
+from server.access.own import own_context
+from server.context import Service
+from server.desk.writing import RecordWriter
+from server.jobs.queue import job
+from server.people import password_change
+from server.people.sign_in import LOCKED
+from server.store.transaction import Transaction
+
+SUBJECT = "Somebody tried to sign in as you"
+TEXT = """\
+Somebody typed {what} for {email}, the last one from {client}.
+
+For {minutes} minutes, nobody can sign in with this address from a device that is new. Devices that you have signed in
+from before are not held up.
+
+If it was you, wait a little or set a new password. {advice}
+
+You get this mail once a day at most, however often it happens. Your account lists where you are signed in:
+
+{account}
+"""
+WHAT = {"password": "too many wrong passwords", "code": "your password, and then too many wrong codes"}
+ADVICE = {
+    "password": "If it was not you, nothing was lost: your password was not found.",
+    "code": "If it was not you, somebody knows your password: change it now.",
+}
+
+
+@job(LOCKED)
+def _send(service: Service, payload: dict[str, Any], now: int) -> None:
+    ctx, worker_id, kind = own_context(service), int(payload["worker_id"]), str(payload["kind"])
+    values = {
+        "what": WHAT[kind], "advice": ADVICE[kind], "client": payload["client"] or "an unknown address",
+        "minutes": WINDOW_SECONDS // 60, "account": f"{service.base_url}/account",
+    }  # fmt: skip
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        worker = writing.record("worker", worker_id)
+        if worker is not None and not worker["is_disabled"]:
+            password_change.send(writing, worker, SUBJECT, TEXT, values)
+
+    service.store.write(write)

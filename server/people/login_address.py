@@ -1,0 +1,184 @@
+"""The address that a worker signs in with, changed by its worker or an administrator: the mails about it, confirming
+it, taking it back.
+
+Until a link at the new address was opened by the worker, who is signed in, the one before counts. Source: ours."""
+
+from typing import Any
+
+from server.access import password_links
+from server.access.actor import lent
+from server.access.own import own_context
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Invalid, NotFound
+from server.jobs.queue import job
+from server.people import identity, late_links, login_changes, login_following, password_change
+from server.people.late_links import LOGIN_ADDRESS
+from server.people.login_changes import LoginChange
+from server.people.login_following import KIND, log, send_mails
+from server.people.sign_in import WORKER, require_password
+from server.records.base import Record
+from server.records.shared.resolve import address_in
+from server.store.transaction import Transaction
+
+CONFIRM_SECONDS = 3 * 86400  # that a link works: people read mail after the weekend
+GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
+CONFIRM_SUBJECT, TOLD_SUBJECT = "Confirm your new address", "Your sign-in address is to change"
+CONFIRM_TEXT = """\
+{by} asked that you sign in to the helpdesk with {new} in place of {email}.
+
+Open this address to confirm it; sign in as before if you are asked to. It works for {days} days:
+
+{link}
+
+If you do not know of this, do nothing.
+"""
+TOLD_TEXT = """\
+{by} asked that you sign in to the helpdesk with {new} in place of {email}.
+
+Nothing changes until the link in a mail to the new address was opened. If you do not know of this, change your password
+and tell an administrator.
+"""
+
+
+def waiting(ctx: Context, worker_id: int) -> LoginChange | None:
+    """The change of a worker that waits to be confirmed. Raises AdminOnly for somebody else's."""
+    _require_own_or_admin(ctx, worker_id)
+    return ctx.service.store.read(lambda tx: login_changes.waiting(tx, worker_id))
+
+
+def of(ctx: Context) -> str:
+    """The address that the worker who asks signs in with."""
+
+    def read(tx: Transaction) -> str:
+        reading = RecordWriter(ctx, tx)
+        worker = reading.record(WORKER, ctx.actor.worker_id)
+        return login_changes.counting(reading, worker) if worker is not None else ""
+
+    return ctx.service.store.read(read)
+
+
+def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
+    """Let the worker who asks sign in with another address, once it is confirmed. Takes as long as a hashing.
+
+    Raises NotAuthenticated for a wrong password, TooMany, Invalid for what is no address, Conflict for one that is
+    somebody else's or that mail is sent from."""
+    worker_id, email = ctx.actor.worker_id, address_in(new_email, "email")
+    require_password(ctx, worker_id, password)
+
+    def write(tx: Transaction) -> LoginChange:
+        writing = RecordWriter(ctx, tx)
+        change = LoginChange(worker_id, login_changes.counting(writing, _worker(writing, worker_id)), email)
+        if change.email == email:
+            raise Invalid(f"email: you sign in with {email} already", field="email")
+        _require_free(writing, change)
+        login_following.ask(writing, change)
+        return change
+
+    return ctx.service.store.write(write)
+
+
+def send_again(ctx: Context, worker_id: int) -> None:
+    """Mail the link once more; the one before works no more. Raises AdminOnly, NotFound."""
+    _require_own_or_admin(ctx, worker_id)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        send_mails(writing, _waiting(writing, worker_id))
+
+    ctx.service.store.write(write)
+
+
+def take_back(ctx: Context, worker_id: int) -> None:
+    """Go on with the address that counts, which becomes the main one again. Raises AdminOnly, NotFound, Conflict."""
+    _require_own_or_admin(ctx, worker_id)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        change = _waiting(writing, worker_id)
+        _set_main(writing, change.email, worker_id)
+        login_changes.drop(tx, worker_id)
+        log(writing, "dropped", change)
+
+    ctx.service.store.write(write)
+
+
+def of_code(ctx: Context, code: str) -> LoginChange:
+    """The change that a link confirms, of the worker who is signed in. Raises NotFound for one that works no more."""
+    return ctx.service.store.read(lambda tx: _of_code(ctx, tx, code))
+
+
+def confirm(ctx: Context, code: str) -> LoginChange:
+    """Sign in with the new address from now on; links to set a password that went to the one before work no more.
+
+    Raises NotFound, Conflict for an address that has become somebody else's."""
+
+    def write(tx: Transaction) -> LoginChange:
+        change, writing = _of_code(ctx, tx, code), RecordWriter(ctx, tx)
+        _require_free(writing, change)
+        login_changes.ask(tx, LoginChange(change.worker_id, change.new_email, change.new_email))  # it counts now
+        _set_main(writing, change.new_email, change.worker_id)
+        login_changes.drop(tx, change.worker_id)
+        password_links.use_up(tx, change.worker_id)
+        log(writing, "changed", change)
+        return change
+
+    return ctx.service.store.write(write)
+
+
+@job(KIND)
+def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
+    """A link to the new address, and a word to the one that counts."""
+    ctx, worker_id = own_context(service), int(payload["worker_id"])
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        change = login_changes.waiting(tx, worker_id)
+        if change is None or change.new_email != payload["new_email"]:
+            return  # taken back, or replaced by one with mails of its own
+        values = {"by": payload["by"], "new": change.new_email, "email": change.email}
+        with_link = {**values, "link": late_links.address(ctx, LOGIN_ADDRESS), "days": CONFIRM_SECONDS // 86400}
+        draft_id = password_change.send_to(writing, change.new_email, CONFIRM_SUBJECT, CONFIRM_TEXT, with_link)
+        late_links.note(tx, draft_id, worker_id, CONFIRM_SECONDS, LOGIN_ADDRESS)
+        password_change.send_to(writing, change.email, TOLD_SUBJECT, TOLD_TEXT, values)
+
+    service.store.write(write)
+
+
+def _of_code(ctx: Context, tx: Transaction, code: str) -> LoginChange:
+    change = login_changes.of_code(tx, code, ctx.now)
+    if change is None or change.worker_id != ctx.actor.worker_id:
+        raise NotFound(GONE)
+    return change
+
+
+def _waiting(writing: RecordWriter, worker_id: int) -> LoginChange:
+    change = login_changes.waiting(writing.tx, worker_id)
+    if change is None:
+        raise NotFound("no change of the sign-in address waits to be confirmed")
+    return change
+
+
+def _worker(writing: RecordWriter, worker_id: int) -> Record:
+    worker = writing.record(WORKER, worker_id)
+    if worker is None:
+        raise NotFound(f"there is no worker {worker_id}")
+    return worker
+
+
+def _require_free(writing: RecordWriter, change: LoginChange) -> None:
+    """Raises Conflict for an address that a worker must not have, before a link goes there in vain."""
+    address = writing.find("address", email=change.new_email)
+    identity.require_free(writing, "email", change.new_email, address, change.worker_id)
+
+
+def _set_main(writing: RecordWriter, email: str, worker_id: int) -> None:
+    """With the service's rights: workers may not change their records."""
+    ctx = writing.ctx.as_actor(lent(writing.actor), writing.ctx.tz)
+    record_type = writing.registry.type(WORKER)
+    RecordWriter(ctx, writing.tx).update_sent(record_type, worker_id, {"email": email})
+
+
+def _require_own_or_admin(ctx: Context, worker_id: int) -> None:
+    if ctx.actor.worker_id != worker_id and not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look after the sign-in address of somebody else")

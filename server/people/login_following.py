@@ -1,0 +1,65 @@
+"""What a change of records does to the address that a worker signs in with: nothing, until it is confirmed.
+
+Asked after every write of a worker or an address, whoever wrote it: an administrator, a script, a package. The mails
+are made by a job (login_address.py). Source: ours."""
+
+from server.access.actor import WORKER
+from server.access.logins import WORKER_LOGIN
+from server.jobs.queue import JobQueue
+from server.people import login_changes
+from server.people.login_changes import LoginChange
+from server.records.base import Change, Writing
+
+KIND = "login.address"
+
+
+def follow(writing: Writing, change: Change) -> None:
+    """After every write of a worker or an address: let the change wait to be confirmed where it gives a worker who has
+    a password another main address."""
+    if change.is_create:
+        return
+    if change.type.uri == "worker" and change.changes("email_id"):
+        before, after = (_email(writing, id) for id in (change.was("email_id"), change.value("email_id")))
+        _main_address_changed(writing, change.id, before, after)
+    elif change.type.uri == "address" and change.changes("email"):
+        worker = writing.find("worker", email_id=change.id)
+        if worker is not None:
+            _main_address_changed(writing, worker["id"], change.was("email"), change.value("email"))
+
+
+def ask(writing: Writing, change: LoginChange) -> None:
+    """Let a change wait; the new address gets a link that confirms it, the one that counts is told."""
+    login_changes.ask(writing.tx, change)
+    log(writing, "asked", change)
+    send_mails(writing, change)
+
+
+def send_mails(writing: Writing, change: LoginChange) -> None:
+    """Let the mails about a change that waits be made."""
+    payload = {"worker_id": change.worker_id, "new_email": change.new_email, "by": writing.actor.name or "Helpdesk"}
+    JobQueue.add(writing.tx, KIND, writing.now, payload)
+    writing.wake()
+
+
+def log(writing: Writing, done: str, change: LoginChange) -> None:
+    """The entry about a change that was asked, changed or dropped."""
+    told = {"target": writing.label(WORKER, change.worker_id), "address": change.new_email}
+    if done != "dropped":
+        told["before"] = change.email
+    writing.log(f"worker.login_address.{done}", WORKER, change.worker_id, told)
+
+
+def _main_address_changed(writing: Writing, worker_id: int, before: str, after: str) -> None:
+    waits = login_changes.waiting(writing.tx, worker_id)
+    change = LoginChange(worker_id, waits.email if waits is not None else before, after)
+    if change.email == after:  # as it was before, or just confirmed
+        login_changes.drop(writing.tx, worker_id)
+    elif writing.tx.first(WORKER_LOGIN, worker_id=worker_id) is None:
+        log(writing, "changed", change)  # nobody has ever signed in with the one before
+    else:
+        ask(writing, change)
+
+
+def _email(writing: Writing, address_id: int) -> str:
+    address = writing.record("address", address_id)
+    return str(address["email"]) if address is not None else ""

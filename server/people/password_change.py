@@ -1,0 +1,144 @@
+"""Passwords set anew: by their worker, or behind a one-time link that was sent by mail. Source: ours."""
+
+from typing import Any
+
+from server.access import actor as actors
+from server.access import known_devices, lockout, password_links, sessions
+from server.access.own import own_context
+from server.access.sessions import Session
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, NotFound
+from server.jobs.queue import JobQueue, job
+from server.people import late_links, login_changes
+from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
+from server.records.base import Record
+from server.records.shared.sending import TRANSACTIONAL
+from server.store.transaction import Transaction
+
+KIND = "password.link"
+GONE = "this link was used, replaced or is too old; ask for a new one"
+SUBJECT = "Set a new password"
+TEXT = """\
+Somebody, hopefully you, asked to set a new password for {email}.
+
+Open this address to choose one. It works once, for {minutes} minutes:
+
+{link}
+
+If it was not you, do nothing: your password stays as it is.
+"""
+
+
+def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -> str:
+    """Set one's own password; all other sessions end. Answers the session's new id.
+
+    Takes as long as two hashings. Raises NotAuthenticated, TooMany, Invalid for a new one that is too short."""
+    worker_id = session.actor.worker_id
+    require_password(ctx, worker_id, current)
+    fields = _prepared(ctx.service, new)
+
+    def write(tx: Transaction) -> str:
+        known = known_devices.find(tx, worker_id, peer.known, ctx.now)
+        _set(ctx, tx, worker_id, fields)
+        sessions.end_all(tx, worker_id, but=session.id)
+        known_devices.vouch(tx, worker_id, known)
+        return sessions.renew(tx, session, ctx.now)
+
+    return ctx.service.store.write(write)
+
+
+def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
+    """Send a link to a worker's address. Tells nobody whether there is such a worker: neither by its answer nor by the
+    time it takes. Raises TooMany."""
+    store = ctx.service.store
+    worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
+    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # what others ask for holds up nobody
+    keys = attempt_keys(ctx, "link", by_whom, worker_id, peer)
+    store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+    if not worker_id:
+        return
+
+    def write(tx: Transaction) -> None:
+        if not lockout.has_left(tx, lockout.account("mailed link", str(worker_id)), ctx.now):
+            return  # the one that was mailed last still works
+        JobQueue.add(tx, KIND, ctx.now, {"worker_id": worker_id}, f"{KIND}:{worker_id}")
+        ctx.service.wake_after(tx)
+
+    store.submit(write, lambda pending: None)
+
+
+@job(KIND)
+def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
+    """The mail is made here and not when it is asked for, so that asking takes the same time for everybody."""
+    ctx, worker_id = own_context(service), int(payload["worker_id"])
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        worker = writing.record("worker", worker_id)
+        if worker is None or worker["is_disabled"] or worker["is_password_disabled"]:
+            return
+        seconds = password_links.LINK_SECONDS
+        send_link(writing, worker, SUBJECT, TEXT, seconds, {"minutes": seconds // 60})
+
+    service.store.write(write)
+
+
+def send_link(
+    writing: RecordWriter, worker: Record, subject: str, text: str, seconds: int, values: dict[str, Any]
+) -> None:
+    """As send, with a `link` to choose a password, that works for so many seconds."""
+    draft_id = send(writing, worker, subject, text, {**values, "link": late_links.address(writing.ctx)})
+    late_links.note(writing.tx, draft_id, worker["id"], seconds)
+
+
+def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> int:
+    """As send_to, to the address that a worker signs in with. text: a form for `values` and that address, `email`."""
+    email = login_changes.counting(writing, worker)
+    return send_to(writing, email, subject, text, {"email": email, **values})
+
+
+def send_to(writing: RecordWriter, email: str, subject: str, text: str, values: dict[str, Any]) -> int:
+    """Put mail of the service on its way; answers the id of its draft. text: a form for `values`."""
+    ctx, params = writing.ctx, {"to": email, "subject": subject, "content": text.format(**values)}
+    id = writing.create("draft", {
+        "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
+        "queue_delivery_date": ctx.now,
+    })  # fmt: skip
+    ctx.service.wake_after(writing.tx)
+    return id
+
+
+def worker_of_link(service: Service, code: str, now: int) -> int:
+    """The worker whose password a link may set. Raises NotFound for one that works no more."""
+    worker_id = service.store.read(lambda tx: password_links.worker_of(tx, code, now))
+    if worker_id is None:
+        raise NotFound(GONE)
+    return worker_id
+
+
+def set_by_link(ctx: Context, code: str, new: str) -> None:
+    """Set the password behind a link, use the link up, end all sessions. Raises NotFound, Invalid."""
+    fields = _prepared(ctx.service, new)
+
+    def write(tx: Transaction) -> None:
+        worker_id = password_links.worker_of(tx, code, ctx.now)
+        if worker_id is None:
+            raise NotFound(GONE)
+        _set(ctx, tx, worker_id, fields)
+        password_links.use_up(tx, worker_id)
+        sessions.end_all(tx, worker_id)
+
+    ctx.service.store.write(write)
+
+
+def _prepared(service: Service, new: str) -> dict[str, Any]:
+    if not new:
+        raise Invalid("Choose a new password.", field="password")
+    return service.registry.type("worker").before({"password": new})
+
+
+def _set(ctx: Context, tx: Transaction, worker_id: int, fields: dict[str, Any]) -> None:
+    """With the service's rights: whoever was let in here may set this password, whatever else they may."""
+    own = ctx.as_actor(actors.lent(actors.worker(tx, worker_id) or ctx.actor), ctx.tz)
+    RecordWriter(own, tx).update_sent(ctx.service.registry.type(WORKER), worker_id, fields)

@@ -1,0 +1,376 @@
+"""Signing in to the console: password, then the second factor of those who have one; and out again.
+
+What is wrong is never told apart: an unknown name, a wrong password and a worker who may not sign in get the same
+words after the same time. Not for cookies and forms; those are the console's. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from server import passwords
+from server.access import known_devices, lockout, second_factor, sessions
+from server.access.logins import WORKER_LOGIN
+from server.access.sessions import Lifetime, Session
+from server.context import Context, Service
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
+from server.jobs.queue import JobQueue
+from server.jobs.scheduler import periodic
+from server.people import login_changes
+from server.store.transaction import Transaction
+from server.template.filters.browsers import browser_of
+
+WORKER = "svc.contexts.worker"
+AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
+WRONG = "The mail address or the password is not right."
+WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."
+LOCKED = "login.locked"  # the job that tells the owner of an account that got locked
+MAX_REASON_CHARS = 200  # of what an automation says when it refuses
+HOUR_SECONDS, DAY_SECONDS = 3600, 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who sent a request: its address, its User-Agent header, and the id that its browser holds as a known device."""
+
+    client: str
+    device: str
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session. waits_for_code: it is good for nothing but giving the code of the second factor. known: what the
+    browser is to hold as a known device from now on, "" for what it holds already."""
+
+    session_id: str
+    waits_for_code: bool
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What a name leads to. worker_id: 0 for nobody who may sign in by password; known_id: who was meant."""
+
+    worker_id: int
+    known_id: int
+    password_hash: str
+
+
+def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> SignedIn:
+    """Start a session. is_remembered: it does not end for want of requests.
+
+    Takes as long as hashing a password does. Raises NotAuthenticated for what is wrong, TooMany, Forbidden with the
+    reason when an automation refuses."""
+    store = ctx.service.store
+    with passwords.place():  # first: who finds none has tried nothing
+        account = store.read(lambda tx: _account(ctx, tx, email))
+        keys = attempt_keys(ctx, "password", email, account.known_id, peer)
+        is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+        if not passwords.verify(account.password_hash, password) or not account.worker_id:
+            _note_failure(ctx, account.known_id, peer, "password" if is_last else "")
+            raise NotAuthenticated(WRONG)
+        renewed = passwords.hash(password) if passwords.needs_rehash(account.password_hash) else ""
+    has_code = store.read(lambda tx: second_factor.is_on(tx, account.worker_id))
+    if not has_code:
+        _ask(ctx, account.worker_id, peer)
+
+    def write(tx: Transaction) -> SignedIn:
+        lockout.forgive(tx, keys, ctx.now)
+        if renewed:
+            row = tx.first(WORKER_LOGIN, worker_id=account.worker_id)
+            if row is not None and row[WORKER_LOGIN.position["password_hash"]] == account.password_hash:
+                tx.put(WORKER_LOGIN, dict(zip(WORKER_LOGIN.names, row, strict=True)) | {"password_hash": renewed})
+        span = lifetime(ctx.service, is_remembered)
+        made = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
+        if has_code:
+            return SignedIn(made, True)
+        _log(ctx, tx, "worker.logged_in", account.worker_id, peer)
+        return SignedIn(made, False, _known(ctx, tx, account.worker_id, peer))
+
+    return store.write(write)
+
+
+def attempt_keys(ctx: Context, kind: str, name: str, worker_id: int, peer: Peer) -> tuple[str, ...]:
+    """What an attempt is counted under: the device where the worker is known from it, else the account and the address,
+    which others can use up. worker_id: who was meant, 0 for nobody."""
+    known = ctx.service.store.read(lambda tx: known_devices.find(tx, worker_id, peer.known, ctx.now))
+    if known:
+        return (lockout.device(kind, known),)
+    return (lockout.account(kind, name), lockout.address(peer.client))
+
+
+def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> SignedIn:
+    """A full session in place of one that waits for the code of the second factor.
+
+    Raises NotAuthenticated for a wrong code, TooMany, Forbidden."""
+    worker_id = session.actor.worker_id
+    _require_code(ctx, worker_id, given, peer, attempt_keys(ctx, "code", str(worker_id), worker_id, peer))
+    _ask(ctx, worker_id, peer)
+    is_remembered = session.idle_seconds >= lifetime(ctx.service, True).idle
+
+    def write(tx: Transaction) -> SignedIn:
+        sessions.end(tx, session.id, worker_id)
+        _log(ctx, tx, "worker.logged_in", worker_id, peer)
+        span = lifetime(ctx.service, is_remembered)
+        made = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
+        return SignedIn(made, False, _known(ctx, tx, worker_id, peer))
+
+    return ctx.service.store.write(write)
+
+
+def step_up(ctx: Context, session: Session, given: str, peer: Peer) -> str:
+    """The new id of a session whose worker gave the password, or a code of the second factor, once more.
+
+    Raises NotAuthenticated for what is wrong, TooMany."""
+    worker_id = session.actor.worker_id
+    has_code = ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    looks_like_code = "".join(given.split()).isdigit() and len("".join(given.split())) == 6
+    if has_code and looks_like_code:
+        _require_code(ctx, worker_id, given, peer, _running("code", worker_id))
+    else:
+        require_password(ctx, worker_id, given)
+    return ctx.service.store.write(lambda tx: sessions.renew(tx, session, ctx.now))
+
+
+def require_password(ctx: Context, worker_id: int, password: str) -> None:
+    """Raises NotAuthenticated unless this is the password of the worker, who is signed in; TooMany after too many wrong
+    ones."""
+    keys = _running("password", worker_id)
+    store = ctx.service.store
+    with passwords.place():
+        store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+        stored = store.read(lambda tx: _hash_of(tx, worker_id))
+        if not passwords.verify(stored, password):
+            raise NotAuthenticated("The password is not right.")
+    store.write(lambda tx: lockout.forgive(tx, keys, ctx.now))
+
+
+def begin(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
+    """The id of a new session of a worker who was just made, and chose the password, by whoever sent this."""
+    _log(ctx, tx, "worker.logged_in", worker_id, peer)
+    return sessions.create(tx, worker_id, ctx.now, lifetime(ctx.service, False), peer.device, peer.client)
+
+
+def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
+    """End a session."""
+    worker_id = session.actor.worker_id
+
+    def write(tx: Transaction) -> None:
+        if sessions.end(tx, session.id, worker_id) and not session.waits_for_code:
+            _log(ctx, tx, "worker.logged_out", worker_id, peer)
+
+    ctx.service.store.write(write)
+
+
+def turn_on_code(ctx: Context, worker_id: int, secret: str, given: str) -> list[str]:
+    """Let a worker sign in with a second factor from now on; answers the recovery codes. Raises Invalid for a wrong
+    code, TooMany."""
+    keys = _running("code", worker_id)
+    ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+
+    def write(tx: Transaction) -> list[str]:
+        codes = second_factor.turn_on(tx, worker_id, secret, given, ctx.now)
+        if codes is None:
+            raise Invalid("The code is not right. Is the clock of your phone?", field="code")
+        lockout.forgive(tx, keys, ctx.now)
+        _log_own(ctx, tx, worker_id, "worker.second_factor.on")
+        return codes
+
+    return ctx.service.store.write(write)
+
+
+def turn_off_code(ctx: Context, worker_id: int) -> None:
+    """Let a worker sign in by password alone from now on."""
+
+    def write(tx: Transaction) -> None:
+        if second_factor.is_on(tx, worker_id):
+            second_factor.turn_off(tx, worker_id)
+            _log_own(ctx, tx, worker_id, "worker.second_factor.off")
+
+    ctx.service.store.write(write)
+
+
+def renew_recovery_codes(ctx: Context, worker_id: int) -> list[str]:
+    """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
+
+    def write(tx: Transaction) -> list[str]:
+        if not second_factor.is_on(tx, worker_id):
+            raise NotFound("There is no second factor to have recovery codes for.")
+        _log_own(ctx, tx, worker_id, "worker.second_factor.codes")
+        return second_factor.new_recovery_codes(tx, worker_id)
+
+    return ctx.service.store.write(write)
+
+
+def end_sessions(ctx: Context, worker_id: int, id: int = 0, but: int = 0, peer: Peer | None = None) -> int:
+    """Sign a worker out of one device, or everywhere but on one; answers of how many. peer: whose device stays known,
+    when that is everywhere."""
+
+    def write(tx: Transaction) -> int:
+        if not id:
+            kept = known_devices.find(tx, worker_id, peer.known, ctx.now) if peer is not None else 0
+            known_devices.forget_all(tx, worker_id, but=kept)
+        count = int(sessions.end(tx, id, worker_id)) if id else sessions.end_all(tx, worker_id, but=but)
+        if count:
+            devices = f"{count} device{'' if count == 1 else 's'}"
+            _log_own(ctx, tx, worker_id, "worker.sessions.ended", devices=devices)
+        return count
+
+    return ctx.service.store.write(write)
+
+
+def forget_device(ctx: Context, worker_id: int, device_id: int) -> None:
+    """Know a device of a worker no more. Raises NotFound."""
+
+    def write(tx: Transaction) -> None:
+        if not known_devices.forget(tx, worker_id, device_id):
+            raise NotFound("There is no such device any more.")
+        _log_own(ctx, tx, worker_id, "worker.device.forgotten")
+
+    ctx.service.store.write(write)
+
+
+def _known(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
+    return known_devices.keep(tx, worker_id, peer.known, ctx.now, peer.device, peer.client)
+
+
+def _running(kind: str, worker_id: int) -> tuple[str, ...]:
+    """What is counted where a worker is signed in already: nobody else can use it up."""
+    return (lockout.account(f"{kind} again", str(worker_id)),)
+
+
+def _log_own(ctx: Context, tx: Transaction, worker_id: int, point: str, **told: str) -> None:
+    """Tell what a worker did to their own way in."""
+    writing = RecordWriter(ctx, tx)
+    writing.log(point, WORKER, worker_id, {"target": writing.label(WORKER, worker_id), **told})
+
+
+def lifetime(service: Service, is_remembered: bool) -> Lifetime:
+    """How long sessions last, by the settings."""
+    most = service.settings.session_days * DAY_SECONDS
+    return Lifetime(most if is_remembered else service.settings.session_idle_hours * HOUR_SECONDS, most)
+
+
+def worker_with(ctx: Context, tx: Transaction, email: str) -> int:
+    """The worker who signs in with this address, 0 for none: it is their main one, not a further one. One that waits to
+    be confirmed is nobody's yet."""
+    given = email.strip().lower()
+    known_id = login_changes.holder(tx, given)
+    if known_id:
+        return known_id
+    address = tx.first(ctx.service.registry.type("address").table, email=given)
+    worker = tx.first(ctx.service.registry.type("worker").table, email_id=address[0]) if address is not None else None
+    change = login_changes.waiting(tx, worker[0]) if worker is not None else None
+    return int(worker[0]) if worker is not None and (change is None or change.new_email != given) else 0
+
+
+@periodic("sessions that are over", deletes=True)
+def forget_over(service: Service, now: int) -> None:
+    """Remove sessions, counts of attempts and known devices that are over."""
+
+    def write(tx: Transaction) -> None:
+        for each in kept:
+            each.forget_over(tx, now)
+
+    kept = (sessions, lockout, known_devices)
+    if service.store.read(lambda tx: any(each.has_over(tx, now) for each in kept)):
+        service.store.write(write)
+
+
+def _account(ctx: Context, tx: Transaction, email: str) -> _Account:
+    known_id = worker_with(ctx, tx, email)
+    workers = ctx.service.registry.type("worker")
+    row = tx.get(workers.table, known_id) if known_id else None
+    if row is None:
+        return _Account(0, 0, "")
+    worker = workers.record(row)
+    may_sign_in = not worker["is_disabled"] and not worker["is_password_disabled"]
+    return _Account(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
+
+
+def _hash_of(tx: Transaction, worker_id: int) -> str:
+    row = tx.first(WORKER_LOGIN, worker_id=worker_id)
+    return str(row[WORKER_LOGIN.position["password_hash"]]) if row is not None else ""
+
+
+def _require_code(ctx: Context, worker_id: int, given: str, peer: Peer, keys: tuple[str, ...]) -> None:
+    """Raises NotAuthenticated for a wrong code, TooMany. The code is used up by this."""
+    store = ctx.service.store
+    is_last = store.write(lambda tx: lockout.count(tx, keys, ctx.now))
+
+    def write(tx: Transaction) -> bool:
+        if not second_factor.accept(tx, worker_id, given, ctx.now):
+            return False
+        lockout.forgive(tx, keys, ctx.now)
+        return True
+
+    if not store.write(write):
+        _note_failure(ctx, worker_id, peer, "code" if is_last else "")
+        raise NotAuthenticated(WRONG_CODE)
+
+
+def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
+    """Raises Forbidden when an automation refuses. Source: Automation events, worker.authenticated."""
+    for answer in events.ask(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
+        reason = answer.get("deny")
+        if reason:
+            _note_failure(ctx, worker_id, peer)
+            told = reason if isinstance(reason, str) else "ask an administrator"
+            raise Forbidden(f"Signing in was refused: {told[:MAX_REASON_CHARS]}")
+
+
+def _values(worker_id: int, peer: Peer) -> dict[str, Any]:
+    browser = browser_of(peer.device)
+    return events.record_values("worker", WORKER, worker_id) | {
+        "client_ip": peer.client,
+        "client_browser_name": browser["browser"] or "",
+        "client_browser_platform": browser["platform"] or "",
+        "client_browser_version": browser["version"] or "",
+    }
+
+
+def _note_failure(ctx: Context, worker_id: int, peer: Peer, locks: str = "") -> None:
+    """Told without waiting for it: the time that an answer takes must not tell whether there is such a worker. locks:
+    too many of what were wrong now, password or code; "" for not yet."""
+    if not worker_id:
+        return
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        events.tell(writing, FAILED, _values(worker_id, peer))
+        writing.log("worker.login.failed", WORKER, worker_id, _told(writing, worker_id, peer))
+        if locks:
+            _tell_locked(writing, worker_id, peer, locks)
+
+    ctx.service.store.submit(write, lambda pending: None)
+
+
+def _tell_locked(writing: RecordWriter, worker_id: int, peer: Peer, kind: str) -> None:
+    ctx, tx = writing.ctx, writing.tx
+    writing.log("worker.login.locked", WORKER, worker_id, _told(writing, worker_id, peer))
+    if lockout.may_be_told(tx, worker_id, ctx.now):
+        payload = {"worker_id": worker_id, "kind": kind, "client": peer.client}
+        JobQueue.add(tx, LOCKED, ctx.now, payload, f"{LOCKED}:{worker_id}")
+        ctx.service.wake_after(tx)
+
+
+def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer) -> None:
+    writing = RecordWriter(ctx, tx)
+    told = _told(writing, worker_id, peer)
+    writing.log(point, WORKER, worker_id, told | {"actor": told["target"]})
+
+
+def _told(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
+    return {
+        "target": writing.label(WORKER, worker_id), "ip": peer.client, "user_agent": shown_device(peer.device),
+    }  # fmt: skip
+
+
+def shown_device(device: str) -> str:
+    """A User-Agent header in few words, such as `Firefox on Linux`."""
+    browser = browser_of(device)
+    name, platform = browser["browser"], browser["platform"]
+    if name and platform:
+        return f"{name} on {platform}"
+    return str(name or platform or "an unknown browser")

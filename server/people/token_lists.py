@@ -1,0 +1,283 @@
+"""Tokens that are good now, as people see them: whose, through which app, until when; and ending them. Source: ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.access import consents, families, tokens
+from server.access.actor import WORKER
+from server.access.consents import Consent
+from server.access.tokens import TOKEN
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Invalid, NotFound
+from server.people.app_tokens import APP
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+MAX_LISTED = 500  # tokens on one page
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One token. prefix, ending: how its text begins and ends. kind: access or refresh. created_by: who made it, "" for
+    a login. last_used_at: some minutes late, 0 for never; last_used_from: the address. revoked_at: 0 for never."""
+
+    id: int
+    kind: str
+    prefix: str
+    app_id: int
+    app: str
+    worker_id: int
+    worker: str
+    scopes: tuple[str, ...]
+    label: str
+    created_at: int
+    expires_at: int
+    last_used_at: int
+    last_used_from: str
+    ending: str
+    created_by: str
+    revoked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which tokens: of one app or worker, 0 for any; those that are over instead of those that are good now."""
+
+    app_id: int = 0
+    worker_id: int = 0
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The good tokens of one worker through one app that have the same scopes. made_at: the newest of them, Unix
+    seconds. last_used_at: 0 for never."""
+
+    app_id: int
+    worker_id: int
+    worker: str
+    scopes: tuple[str, ...]
+    tokens: int
+    last_used_at: int
+    made_at: int
+
+
+EVERY = Wanted()
+
+
+def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+    """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
+    Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
+
+
+def count(ctx: Context, wanted: Wanted = EVERY) -> int:
+    """How many tokens there are on all pages. Raises AdminOnly unless they are those of who asks."""
+    if wanted.worker_id != ctx.actor.worker_id:
+        _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
+
+
+def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+    """The same of the worker who asks."""
+    wanted = Wanted(worker_id=ctx.actor.worker_id)
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
+
+
+def ending(ctx: Context, before: int, least_seconds: int) -> int:
+    """How many access tokens that were made for longer than so many seconds end before an instant. Raises AdminOnly."""
+    _require_admin(ctx)
+    table: Any = TOKEN.sql
+    return int(ctx.service.store.read(lambda tx: tx.value(
+        ("tokens ending",),
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(
+            table.revoked_at == 0, table.expires_at > slot(0), table.expires_at < slot(1), table.kind == "access",
+            table.expires_at - table.created_at > slot(2)),
+        (ctx.now, before, least_seconds),
+    )) or 0)  # fmt: skip
+
+
+def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
+    """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
+    _require_admin(ctx)
+    return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
+
+
+def own_apps(ctx: Context) -> list[Consent]:
+    """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
+    made."""
+    worker_id = ctx.actor.worker_id
+    by_app: dict[int, list[Use]] = {}
+
+    def read(tx: Transaction) -> tuple[list[Consent], dict[int, str]]:
+        for each in _in_use(ctx, tx, 0, worker_id):
+            by_app.setdefault(each.app_id, []).append(each)
+        names = _names(RecordWriter(ctx, tx), "oauth_app", set(by_app))
+        return consents.of_worker(tx, worker_id, ctx.now), names
+
+    let_in, names = ctx.service.store.read(read)
+    found = {each.app_id: each for each in let_in}
+    for id, uses in by_app.items():
+        if id in names:
+            found.setdefault(id, Consent(
+                id, names[id], "", tuple(sorted({scope for each in uses for scope in each.scopes})),
+                max(each.made_at for each in uses), sum(each.tokens for each in uses),
+                max(each.last_used_at for each in uses),
+            ))  # fmt: skip
+    return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
+
+
+def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -> None:
+    """End a token now: one's own, or any for administrators. A refresh token takes all of its login along. is_noted:
+    whether the activity log tells of it. is_own: whether it must be one's own. Raises NotFound."""
+    may_any = ctx.actor.is_admin and not is_own
+
+    def write(tx: Transaction) -> None:
+        row = tx.get(TOKEN, id)
+        if row is None or not (may_any or row[TOKEN.position["worker_id"]] == ctx.actor.worker_id):
+            raise NotFound(f"there is no token {id}")
+        token = tokens.of_row(row)
+        families.revoke(tx, token, ctx.now)
+        if is_noted:
+            _log(ctx, tx, token.app_id, token.worker_id, 1)
+
+    ctx.service.store.write(write)
+
+
+def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
+    """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly, Invalid for neither.
+    """
+    _require_admin(ctx)
+    if not app_id and not worker_id:
+        raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
+    table: Any = TOKEN.sql
+
+    def build() -> Any:
+        query = table.update({table.revoked_at: slot(0)}).where(table.revoked_at == 0, table.expires_at > slot(0))
+        return _of(query, bool(app_id), bool(worker_id))
+
+    values = (ctx.now, *(id for id in (app_id, worker_id) if id))
+
+    def write(tx: Transaction) -> int:
+        count = tx.run(("end tokens", bool(app_id), bool(worker_id)), build, values)
+        if count:
+            _log(ctx, tx, app_id, worker_id, count)
+        return count
+
+    return ctx.service.store.write(write)
+
+
+def revoke_app(ctx: Context, app_id: int) -> None:
+    """Let an app act for the worker who asks no longer; it must ask for consent again."""
+
+    def write(tx: Transaction) -> None:
+        if consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now):
+            writing, id = RecordWriter(ctx, tx), ctx.actor.worker_id
+            writing.log("consent.taken_back", WORKER, id, {
+                "app": writing.label("oauth_app", app_id) or "(gone)", "target": writing.label("worker", id),
+            })  # fmt: skip
+
+    ctx.service.store.write(write)
+
+
+def _log(ctx: Context, tx: Transaction, app_id: int, worker_id: int, count: int) -> None:
+    """Tell in the activity log that tokens were ended: on the worker, or on the app when they are of several workers.
+    """
+    writing = RecordWriter(ctx, tx)
+    app = writing.label("oauth_app", app_id) if app_id else ""
+    tokens_of = f"{count} tokens" if count > 1 else "a token"
+    if worker_id:
+        of = f" of the app {app}" if app_id else ""
+        told = {"tokens": f"{tokens_of}{of}", "target": writing.label("worker", worker_id)}
+        writing.log("token.ended", WORKER, worker_id, told)
+    else:
+        writing.log("token.ended", APP, app_id, {"tokens": tokens_of, "target": app})
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may see the tokens of others")
+
+
+def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
+    """A query for the tokens of an app, of a worker, of both or of all; their ids are its values from the second on."""
+    table: Any = TOKEN.sql
+    columns = [each for each, is_wanted in ((table.app_id, is_of_app), (table.worker_id, is_of_worker)) if is_wanted]
+    for place, column in enumerate(columns, 1):
+        query = query.where(column == slot(place))
+    return query
+
+
+def _wanted(wanted: Wanted, *columns: Any) -> Any:
+    """A query for these columns of the tokens that are wanted."""
+    table: Any = TOKEN.sql
+    is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
+    # What was exchanged for a new pair has ended as it should; nobody ended it.
+    is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
+    query = table.select(*columns).where(is_over if wanted.is_over else is_good)
+    return _of(query, bool(wanted.app_id), bool(wanted.worker_id))
+
+
+def _count(tx: Transaction, wanted: Wanted, now: int) -> int:
+    table: Any = TOKEN.sql
+    key = ("tokens", "count", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id))
+    values = (now, *(id for id in (wanted.app_id, wanted.worker_id) if id))
+    return int(tx.value(key, lambda: _wanted(wanted, peewee.fn.COUNT(table.id)), values) or 0)
+
+
+def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[Listed]:
+    table: Any = TOKEN.sql
+    ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
+    place = 1 + len(ids)
+
+    def build() -> Any:
+        query = _wanted(wanted, *TOKEN.all_columns).order_by(table.id.desc())
+        return query.limit(slot(place)).offset(slot(place + 1))
+
+    rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(
+        ("tokens", "listed", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)), build,
+        (ctx.now, *ids, limit, (page - 1) * limit),
+    )]  # fmt: skip
+    reading = RecordWriter(ctx, tx)
+    apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
+    workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
+    return [
+        Listed(
+            each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
+            each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
+            each["created_at"], each["expires_at"], each["last_used_at"], each["last_used_from"], each["ending"],
+            workers.get(each["created_by"], ""), each["revoked_at"],
+        )
+        for each in rows
+        if each["app_id"] in apps and each["worker_id"] in workers
+    ]  # fmt: skip
+
+
+def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[Use]:
+    table: Any = TOKEN.sql
+
+    def build() -> Any:
+        query = table.select(
+            table.app_id, table.worker_id, table.scopes, peewee.fn.COUNT(table.id),
+            peewee.fn.MAX(table.last_used_at), peewee.fn.MAX(table.created_at),
+        ).where(table.revoked_at == 0, table.expires_at > slot(0))
+        query = _of(query, bool(app_id), bool(worker_id))
+        return query.group_by(table.app_id, table.worker_id, table.scopes)
+
+    values = (ctx.now, *(id for id in (app_id, worker_id) if id))
+    rows = tx.rows(("tokens", "in use", bool(app_id), bool(worker_id)), build, values)
+    workers = _names(RecordWriter(ctx, tx), "worker", {row[1] for row in rows})
+    found = [
+        Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
+        for app, worker, scopes, count, used, made in rows if worker in workers
+    ]  # fmt: skip
+    return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
+
+
+def _names(reading: RecordWriter, uri: str, ids: set[int]) -> dict[int, str]:
+    record_type = reading.registry.type(uri)
+    return {row[0]: record_type.label(record_type.record(row)) for row in reading.tx.get_many(record_type.table, ids)}

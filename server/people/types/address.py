@@ -1,0 +1,231 @@
+"""Mail addresses: of requesters, contacts and workers, and those that the helpdesk sends from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import peewee
+
+from server.errors import AdminOnly
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.people import identity, login_following, newest
+from server.records.base import (
+    Access,
+    Change,
+    Event,
+    Expand,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared.collections import ids_text
+from server.records.shared.comment_text import comment_words
+from server.records.shared.resolve import org_named
+from server.search.filters.by_id import ByIdFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind, Through
+from server.store.fulltext import Text as TextIndex
+from server.store.statements import in_list, slot
+from server.store.tables import Index
+
+CONTEXT = "svc.contexts.address"
+ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
+TICKETS = Through("requester", "address_id", "ticket_id")
+BY_ID = "By id; comparison and sets as for numbers."
+
+
+def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
+    """{address id: (first name, last name) of its contact}."""
+    address, contact = peewee.Table("address", alias="own"), peewee.Table("contact", alias="person")
+    rows = shown.tx.rows(
+        ("contact names",),
+        lambda: address.select(address.c.id, contact.c.first_name, contact.c.last_name)
+        .join(contact, on=(contact.c.id == address.c.contact_id))
+        .where(in_list(address.c.id, slot(0))),
+        (ids_text(records),),
+    )
+    return {id: (first, last) for id, first, last in rows}
+
+
+def _load_names(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`first_name`, `last_name` and `full_name` of the contact."""
+    names = _names(shown, records)
+    found = {}
+    for record in records:
+        first, last = names.get(record["id"], ("", ""))
+        found[record["id"]] = {"first_name": first, "last_name": last, "full_name": f"{first} {last}".strip()}
+    return found
+
+
+class Address(RecordType):
+    """A mail address. Nobody deletes one: messages rest on it. Source: Records, address."""
+
+    uri, context = "address", CONTEXT
+    aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")
+    label_names = ("Email Address", "Email Addresses")
+    lookup = "email"
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": False}
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("nobody",))
+    fields = {
+        "contact_id": Id(
+            "Contact it belongs to; the organization becomes the contact's unless `org_id` is sent too.",
+            "contact", zero_ok=True, shown=False,
+        ),
+        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "email": Text(
+            "The address; stored in lower case, must be a single valid one. That of a worker, and one that a group, a "
+            "bucket or the service sends from, is changed by administrators only, as the rest of such a record is.",
+            required=True, unique=True, form="email",
+        ),
+        "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived"),
+        "is_banned": Bit("Incoming mail from it is refused."),
+        "is_defunct": Bit("Mail to it is known to bounce."),
+        "is_trusted": Bit("Its images and links may be shown."),
+        "mail_transport_id": Id(
+            "Transport used when sending from it; one makes it a sending address, and is set by administrators.",
+            "mail_transport", zero_ok=True, shown=False,
+        ),
+        "num_nonspam": Uint("Non-spam count; kept by the service.", immutable=True),
+        "num_spam": Uint("Spam count; kept by the service.", immutable=True),
+        "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
+        "org_id": Id(
+            "Organization of the address; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False
+        ),
+        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True, shown=False),
+    }  # fmt: skip
+    indexes = (
+        Index(("email",), "addresses by their text; no two are one", unique=True),
+        Index(("host",), "the addresses of a domain"),
+        Index(("contact_id",), "the addresses of a contact"),
+        Index(("org_id",), "the addresses of an organization"),
+        Index(("worker_id",), "the addresses of a worker"),
+        Index(("mail_transport_id",), "addresses that we send from", where="mail_transport_id > 0"),
+        Index(("created_at",), "the newest addresses"),
+        Index(("updated",), "addresses by their last change"),
+    )
+    text = ADDRESS_TEXT
+    nested = (
+        Nested("contact", "contact", "Contact it belongs to."),
+        Nested("mail_transport", "mail_transport", "Transport used for sending."),
+        Nested("org", "org", "Organization; null when none.", is_nullable=True),
+        Nested("worker", "worker", "Worker it belongs to."),
+    )
+    keys = (
+        Key("address", "text", "Same as `email`.", column="email"),
+        Key("full_name", "text", "Name of the contact.", on_expand=True),
+        Key("is_contact", "boolean", "Whether it belongs to a contact, as true or false.",
+            lambda record, shown: bool(record["contact_id"])),
+    )  # fmt: skip
+    expands = (
+        Expand("full_name", "text", "Name of the contact; `first_name` and `last_name` come along.", _load_names),
+        Expand("first_name", "text", "First name of the contact; the other names come along.", _load_names),
+        Expand("last_name", "text", "Last name of the contact; the other names come along.", _load_names),
+        *newest.expands("address", "the address"),
+    )
+    filters = (
+        WordsFilter("text", "Words of the address, its contact's name, its organization.", ADDRESS_TEXT, default=True),
+        comment_words(CONTEXT, "Words in comments on the address."),
+        DeepFilter("contact", "Its contact matches the query.", "contact", Behind("contact_id")),
+        ChooserFilter("contact.id", BY_ID, "contact_id", target="contact"),
+        DateFilter("created", "When the record was made.", "created_at"),
+        TextFilter("email", "The whole address, unless a wildcard is used.", "email", "exact"),
+        TextFilter("host", "Domain part.", "host", "exact"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isBanned", "Incoming mail from it is refused.", "is_banned"),
+        FlagFilter("isDefunct", "Mail to it is known to bounce.", "is_defunct"),
+        FlagFilter("isTrusted", "Its images and links may be shown.", "is_trusted"),
+        ChooserFilter("mailTransport.id", BY_ID, "mail_transport_id", target="mail_transport"),
+        NumberFilter("nonspam", "Non-spam count.", "num_nonspam"),
+        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
+        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
+        NumberFilter("spam", "Spam count.", "num_spam"),
+        DeepFilter("ticket", "Requester of a matching ticket.", "ticket", TICKETS),
+        ByIdFilter("ticket.id", "Requester of these tickets.", "ticket", TICKETS),
+        DateFilter("updated", "Last change.", "updated"),
+        ChooserFilter("worker.id", BY_ID, "worker_id", target="worker"),
+    )
+    events = (Event("address.email.changed", "the address itself was changed"),)
+    subtotals = Subtotals(
+        search=(
+            "contact.id", "fieldset", "host", "isBanned", "isDefunct", "isTrusted", "links", "mailTransport.id",
+            "org.id", "watchers", "worker.id",
+        ),
+        aliases={
+            "contact": "contact.id", "mailTransport": "mailTransport.id", "mailtransport": "mailTransport.id",
+            "org": "org.id", "worker": "worker.id",
+        },
+    )  # fmt: skip
+    label_column = "email"
+    label_on_expand = True
+    org_column = "org_id"
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """Ours: what stands for one of us, and mail settings, are the administrators'."""
+        if writing.actor.is_admin:
+            return
+        for column in ("worker_id", "mail_transport_id"):
+            if change.changes(column):
+                raise AdminOnly(f"{column}: only administrators may change this of an address", field=column)
+        if change.old is not None:
+            identity.require_nobodys(writing, change.old)
+            if change.value("email").strip().lower() != change.was("email"):
+                identity.require_readable_mail(writing, change.id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Lower case, the domain, the organization: by name, or that of the contact."""
+        new = change.new
+        if "email" in new:
+            new["email"] = new["email"].strip().lower()
+            new["host"] = new["email"].rpartition("@")[2]
+        if "org" in change.extras and "org_id" not in new:
+            new["org_id"] = org_named(writing, change.extras["org"])
+        elif new.get("contact_id") and "org_id" not in new and change.changes("contact_id"):
+            contact = writing.record("contact", new["contact_id"])
+            if contact is not None:
+                new["org_id"] = contact["org_id"]
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Contacts are found by the addresses that they have; who writes under another address is told."""
+        if not change.is_create and change.changes("email"):
+            told = {"target": change.value("email"), "before": change.was("email")}
+            writing.log("address.email.changed", self.context, change.id, told)
+        if change.changes("email") or change.changes("contact_id"):
+            for contact_id in {change.was("contact_id"), change.value("contact_id")} - {0}:
+                writing.texts_changed("contact", contact_id)
+        login_following.follow(writing, change)
+
+    def wakes(self, change: Change) -> bool:
+        """Mail may wait for the address to have a way out."""
+        return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        contact = writing.record("contact", record["contact_id"]) if record["contact_id"] else None
+        org = writing.record("org", record["org_id"]) if record["org_id"] else None
+        return {
+            "email": record["email"],
+            "name": contact["full_name"] if contact else "",
+            "org": org["name"] if org else "",
+        }
+
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+        """`<contact name> <email>` in angle brackets, or the address alone."""
+        names = _names(shown, records)
+        found = {}
+        for record in records:
+            name = " ".join(names.get(record["id"], ())).strip()
+            found[record["id"]] = f"{name} <{record['email']}>" if name else record["email"]
+        return found

@@ -1,0 +1,185 @@
+"""Contacts: people, with the addresses that they write from."""
+
+import json
+from typing import Any
+
+import peewee
+
+from server.errors import Conflict
+from server.fields.link import Id
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.people import identity, newest
+from server.records.base import (
+    Access,
+    Change,
+    Expand,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared.collections import ids_text
+from server.records.shared.comment_text import comment_words
+from server.records.shared.references import redirect
+from server.records.shared.resolve import address_of, org_named, reindex
+from server.search.filters.choice import ChoiceFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind
+from server.store.fulltext import Text as TextIndex
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index
+
+CONTEXT = "svc.contexts.contact"
+CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
+GENDERS = {"male": "M", "female": "F", "unknown": ""}
+BY_ID = "By id; comparison and sets as for numbers."
+
+
+def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
+    """(contact id, address id, email) of every address of contacts; `contact_ids` is a JSON list."""
+    address = peewee.Table("address", alias="theirs")
+    return tx.rows(
+        ("addresses of contacts",),
+        lambda: address.select(address.c.contact_id, address.c.id, address.c.email)
+        .where(in_list(address.c.contact_id, slot(0)))
+        .order_by(address.c.id),
+        (contact_ids,),
+    )
+
+
+def _load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`emails`: {address id: email}."""
+    found: dict[int, dict[str, str]] = {record["id"]: {} for record in records}
+    for contact_id, id, email in _emails(shown.tx, ids_text(records)):
+        found[contact_id][str(id)] = email
+    return {own: {"emails": each} for own, each in found.items()}
+
+
+class Contact(RecordType):
+    """A person outside the helpdesk. Source: Records, contact."""
+
+    uri, context = "contact", CONTEXT
+    aliases = ("contacts", "person", "people")
+    label_names = ("Contact", "Contacts")
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    fields = {
+        "dob": Text("Birthday as YYYY-MM-DD.", form="date"),
+        "email": Text("Address by its text; made when there is none.", alternative_to="email_id"),
+        "email_id": Id(
+            "Main email address, which then belongs to this contact.", "address",
+            unique=True, alternatives=("email",), zero_ok=True, shown=False,
+        ),
+        "first_name": Text("Given name.", 128, required=True, one_line=True),
+        "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
+        "language": Text("Locale such as en_US.", 16, form="language"),
+        "last_login_at": Timestamp("Last portal login."),
+        "last_name": Text("Family name.", 128, one_line=True),
+        "location": Text("Place, free text."),
+        "mobile": Text("Mobile number.", 64),
+        "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
+        "org_id": Id("Organization; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False),
+        "phone": Text("Phone.", 64),
+        "timezone": Text("IANA zone name.", 128, form="timezone"),
+        "title": Text("Job title.", one_line=True),
+        "username": Text("Public nickname.", 64),
+    }  # fmt: skip
+    columns = (
+        Column("full_name", "TEXT", nocase=True),  # derived
+        Column("created_at"),
+        Column("updated_at"),
+    )
+    indexes = (
+        Index(("email_id",), "the contact of an address"),
+        Index(("org_id",), "the contacts of an organization"),
+        Index(("full_name",), "contacts by name"),
+        Index(("last_name", "first_name"), "contacts in alphabetical order"),
+        Index(("updated_at",), "contacts by their last change"),
+    )
+    text = CONTACT_TEXT
+    nested = (
+        Nested("email", "address", "Main email address."),
+        Nested("org", "org", "Organization; 0 when none."),
+    )
+    keys = (
+        Key("name", "text", "First and last name.", column="full_name"),
+        Key("updated_at", "timestamp", "Last change.", column="updated_at"),
+    )
+    expands = (
+        Expand("emails", "map", "{address id: email} of every address of the contact.", _load_emails),
+        *newest.expands("contact", "the contact", lambda own, address: address.c.contact_id == own.c.id),
+    )
+    filters = (
+        WordsFilter("text", "Words of the names, the organization and the addresses.", CONTACT_TEXT, default=True),
+        TextFilter("alias", "The whole name.", "full_name", "exact", sortable=False),
+        comment_words(CONTEXT, "Words in comments on the contact."),
+        DateFilter("created", "When the contact was made; stored, never shown.", "created_at"),
+        DeepFilter("email", "Its main address matches the query.", "address", Behind("email_id")),
+        ChooserFilter("email.id", BY_ID, "email_id", target="address"),
+        TextFilter("firstName", "Given name.", "first_name", "prefix"),
+        ChoiceFilter("gender", "By first letter.", "gender", GENDERS),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("lang", "Locale such as en_US.", "language", "prefix"),
+        DateFilter("lastLogin", "Last portal login.", "last_login_at"),
+        TextFilter("lastName", "Family name.", "last_name", "prefix"),
+        TextFilter("mobile", "Mobile number.", "mobile", "prefix"),
+        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
+        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
+        TextFilter("phone", "Phone.", "phone", "prefix"),
+        TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
+        TextFilter("title", "Job title.", "title", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+        TextFilter("username", "Public nickname.", "username", "prefix"),
+    )
+    subtotals = Subtotals(
+        search=("fieldset", "gender", "lang", "links", "org.id", "timezone", "watchers"),
+        aliases={"email": "email.id", "language": "lang", "org": "org.id", "tz": "timezone"},
+    )
+    label_column = "full_name"
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Address and organization by what people write, the whole name, the two times."""
+        new, extras = change.new, change.extras
+        if "email" in extras and "email_id" not in new:
+            new["email_id"] = address_of(writing, extras["email"], "email")
+            self._check_free(change, writing)
+        if "org" in extras and "org_id" not in new:
+            new["org_id"] = org_named(writing, extras["org"])
+        new["full_name"] = f"{change.value('first_name')} {change.value('last_name')}".strip()
+        new["updated_at"] = writing.now
+        if change.is_create:
+            new["created_at"] = writing.now
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """The main address comes to belong to the contact; addresses are found by the contact's name."""
+        address = writing.record("address", change.value("email_id")) if change.value("email_id") else None
+        if address is not None and change.changes("email_id") and address["contact_id"] != change.id:
+            identity.require_nobodys(writing, address)
+            writing.update("address", address["id"], {"contact_id": change.id})
+        if not change.is_create and change.changes("full_name"):
+            reindex(writing, "address", "contact_id", change.id)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        redirect(writing.tx, "address", "contact_id", record["id"])
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        org = writing.record("org", record["org_id"]) if record["org_id"] else None
+        emails = [email for _, _, email in _emails(writing.tx, json.dumps([record["id"]]))]
+        return {"name": record["full_name"], "org": org["name"] if org else "", "email": " ".join(emails)}
+
+    def _check_free(self, change: Change, writing: Writing) -> None:
+        """An address that was named by its text may be another contact's."""
+        address_id = change.new["email_id"]
+        other = writing.find("contact", email_id=address_id) if address_id else None
+        if other is not None and other["id"] != change.id:
+            raise Conflict(
+                f"email: '{change.extras['email'][:80]}' belongs to contact {other['id']} already", field="email"
+            )

@@ -1,0 +1,242 @@
+"""Groups: teams of workers with mail of their own. Not the roster's rules; those are in shared/rosters.py."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.digits import is_whole
+from server.errors import Conflict, Invalid
+from server.fields.base import Intake, as_text
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.people import rosters
+from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import maps, owners
+from server.records.shared.sending import check_sender
+from server.records.shared.tables import GROUP_MEMBER
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Through
+from server.store.statements import slot
+from server.store.tables import Column, Index
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+INBOX = "Inbox"
+MAX_MEMBERS = 1000  # in one change
+
+
+class Members(Structure):
+    """A change of the roster: {manager: ids, member: ids, remove: ids}, where ids are a list or have commas between.
+
+    A plain list of ids makes them members. The value is {worker id: manager, member or remove}."""
+
+    def read(self, raw: Any, intake: Intake) -> dict[int, str]:
+        value = super().read(raw, intake)
+        parts = value if isinstance(value, Mapping) else {rosters.MEMBER: value}
+        found: dict[int, str] = {}
+        for part, listed in parts.items():
+            if part not in rosters.GROUP_PARTS:
+                raise self.bad(f"'{str(part)[:50]}' is not one of {', '.join(rosters.GROUP_PARTS)}")
+            for worker_id in self._ids(listed):
+                if not intake.lookup.exists("worker", worker_id):
+                    raise self.bad(f"there is no worker {worker_id}")
+                if found.setdefault(worker_id, part) != part:
+                    raise self.bad(f"worker {worker_id} stands under {found[worker_id]} and {part}")
+        return found
+
+    def _ids(self, listed: Any) -> list[int]:
+        items = listed if isinstance(listed, list) else as_text(listed).split(",")
+        texts = [as_text(item).strip() for item in items]
+        for text in texts:
+            if text and not is_whole(text):
+                raise self.bad(f"'{text[:50]}' is not the id of a worker")
+        if len(texts) > MAX_MEMBERS:
+            raise self.bad(f"at most {MAX_MEMBERS} workers in one change")
+        return [int(text) for text in texts if text]
+
+
+def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`members`: {worker id: worker with their address and `is_manager`}, those who may log in."""
+    pairs = maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records)
+    managers = set(maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
+    workers = {
+        id: dictionary
+        for id, dictionary in maps.by_id(shown, "worker", {id for _, id in pairs}, "address_").items()
+        if not dictionary["is_disabled"]
+    }
+    found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
+    for group_id, worker_id in pairs:
+        if worker_id in workers:
+            is_manager = (group_id, worker_id) in managers
+            found[group_id][str(worker_id)] = workers[worker_id] | {"is_manager": is_manager}
+    return {group_id: {"members": members} for group_id, members in found.items()}
+
+
+def load_buckets(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`buckets`: {results_meta, results}, the buckets as a list."""
+    pairs = maps.pairs_behind(shown, "bucket", "group_id", records)
+    buckets = maps.by_id(shown, "bucket", {id for _, id in pairs})
+    found: dict[int, list[dict[str, Any]]] = {record["id"]: [] for record in records}
+    for group_id, bucket_id in pairs:
+        if bucket_id in buckets:
+            found[group_id].append(buckets[bucket_id])
+    return {id: {"buckets": {"results_meta": {}, "results": listed}} for id, listed in found.items()}
+
+
+class Group(RecordType):
+    """A team: it has tickets in buckets, members and managers, and an address that its replies come from.
+
+    One group is the default: mail that nothing else claims goes there. Source: Groups; its fields are ours."""
+
+    uri, context = "group", "svc.contexts.group"
+    aliases = ("groups", "team", "teams")
+    label_names = ("Group", "Groups")
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    access = Access(
+        read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager")
+    )
+    is_administrative = True
+    fields = {
+        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "is_default": Bit("Takes the mail that nothing else claims. Setting it here takes it from the other group."),
+        "is_private": Bit("0: everybody may read its tickets; 1: members only."),
+        "members": Members(
+            'Change of the roster, as a map or JSON: {"manager": "1,2", "member": "3", "remove": "4"}, with worker '
+            "ids.", stored=False,
+        ),
+        "name": Text("Group name; also the label.", required=True, one_line=True),
+        "reply_address_id": Id(
+            "Address that replies are sent from; it needs a mail transport.", "address", auto="setting",
+            alternatives=("replyto_id",), shown=False,
+        ),
+        "reply_html_template_id": Id("Default mail template.", "html_template", zero_ok=True, shown=False),
+        "reply_personal": Text("Sender name on replies.", one_line=True),
+        "reply_signature_id": Id("Default signature.", "email_signature", zero_ok=True, shown=False),
+        "reply_signing_key_id": Id("Key that signs outgoing mail.", "gpg_private_key", zero_ok=True, shown=False),
+        "updated": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    columns = (Column("default_bucket_id"),)  # kept by the buckets
+    indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
+    bumps = {"access": ("is_private",)}
+    nested = (
+        Nested("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),
+        Nested("reply_html_template", "html_template", "Default mail template."),
+        Nested("reply_signature", "email_signature", "Default signature."),
+        Nested("reply_signing_key", "gpg_private_key", "Signing key."),
+        Nested(
+            "replyto", "address", "Address that replies are sent from, written as `reply_address_id`.",
+            column="reply_address_id",
+        ),
+    )
+    expands = (
+        Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
+        Expand(
+            "members", "records", "Active members keyed by worker id, with their address and `is_manager`.",
+            load_members, "worker",
+        ),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DateFilter("created", "When the record was made.", "created"),
+        FlagFilter("default", "Takes the mail that nothing else claims.", "is_default"),
+        NumberFilter("id", "Record id.", "id"),
+        DeepFilter(
+            "manager", "Has a matching manager.", "worker",
+            Through("group_member", "group_id", "worker_id", (("is_manager", 1),)),
+        ),
+        DeepFilter("member", "Has a matching member.", "worker", Through("group_member", "group_id", "worker_id")),
+        TextFilter("name", "Group name.", "name", "partial"),
+        FlagFilter("private", "Only members may read its tickets.", "is_private"),
+        TextFilter("send.as", "Sender name on replies.", "reply_personal", "partial"),
+        ChooserFilter("send.from.id", "Reply address by id.", "reply_address_id", target="address"),
+        ChooserFilter("signature.id", "Signature by id.", "reply_signature_id", target="email_signature"),
+        ChooserFilter("signing.key.id", "Signing key by id.", "reply_signing_key_id", target="gpg_private_key"),
+        ChooserFilter("template.id", "Mail template by id.", "reply_html_template_id", target="html_template"),
+        DateFilter("updated", "Last change.", "updated"),
+    )
+    subtotals = Subtotals(
+        search=("default", "fieldset", "links", "private"),
+        aliases={"send.from": "send.from.id", "signature": "signature.id", "template": "template.id"},
+    )
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if change.is_create and "reply_address_id" not in change.new:
+            change.new["reply_address_id"] = int(writing.setting("default_sender_id") or 0)
+        elif change.changes("reply_address_id"):
+            check_sender(writing, change.new["reply_address_id"])
+        default = writing.find("group", is_default=1)
+        if default is None:
+            change.new["is_default"] = 1  # one group must take what nothing else claims
+        elif default["id"] == change.id and not change.value("is_default"):
+            raise Conflict(
+                "is_default: this is the default group; make another group the default instead", field="is_default"
+            )
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        if change.value("is_default"):
+            self._clear_other_defaults(change.id, writing)
+        if change.is_create:
+            writing.create("bucket", {"name": INBOX, "group_id": change.id, "is_default": 1})
+        rosters.change_members(writing, change.id, change.extras.get("members", {}))
+        if not change.is_create and change.changes("name"):
+            rosters.refresh_roles(writing, "group")
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        if record["is_default"]:
+            raise Conflict(
+                "this is the default group, which takes the mail that nothing else claims; make another group the "
+                "default first"
+            )
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        id = record["id"]
+        self._move_tickets(id, writing)
+        for bucket_id in self._bucket_ids(id, writing):
+            writing.delete("bucket", bucket_id)
+        rosters.forget_group(writing, id)
+        owners.forget(writing.tx, self.registry, self.context, id)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _clear_other_defaults(self, id: int, writing: Writing) -> None:
+        table: Any = self.table.sql
+        writing.tx.run(
+            ("one default group",),
+            lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
+            (id,),
+        )
+
+    def _move_tickets(self, id: int, writing: Writing) -> None:
+        """All tickets of a group that is gone come into the default group."""
+        default = writing.find("group", is_default=1)
+        if default is None:
+            raise Invalid("there is no default group that could take the tickets; make one first")
+        ticket: Any = peewee.Table("ticket", ("group_id", "bucket_id"))
+        writing.tx.run(
+            ("tickets of a group gone",),
+            lambda: ticket.update({ticket.group_id: slot(0), ticket.bucket_id: slot(1)}).where(
+                ticket.group_id == slot(2)
+            ),
+            (default["id"], default["default_bucket_id"], id),
+        )
+
+    def _bucket_ids(self, id: int, writing: Writing) -> list[int]:
+        bucket: Any = peewee.Table("bucket", ("id", "group_id"))
+        rows = writing.tx.rows(
+            ("buckets of a group",), lambda: bucket.select(bucket.id).where(bucket.group_id == slot(0)), (id,)
+        )
+        return [row[0] for row in rows]

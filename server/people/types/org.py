@@ -1,0 +1,95 @@
+"""Organizations: whom contacts, addresses and tickets belong to."""
+
+from server.fields.link import Id
+from server.fields.text import Text, Url
+from server.fields.time import Timestamp
+from server.people import newest
+from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.shared.comment_text import comment_words
+from server.records.shared.references import redirect
+from server.records.shared.resolve import reindex
+from server.search.filters.by_id import ByIdFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind, PointingHere
+from server.store.fulltext import Text as TextIndex
+from server.store.tables import Index
+
+CONTEXT = "svc.contexts.org"
+ORG_TEXT = TextIndex("org_text", ("name", "place"), "org")
+TICKETS = PointingHere("ticket", "org_id")
+MEMBERS = ("address", "contact", "ticket")  # types whose records have an organization
+
+
+class Org(RecordType):
+    """An organization. Source: Records, org."""
+
+    uri, context = "org", CONTEXT
+    aliases = ("organization", "organizations", "orgs", "company", "companies")
+    label_names = ("Organization", "Organizations")
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    fields = {
+        "city": Text("City."),
+        "country": Text("Country."),
+        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "email_id": Id("Main email address; 0 clears.", "address", zero_ok=True, shown=False),
+        "name": Text("Organization name; also the label. Several may have one name.", required=True, one_line=True),
+        "phone": Text("Phone."),
+        "postal": Text("Postal code."),
+        "province": Text("State or province."),
+        "street": Text("Street lines."),
+        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "website": Url("Web site; http or https."),
+    }
+    indexes = (
+        Index(("name",), "organizations by name"),
+        Index(("email_id",), "the organization of an address"),
+        Index(("created",), "the newest organizations"),
+        Index(("updated",), "organizations by their last change"),
+    )
+    text = ORG_TEXT
+    nested = (Nested("email", "address", "Main email address."),)
+    expands = newest.expands("org", "the organization", lambda own, address: address.c.org_id == own.c.id)
+    filters = (
+        WordsFilter("text", "Words of the name and the postal address.", ORG_TEXT, default=True),
+        TextFilter("alias", "The whole name.", "name", "exact", sortable=False),
+        TextFilter("city", "City.", "city", "partial"),
+        comment_words(CONTEXT, "Words in comments on the organization."),
+        DeepFilter("contacts", "Has a matching contact.", "contact", PointingHere("contact", "org_id")),
+        TextFilter("country", "Country.", "country", "prefix"),
+        DateFilter("created", "When the record was made.", "created"),
+        DeepFilter("email", "Its main address matches the query.", "address", Behind("email_id")),
+        ChooserFilter("email.id", "By id; comparison and sets as for numbers.", "email_id", target="address"),
+        NumberFilter("id", "Record id.", "id"),
+        TextFilter("name", "Organization name.", "name", "partial"),
+        TextFilter("phone", "Phone.", "phone", "partial"),
+        TextFilter("postal", "Postal code.", "postal", "partial"),
+        TextFilter("state", "State or province.", "province", "prefix"),
+        TextFilter("street", "Street lines.", "street", "partial"),
+        DeepFilter("ticket", "Has a matching ticket.", "ticket", TICKETS),
+        ByIdFilter("ticket.id", "Organization of these tickets.", "ticket", TICKETS),
+        DateFilter("updated", "Last change.", "updated"),
+        TextFilter("website", "Web site.", "website", "partial"),
+    )
+    subtotals = Subtotals(
+        search=("country", "fieldset", "links", "postal", "state", "watchers"),
+        aliases={"province": "state"},
+    )
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Addresses and contacts are found by the name of their organization."""
+        if not change.is_create and change.changes("name"):
+            reindex(writing, "address", "org_id", change.id)
+            reindex(writing, "contact", "org_id", change.id)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        for uri in MEMBERS:
+            redirect(writing.tx, uri, "org_id", record["id"])
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        place = [record[name] for name in ("street", "city", "province", "postal", "country")]
+        return {"name": record["name"], "place": " ".join(filter(None, place))}

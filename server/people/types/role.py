@@ -1,0 +1,116 @@
+"""Roles: privileges for the workers that a query finds, and who may read and change what a role owns."""
+
+from typing import TYPE_CHECKING
+
+from server.errors import Invalid, nearest
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.people import rosters
+from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
+from server.records.shared import owners
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Through
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+# What a role can grant on a record type, as contexts.<context>.<operation>.
+GRANTED = ("broadcast", "comment", "create", "delete", "export", "import", "merge", "update", "update-bulk")
+MAX_PRIVILEGES = 5000
+
+
+class Role(RecordType):
+    """A set of privileges, and the workers who have it: the members, editors and readers that worker queries find.
+
+    The three lists are made anew with every write of a role, a worker or a roster. Source: Ours."""
+
+    uri, context = "role", "svc.contexts.role"
+    aliases = ("roles",)
+    label_names = ("Role", "Roles")
+    tier = 2
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "editor_query_worker": Text("Worker query: who may change what the role owns. Blank: nobody.", 65535),
+        "member_query_worker": Text(
+            "Worker query: who has the privileges. Blank: nobody. Ask for groups, titles and the like, which "
+            "administrators and managers set, not for links, which workers make themselves.", 65535
+        ),
+        "name": Text("Name; also the label.", required=True),
+        "privs": Structure(
+            "Privilege ids such as contexts.svc.contexts.task.update, granted when privs_mode is itemized; replaces "
+            "the list.", is_list=True, origin="ours", shown=False,
+        ),
+        "privs_mode": Text(
+            "Blank grants nothing, all everything, itemized the list.", 16, allowed=("", "all", "itemized")
+        ),
+        "reader_query_worker": Text("Worker query: who may read what the role owns. Blank: nobody.", 65535),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    bumps = {"access": ("privs", "privs_mode")}
+    keys = (
+        Key(
+            "privs", "object", "The privilege ids, as a list.", value=lambda record, shown: record["privs"],
+            on_expand=True, origin="ours",
+        ),
+    )
+    filters = (
+        AllWords("Bare words are looked for in the name.", "name", "partial"),
+        DeepFilter(
+            "editor", "Has a matching editor.", "worker",
+            Through("role_worker", "role_id", "worker_id", (("part", "editor"),)),
+        ),
+        NumberFilter("id", "Record id.", "id"),
+        DeepFilter(
+            "member", "Has a matching member.", "worker",
+            Through("role_worker", "role_id", "worker_id", (("part", "member"),)),
+        ),
+        TextFilter("name", "Name.", "name", "partial"),
+        TextFilter("privsMode", "all, itemized, or null for none.", "privs_mode", "exact"),
+        DeepFilter(
+            "reader", "Has a matching reader.", "worker",
+            Through("role_worker", "role_id", "worker_id", (("part", "reader"),)),
+        ),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "privsMode"))
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        if "privs" in change.new:
+            change.new["privs"] = self._privileges(change.new["privs"])
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        rosters.fill_role(writing, {"id": change.id} | {
+            field: change.value(field) for field in rosters.ROLE_QUERIES.values()
+        })
+        rosters.refresh_roles(writing, "role", without=change.id)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        rosters.forget_role(writing, record["id"])
+        owners.forget(writing.tx, self.registry, self.context, record["id"])
+
+    def _privileges(self, listed: list[object]) -> list[str]:
+        """The list without repetitions. Raises Invalid for a name that no record type has."""
+        if len(listed) > MAX_PRIVILEGES:
+            raise Invalid(f"privs: at most {MAX_PRIVILEGES} privileges", field="privs")
+        known = {
+            f"contexts.{name}.{operation}": f"contexts.{each.context}.{operation}"
+            for each in self.registry if each.context for name in _contexts(each) for operation in GRANTED
+        }  # fmt: skip
+        for name in listed:
+            if not isinstance(name, str) or name not in known:
+                text = str(name)[:100]
+                raise Invalid(f"privs: there is no privilege '{text}'{nearest(text, known)}", field="privs")
+        return sorted({known[str(name)] for name in listed})
+
+
+def _contexts(record_type: RecordType) -> list[str]:
+    """The context of a type, and its other spelling where it has one."""
+    return [record_type.context, *(name for name in record_type.aliases if name.startswith("contexts."))]

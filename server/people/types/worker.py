@@ -1,0 +1,367 @@
+"""Workers: the people who answer tickets, and who log in. Not their sessions and tokens; those are in access/."""
+
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server import passwords
+from server.access import provider, sessions
+from server.access.logins import WORKER_LOGIN
+from server.errors import Conflict, Required
+from server.fields.base import Intake, as_text
+from server.fields.flag import Bit
+from server.fields.link import Id, IdList
+from server.fields.number import Number
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.people import identity, login_following, rosters
+from server.people.login_changes import LOGIN_CHANGE
+from server.records.base import (
+    Access,
+    Change,
+    Event,
+    Expand,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.calendars.worker_filter import AvailabilityFilter
+from server.records.shared import maps, owners
+from server.records.shared.references import redirect
+from server.records.shared.resolve import address_of
+from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
+from server.search.ast import Bare, Subquery, Term
+from server.search.conditions import Condition, equals
+from server.search.filters.choice import ChoiceFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind, Through
+from server.store.fulltext import Text as TextIndex
+from server.store.statements import slot
+from server.store.tables import Column, Index
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+    from server.search.compile import Scope
+
+WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
+
+# Where a worker's id stands in other records, and becomes 0 when the worker is removed.
+REFERENCES = (
+    ("address", "worker_id"), ("ticket", "owner_id"), ("task", "owner_id"), ("message", "worker_id"),
+    ("draft", "worker_id"), ("time_entry", "worker_id"),
+)  # fmt: skip
+
+
+class Password(Text):
+    """A password; what is kept is its hash. `Worker.before` has hashed it already; blank leaves it as it is."""
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        if isinstance(raw, passwords.Hashed):
+            return raw.text
+        text = super().read(raw, intake)
+        # Only where `before` was not asked, such as a record of a package: slow, and still never stored in clear.
+        return passwords.hash(text) if text else ""
+
+
+class NamesFilter(WordsFilter):
+    """Words of names; the single word `me` is the worker who searches."""
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        value = term.value
+        if isinstance(value, Subquery):
+            children = value.root.children
+            if len(children) == 1 and isinstance(children[0], Bare) and not children[0].negated:
+                text = children[0].text
+                if text.value.lower() == "me" and not text.quoted:
+                    return equals(peewee.Column(self.table.sql, "id"), scope.actor_id)
+        return super().meaning(term, scope)
+
+
+def load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`emails`: {address id: address}."""
+    pairs = maps.pairs_behind(shown, "address", "worker_id", records)
+    return maps.as_map("emails", records, pairs, maps.by_id(shown, "address", {id for _, id in pairs}))
+
+
+def load_groups(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`groups`: {group id: group}."""
+    pairs = maps.pairs_through(shown, GROUP_MEMBER, "worker_id", "group_id", records)
+    return maps.as_map("groups", records, pairs, maps.by_id(shown, "group", {id for _, id in pairs}))
+
+
+def load_roles(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """`roles`: {role id: role} of the roles that the worker is a member of."""
+    pairs = maps.pairs_through(shown, ROLE_WORKER, "worker_id", "role_id", records, part="member")
+    return maps.as_map("roles", records, pairs, maps.by_id(shown, "role", {id for _, id in pairs}))
+
+
+def full_name(record: Record) -> str:
+    """First and last name."""
+    return f"{record['first_name']} {record['last_name']}".strip()
+
+
+class Worker(RecordType):
+    """Somebody who works on tickets: name, main address, language and time zone, and whether they administrate.
+
+    Source: Workers."""
+
+    uri, context = "worker", "svc.contexts.worker"
+    aliases = (
+        "workers", "employee", "employees", "agent", "agents", "staff", "staff member", "staff members", "team member",
+        "team members",
+    )  # fmt: skip
+    label_names = ("Worker", "Workers")
+    lookup = "at_mention_name"
+    features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    fields = {
+        "at_mention_name": Text(
+            "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True
+        ),
+        "calendar_id": Id("Availability calendar; 0 for none.", "calendar", zero_ok=True, shown=False),
+        "dob": Text("Birthday as YYYY-MM-DD.", form="date"),
+        "email": Text(
+            "Main address by its text; made when there is none yet. Stands for `email_id`.",
+            alternative_to="email_id", form="email",
+        ),
+        "email_id": Id(
+            "Main email address. It belongs to the worker from then on, and no mail is sent from it any more. An "
+            "address of another worker, or one that a group or bucket sends from, is refused. The worker signs in with "
+            "it once they have confirmed it, and with the one before until then.",
+            "address", required=True, unique=True, alternatives=("email", "address_id"), shown=False,
+        ),
+        "email_ids": IdList(
+            "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
+            "signs in with them.", "address",
+        ),
+        "first_name": Text("Given name.", 128, required=True, one_line=True),
+        "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
+        "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),
+        "is_mfa_required": Bit("Must use a second factor.", shown=False),
+        "is_password_disabled": Bit("May not log in by password.", shown=False),
+        "is_superuser": Bit("Administrator."),
+        "language": Text("Locale such as en_US.", 16, required=True, form="language"),
+        "last_name": Text("Family name.", 128, one_line=True),
+        "location": Text("Place, free text."),
+        "mobile": Text("Mobile number.", 64),
+        "password": Password(
+            "New password, at least 8 characters; only its hash is kept, and never returned. Blank leaves it as it is.",
+            passwords.MAX_CHARS, min=passwords.MIN_CHARS, exact=True, stored=False,
+        ),
+        "phone": Text("Phone.", 64),
+        "time_format": Text("Preferred date format.", 64),
+        "timeout_idle_secs": Number("Seconds after which a session counts as idle.", default=600, min=60, max=2678400),
+        "timezone": Text("IANA zone name.", required=True, form="timezone"),
+        "title": Text("Job title.", one_line=True),
+        "updated": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    columns = (Column("last_activity_at"),)  # the last use of a session or token, written by those who check them
+    indexes = (
+        Index(("email_id",), "the worker of an address"),
+        Index(("at_mention_name",), "the worker of an @mention"),
+    )
+    bumps = {
+        "access": ("is_disabled", "is_superuser", "timezone", "first_name", "last_name", "language", "email_id"),
+    }
+    text = WORKER_TEXT
+    tables = (WORKER_LOGIN, LOGIN_CHANGE)
+    nested = (
+        Nested("address", "address", "Main email address.", column="email_id"),
+        Nested("calendar", "calendar", "Availability calendar."),
+    )
+    keys = (Key("full_name", "text", "First and last name.", value=lambda record, shown: full_name(record)),)
+    expands = (
+        Expand("emails", "records", "Addresses of the worker, keyed by id.", load_emails, "address"),
+        Expand("groups", "records", "Groups that the worker belongs to, keyed by id.", load_groups, "group"),
+        Expand("roles", "records", "Roles that the worker has, keyed by id.", load_roles, "role"),
+    )
+    filters = (
+        NamesFilter(
+            "text", "Words of the names; the single word `me` is the worker who asks.", WORKER_TEXT, default=True
+        ),
+        TextFilter("alias", "The nickname, exact.", "at_mention_name", "exact", sortable=False),
+        DeepFilter("calendar", "Matching availability calendar.", "calendar", Behind("calendar_id")),
+        ChooserFilter("calendar.id", "Calendar by id.", "calendar_id", target="calendar"),
+        DeepFilter("email", "The main address matches the query.", "address", Behind("email_id")),
+        ChooserFilter("email.id", "Main address by id.", "email_id", target="address"),
+        TextFilter("firstName", "Given name.", "first_name", "prefix"),
+        ChoiceFilter("gender", "By first letter.", "gender", {"male": "M", "female": "F", "unknown": ""}),
+        DeepFilter("group", "Member of a matching group.", "group", Through("group_member", "worker_id", "group_id")),
+        DeepFilter(
+            "group.manager", "Manager of a matching group.", "group",
+            Through("group_member", "worker_id", "group_id", (("is_manager", 1),)),
+        ),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isAdmin", "Administrator.", "is_superuser"),
+        AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
+        AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
+        FlagFilter("isDisabled", "May not log in.", "is_disabled"),
+        FlagFilter("isMfaRequired", "Must use a second factor.", "is_mfa_required"),
+        FlagFilter("isPasswordDisabled", "May not log in by password.", "is_password_disabled"),
+        TextFilter("language", "Locale such as en_US.", "language", "prefix"),
+        DateFilter("lastActivity", "Last used a session or token in the range.", "last_activity_at", sortable=False),
+        TextFilter("lastName", "Family name.", "last_name", "prefix"),
+        TextFilter("location", "Place, free text.", "location", "partial"),
+        TextFilter("mention", "Nickname for @mentions.", "at_mention_name", "exact", aliases=("mentionName",)),
+        TextFilter("mobile", "Mobile number.", "mobile", "partial"),
+        TextFilter("phone", "Phone.", "phone", "partial"),
+        DeepFilter(
+            "role", "Has a matching role.", "role",
+            Through("role_worker", "worker_id", "role_id", (("part", "member"),)),
+        ),
+        DeepFilter(
+            "role.editor", "May edit what a matching role owns.", "role",
+            Through("role_worker", "worker_id", "role_id", (("part", "editor"),)),
+        ),
+        DeepFilter(
+            "role.reader", "May read what a matching role owns.", "role",
+            Through("role_worker", "worker_id", "role_id", (("part", "reader"),)),
+        ),
+        TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
+        TextFilter("title", "Job title.", "title", "partial"),
+        DateFilter("updated", "Last change.", "updated"),
+        DeepFilter(
+            "using.workspace", "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",
+            "workspace_page", Through("workspace_visit", "worker_id", "page_id"),
+        ),
+    )
+    subtotals = Subtotals(
+        search=(
+            "fieldset", "firstName", "gender", "group", "isAdmin", "isDisabled", "isMfaRequired", "isPasswordDisabled",
+            "language", "lastName", "links", "mention", "timezone", "title",
+        ),
+        virtual=("group",),
+        aliases={"email": "email.id", "lang": "language"},
+    )  # fmt: skip
+    events = (
+        Event("worker.login_address.asked", "another main address waits to be confirmed"),
+        Event("worker.login_address.changed", "another main address was confirmed"),
+        Event("worker.login_address.dropped", "a change that waited was taken back"),
+        Event("worker.logged_in", "logged in to the console"),
+        Event("worker.logged_out", "logged out of the console"),
+        Event("worker.login.failed", "a login failed"),
+        Event("worker.login.locked", "too many logins failed, and unknown devices have to wait"),
+        Event("worker.impersonated", "an administrator acted as the worker"),
+        Event("worker.seat_expired", "the seat was released after a time without activity"),
+    )
+    label_column = "first_name"
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def label(self, record: Record) -> str:
+        return full_name(record) or "(no name)"
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"names": f"{full_name(record)} {record['at_mention_name']}"}
+
+    def before(self, fields: dict[str, Any]) -> dict[str, Any]:
+        sent = fields.get("password")
+        password = "" if isinstance(sent, (list, dict)) else as_text(sent)
+        if not passwords.MIN_CHARS <= len(password) <= passwords.MAX_CHARS:
+            return fields  # the field tells what is wrong with it
+        return fields | {"password": passwords.Hashed(passwords.hash(password))}
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        self._address_by_text(change, writing)
+        if change.is_create or change.changes("email_id"):
+            self._check_address(writing, "email_id", change.value("email_id"), change.id)
+        for address_id in change.extras.get("email_ids", ()):
+            self._check_address(writing, "email_ids", address_id, change.id)
+        if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
+            self._check_another_administrator(writing, change.id)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        password_hash = change.extras.get("password")
+        if password_hash:
+            login = {"worker_id": change.id, "password_hash": password_hash, "changed_at": writing.now}
+            writing.tx.put(WORKER_LOGIN, login)
+        main = change.value("email_id")
+        if change.is_create or change.changes("email_id"):
+            writing.set("address", main, {"worker_id": change.id, "mail_transport_id": 0})
+        if "email_ids" in change.extras:
+            self._replace_addresses(writing, change.id, {main, *change.extras["email_ids"]})
+        rosters.refresh_roles(writing)
+        login_following.follow(writing, change)
+        if change.changes("is_disabled") and change.value("is_disabled"):
+            provider.forget_of_worker(writing.tx, change.id)  # enabled again, they begin with new ones
+            sessions.end_all(writing.tx, change.id)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        if writing.actor.context == self.context and writing.actor.id == record["id"]:
+            raise Conflict("you cannot delete yourself; ask another administrator")
+        if _is_administrator(record):
+            self._check_another_administrator(writing, record["id"])
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        tx, id = writing.tx, record["id"]
+        for table, column in REFERENCES:
+            redirect(tx, table, column, id)
+        notification: Any = peewee.Table("notification", ("worker_id",))
+        tx.run(
+            ("notifications of a worker gone",),
+            lambda: notification.delete().where(notification.worker_id == slot(0)),
+            (id,),
+        )
+        tx.delete(WORKER_LOGIN, worker_id=id)
+        tx.delete(SNIPPET_USE, worker_id=id)
+        for reminder in tx.find(self.registry.type("reminder").table, worker_id=id):
+            writing.delete("reminder", reminder[0])
+        rosters.forget_worker(writing, id)
+        owners.forget(tx, self.registry, self.context, id)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def _address_by_text(self, change: Change, writing: Writing) -> None:
+        if "email" not in change.extras or "email_id" in change.new:
+            return
+        address_id = address_of(writing, change.extras["email"], "email")
+        if not address_id:
+            raise Required("email must not be empty", field="email")
+        change.new["email_id"] = address_id
+
+    def _check_address(self, writing: Writing, field: str, address_id: int, worker_id: int) -> None:
+        address = writing.record("address", address_id)
+        identity.require_free(writing, field, address["email"] if address else "", address, worker_id)
+
+    def _check_another_administrator(self, writing: Writing, id: int) -> None:
+        table: Any = self.table.sql
+        found = writing.tx.value(
+            ("another administrator",),
+            lambda: table.select(table.id)
+            .where(table.is_superuser == 1, table.is_disabled == 0, table.id != slot(0))
+            .limit(1),
+            (id,),
+        )
+        if found is None:
+            raise Conflict("this is the last administrator; make another worker one first")
+
+    def _replace_addresses(self, writing: Writing, id: int, wanted: set[int]) -> None:
+        address: Any = peewee.Table("address", ("id", "worker_id"))
+        rows = writing.tx.rows(
+            ("addresses of a worker",), lambda: address.select(address.id).where(address.worker_id == slot(0)), (id,)
+        )
+        present = {row[0] for row in rows}
+        for address_id in present - wanted:
+            writing.set("address", address_id, {"worker_id": 0})
+        for address_id in wanted - present:
+            writing.set("address", address_id, {"worker_id": id})
+
+
+def _is_administrator(record: Record | None) -> bool:
+    return bool(record and record["is_superuser"] and not record["is_disabled"])
+
+
+def _after(change: Change) -> Record:
+    return {name: change.value(name) for name in ("is_superuser", "is_disabled")}

@@ -1,0 +1,194 @@
+"""What a data query asks for, in the hands of its type: values with their types, record types, searches.
+
+Accessors raise BadDataQuery with the position of the value that cannot be."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from server import times
+from server.desk.dictionary import Dictionaries
+from server.errors import BadDataQuery, Invalid, nearest
+from server.queries.reading import Given, source_of
+from server.search.ast import Group, Query, Sort, Subquery, Text
+from server.search.compile import Scope
+from server.search.controls import query_of
+from server.search.placeholders import filled_text
+from server.search.select import Search
+from server.search.select import search as compile_search
+
+if TYPE_CHECKING:
+    from server.context import Context
+    from server.records.base import RecordType
+    from server.store.transaction import Transaction
+
+MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the searches of the counted cells fit a search
+
+
+@dataclass(frozen=True)
+class Values:
+    """The keys of a data query, or of one group in it. `id` is the free part of a group's name: `open` of series.open.
+
+    position: where it begins."""
+
+    given: dict[str, Given]
+    asked: "Asked | None" = None  # None before there is a snapshot: then nothing can be looked up yet
+    id: str = ""
+    position: int = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+    def at(self, name: str) -> int:
+        """Where the value of a key begins, for errors; where the query begins when it is not given."""
+        found = self.given.get(name)
+        return found.position if found else self.position
+
+    def text(self, name: str, default: str = "") -> str:
+        """One value; the declared default, or else `default`, when it is not given."""
+        found = self.given.get(name)
+        if found is None:
+            return default
+        value = found.texts[0].value
+        if found.key.choices and value not in found.key.choices:
+            raise self.bad(name, f"'{value[:80]}' is not one of {', '.join(found.key.choices)}"
+                                 f"{nearest(value, found.key.choices)}")
+        return value
+
+    def texts(self, name: str) -> tuple[Text, ...]:
+        """The items of a list, each with its position; () when it is not given."""
+        found = self.given.get(name)
+        return found.texts if found else ()
+
+    def words(self, name: str) -> list[str]:
+        """The items of a list as plain texts."""
+        return [each.value for each in self.texts(name)]
+
+    def number(self, name: str, default: int) -> int:
+        """A whole number within the declared bounds."""
+        found = self.given.get(name)
+        if found is None:
+            return default
+        text, key = found.texts[0].value.strip(), found.key
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
+        if not key.low <= number <= key.high:
+            raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
+        return number
+
+    def group(self, name: str) -> "Values | None":
+        """The values of a group, None when it is not given."""
+        found = self.given.get(name)
+        return None if found is None else Values(found.inner, self.asked, found.id, found.position)
+
+    def groups(self, pattern: str) -> "Iterator[Values]":
+        """Each group that a pattern such as `series.<id>` declares, in the order of the text."""
+        for name, found in self.given.items():
+            if found.key.name == pattern:
+                group = self.group(name)
+                assert group is not None
+                yield group
+
+    def named(self, pattern: str) -> list[Given]:
+        """Each key that a pattern such as `by.<id>` declares, in the order of the text."""
+        return [found for found in self.given.values() if found.key.name == pattern]
+
+    def bad(self, name: str, reason: str) -> BadDataQuery:
+        """The error for the value of a key."""
+        return BadDataQuery(f"{name}: {reason}", position=self.at(name), field=name)
+
+    def record_type(self, name: str = "of") -> "RecordType":
+        """The record type that a key names, one that can be searched."""
+        assert self.asked is not None
+        text, registry = self.text(name), self.asked.ctx.service.registry
+        found = registry.find(text)
+        if found is None:
+            raise self.bad(name, f"'{text[:80]}' is not a record type{nearest(text, registry.uris())}")
+        return found
+
+    def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "Searched":
+        """The search of `query:` and `query.required:` among what the caller may read, in the caller's zone or that of
+        `timezone:`. order: used where `query:` says none. Raises BadQuery for what either cannot mean."""
+        if "search" not in record_type.features or not record_type.operations["search"]:
+            raise self.bad("of", f"{record_type.label_names[1].lower()} cannot be searched")
+        assert self.asked is not None
+        first, second = self._query("query"), self._query("query.required")
+        scope = self.asked.scope
+        if first is not None and first.timezone is not None and "timezone" not in self.asked.values:
+            scope = scope.in_zone(zone_of(first.timezone))
+        children = tuple(each.root for each in (first, second) if each is not None and each.root.children)
+        sort: tuple[Sort, ...] = first.sort if first is not None else ()
+        query = Query(Group("and", children, False, self.position), sort, None, None, None, self.position)
+        search = compile_search(record_type, query, scope)
+        if not sort:
+            search = replace(search, order=order)
+        return Searched(
+            search, self._sources(), first.limit if first is not None else None,
+            first.page if first is not None else None,
+        )  # fmt: skip
+
+    def _query(self, name: str) -> Query | None:
+        found = self.given.get(name)
+        if found is None:
+            return None
+        assert isinstance(found.term.value, Subquery)
+        return query_of(found.term.value.root)
+
+    def _sources(self) -> str:
+        assert self.asked is not None
+        sources = []
+        for name in ("query", "query.required"):
+            found = self.given.get(name)
+            if found is not None:
+                source = self.asked.text(source_of(self.asked.q, found.position))
+                if source.strip("() \t\r\n"):
+                    sources.append(source)
+        joined = " ".join(sources)
+        if len(joined) > MAX_SEARCH_CHARS:
+            raise self.bad("query", f"the searches have {len(joined)} characters; {MAX_SEARCH_CHARS} are allowed")
+        return joined
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A compiled search, its text in parentheses ("" when it finds all), and `limit:` and `page:` inside it."""
+
+    search: Search
+    source: str
+    limit: int | None
+    page: int | None
+
+    @property
+    def tz(self) -> tzinfo:
+        return self.search.scope.tz
+
+
+@dataclass
+class Asked:
+    """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
+
+    placeholders: the values of each `${name}` in it; None when those are no placeholders."""
+
+    ctx: "Context"
+    tx: "Transaction"
+    q: str
+    format: str
+    scope: Scope
+    placeholders: Mapping[str, Any] | None = None
+    values: Values = field(init=False)
+
+    def text(self, part: str) -> str:
+        """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
+        return part if self.placeholders is None else filled_text(part, self.placeholders)
+
+    def dictionaries(self) -> Dictionaries:
+        """Shows records to the caller."""
+        return Dictionaries(self.ctx, self.tx)
+
+
+def zone_of(text: Text) -> tzinfo:
+    """The zone that a text names. Raises BadDataQuery at its position."""
+    try:
+        return times.zone(text.value)
+    except Invalid as error:
+        raise BadDataQuery(error.message, position=text.position, field="timezone") from error

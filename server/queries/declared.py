@@ -1,0 +1,108 @@
+"""What a type of data query declares: its keys, its formats, and the function that answers.
+
+Not for reading texts (reading.py), nor for what several types compute."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from server.queries.asked import Asked
+
+Kind = Literal["text", "list", "number", "group", "query", "any"]
+KINDS = {
+    "text": "one value",
+    "list": "one value or a list in square brackets",
+    "number": "a whole number",
+    "group": "keys in parentheses",
+    "query": "a search in parentheses",
+    "any": "one value or a list in square brackets",
+}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key. A name that ends in `.<id>` stands for any number of keys; `<name>` alone, in a group, for every key.
+
+    low, high: the bounds of a number. choices: all texts that are taken; () means any. keys: what stands in a group.
+    aliases: other names of the same key."""
+
+    name: str
+    kind: Kind
+    note: str
+    required: bool = False
+    default: str = ""
+    low: int = 0
+    high: int = 2**31
+    choices: tuple[str, ...] = ()
+    keys: tuple["Key", ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def is_pattern(self) -> bool:
+        return self.name.endswith("<id>") or self.name == "<name>"
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the free part of a pattern: `series.`, or nothing."""
+        return self.name[: self.name.index("<")] if self.is_pattern else self.name
+
+    def describe(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"name": self.name, "kind": self.kind, "note": self.note, "required": self.required}
+        if self.default:
+            shown["default"] = self.default
+        if self.choices:
+            shown["choices"] = list(self.choices)
+        if self.aliases:
+            shown["aliases"] = list(self.aliases)
+        if self.keys:
+            shown["keys"] = [each.describe() for each in self.keys]
+        return shown
+
+
+@dataclass(frozen=True)
+class Answer:
+    """data, and what stands in `_` beside `type` and `format`. later: makes the answer once the snapshot is closed."""
+
+    data: Any = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    later: "Callable[[], Answer] | None" = None
+
+
+class QueryType:
+    """The base of all. `keys` without those that every type has; the first of `formats` is the default.
+
+    is_quick: nothing is counted, so the event loop may answer it itself."""
+
+    name: ClassVar[str] = ""
+    description: ClassVar[str] = ""
+    keys: ClassVar[tuple[Key, ...]] = ()
+    formats: ClassVar[tuple[str, ...]] = ("dictionaries",)
+    is_quick: ClassVar[bool] = False
+
+    def run(self, asked: "Asked") -> Answer:
+        """The answer, inside one snapshot. Raises BadQuery for values that make no sense."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """As data, for `describe --json`."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "keys": [each.describe() for each in self.keys],
+            "formats": list(self.formats),
+        }
+
+
+OF = Key("of", "text", "The record type: short, plural or full name.", required=True)
+QUERY = Key("query", "query", "A search; only what it finds counts.")
+QUERY_REQUIRED = Key("query.required", "query", "A second search that must hold too.", aliases=("query.require",))
+EXPAND = Key("expand", "list", "Keys to open.")
+TIMEZONE = Key("timezone", "text", "The zone of dates and of date filters; the caller's own when absent.")
+TIMEOUT = Key(
+    "timeout", "number", "Milliseconds that it may take; 0 is as long as can be.", default="20000", high=60_000
+)
+FILTER = Key("filter", "text", "Only what holds this text.")
+LIMIT = Key("limit", "number", "How many at most.", low=1, high=1_000)
+PAGE = Key("page", "number", "The page, counted from 0.", high=10**6)
+SEARCHED = (OF, QUERY, QUERY_REQUIRED)

@@ -1,0 +1,119 @@
+"""One data query, from its text to its answer: which type it is of, whether every key fits, and the time it may take.
+
+Source: Data queries, Grammar."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from server.access.rules import Rules
+from server.context import Context
+from server.discovery import load_all
+from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
+from server.queries import kinds
+from server.queries.asked import Asked, Values, zone_of
+from server.queries.declared import TIMEOUT, TIMEZONE, Answer, Key, QueryType
+from server.queries.reading import Given, given, require, terms_of
+from server.search.ast import Term, Text
+from server.search.compile import Scope
+from server.store.database import OutOfSteps
+from server.store.transaction import Transaction
+
+DEFAULT_TIMEOUT_MS = 20_000
+MAX_TIMEOUT_MS = 60_000
+
+
+def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """{data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}` in it.
+
+    Raises Required for an empty text, BadQuery with a position for one that cannot be understood, BadDataQuery when it
+    takes longer than its `timeout:`. Source: Data queries."""
+    if not q.strip():
+        raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
+    terms = terms_of(q, placeholders)
+    query_type = _type_of(terms)
+    found = _given(terms, query_type)
+    asking = Values(found)
+    format = asking.text("format", query_type.formats[0])
+    milliseconds = asking.number("timeout", DEFAULT_TIMEOUT_MS) or MAX_TIMEOUT_MS
+    zone = zone_of(found["timezone"].texts[0]) if "timezone" in found else ctx.tz
+    if ctx.steps is not None and not query_type.is_quick:
+        raise OutOfSteps  # what is done with the rows afterwards would hold the event loop: on a thread from the start
+
+    def read(tx: Transaction) -> Answer:
+        rules = Rules(ctx.service.registry, ctx.actor)
+        scope = Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
+        asked = Asked(ctx, tx, q, format, scope, placeholders)
+        asked.values = Values(found, asked)
+        return query_type.run(asked)
+
+    try:
+        made = ctx.service.store.read(read, ctx.steps, milliseconds / 1000)
+    except TimedOut as error:
+        raise BadDataQuery(
+            f"the query took longer than {milliseconds} ms; narrow it down, or allow more with timeout: "
+            f"(at most {MAX_TIMEOUT_MS})",
+            timeout=milliseconds,
+        ) from error
+    if made.later is not None:
+        made = made.later()
+    return {"data": made.data, "_": {"type": query_type.name, "format": format} | made.extra}
+
+
+def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
+    """The type that a data query names, "" for none or for what is no data query."""
+    try:
+        named = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
+    except BadQuery:
+        return ""
+    return named[0].value if named and isinstance(named[0], Text) else ""
+
+
+@cache
+def query_types() -> dict[str, QueryType]:
+    """{name: type} of every type in the folder kinds/, sorted by name."""
+    found: dict[str, QueryType] = {}
+    for module in load_all(kinds.__name__, kinds.__path__):
+        for value in vars(module).values():
+            is_type = isinstance(value, type) and issubclass(value, QueryType) and value.__module__ == module.__name__
+            if is_type and value.name:
+                found[value.name] = value()
+    return dict(sorted(found.items()))
+
+
+def _type_of(terms: tuple[Term, ...]) -> QueryType:
+    known = query_types()
+    named = [term for term in terms if term.field == "type"]
+    if not named:
+        raise BadDataQuery("'type:' is missing; say what is asked, such as type:worklist.subtotals", position=0,
+                           field="type")
+    value = named[0].value
+    if not isinstance(value, Text):
+        raise BadDataQuery("'type:' takes one value", position=named[0].value_position, field="type")
+    found = known.get(value.value)
+    if found is None:
+        raise BadDataQuery(
+            f"'{value.value[:80]}' is not a type of data query{nearest(value.value, known)}",
+            position=value.position, field="type",
+        )  # fmt: skip
+    return found
+
+
+def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, Given]:
+    keys = keys_of(query_type)
+    found = given(terms, keys, query_type.name)
+    require(found, keys, found["type"].position, query_type.name)
+    return found
+
+
+def keys_of(query_type: QueryType) -> tuple[Key, ...]:
+    """The keys of a type with those that every type has."""
+    common = (
+        Key("type", "text", "What is asked.", required=True),
+        Key("format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]),
+        TIMEZONE,
+        TIMEOUT,
+    )
+    own = {key.name for key in query_type.keys}
+    return (*(key for key in common if key.name not in own), *query_type.keys)
+

@@ -1,0 +1,27 @@
+"""Dates and ranges of dates under keys of data queries, in the zone of the query."""
+
+from server import times
+from server.errors import Invalid
+from server.queries.asked import Asked
+
+
+def edges(asked: Asked, key: str, default: str, now: int | None = None) -> times.Span:
+    """The first and last second of what one date text names. now: what amounts such as `+1 month` are counted from.
+
+    Raises BadDataQuery for a text that is no date."""
+    text = asked.values.text(key, default)
+    try:
+        return times.bounds(text, asked.ctx.now if now is None else now, asked.scope.tz)
+    except Invalid as error:
+        raise asked.values.bad(key, error.message) from error
+
+
+def span(asked: Asked, key: str, default: str) -> times.Span:
+    """The range of seconds that a text selects, as in searches. Raises BadDataQuery for an unreadable or empty one."""
+    try:
+        found = times.span(asked.values.text(key, default), asked.ctx.now, asked.scope.tz)
+    except Invalid as error:
+        raise asked.values.bad(key, error.message) from error
+    if found.end <= found.start:
+        raise asked.values.bad(key, "the range ends before it begins; write for example 'this month' or '-6 hours'")
+    return found

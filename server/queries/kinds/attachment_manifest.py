@@ -1,0 +1,64 @@
+"""`attachment.manifest`: what is in a ZIP attachment, without unpacking it.
+
+Source: Data queries, attachment.manifest."""
+
+from dataclasses import asdict
+from typing import Any
+
+import re2
+
+from server.errors import Invalid, TooLarge
+from server.queries import archives
+from server.queries.asked import Asked
+from server.queries.declared import Answer, Key, QueryType
+from server.store import blobs
+
+MAX_LISTED = 1_000
+
+
+class AttachmentManifest(QueryType):
+    """{cursor: {num_files, offset_start, offset_end, limit}, files: [{name, index, size, mtime}]}.
+
+    Ours: num_files, offset and limit count the files that `filter:` finds, `index` is the place in the archive;
+    offset_end is the last one shown."""
+
+    name = "attachment.manifest"
+    description = "The files in a ZIP attachment."
+    keys = (
+        Key("id", "number", "The id of an attachment that the caller may read.", required=True, low=1, high=2**53),
+        Key("filter", "text", "A name in which * stands for any text; case does not count."),
+        Key("limit", "number", "How many at most.", default=str(MAX_LISTED), low=1, high=MAX_LISTED),
+        Key("offset", "number", "How many to pass over.", default="0"),
+    )
+
+    def run(self, asked: Asked) -> Answer:
+        values = asked.values
+        limit, offset = values.number("limit", MAX_LISTED), values.number("offset", 0)
+        found = _entries(asked)
+        wanted = values.text("filter")
+        if wanted:
+            pattern = re2.compile("(?is)" + ".*".join(map(re2.escape, wanted.split("*"))))
+            found = [each for each in found if pattern.fullmatch(each.name)]
+        shown = found[offset : offset + limit]
+        cursor = {
+            "num_files": len(found), "offset_start": offset, "offset_end": offset + max(len(shown) - 1, 0),
+            "limit": limit,
+        }  # fmt: skip
+        return Answer({"cursor": cursor, "files": [asdict(each) for each in shown]})
+
+
+def _entries(asked: Asked) -> list[archives.Entry]:
+    values = asked.values
+    id = values.number("id", 0)
+    readable: list[dict[str, Any]] = asked.dictionaries().records("attachment", [id])
+    if not readable:
+        raise values.bad("id", f"there is no attachment {id}, or you may not read it")
+    file = readable[0]
+
+    def read(start: int, end: int) -> bytes:
+        return b"".join(blobs.pieces(asked.tx, file["blob_id"], start, end))
+
+    try:
+        return archives.entries(file["size"], read, asked.scope.tz)
+    except (Invalid, TooLarge) as error:
+        raise values.bad("id", f"attachment {id}: {error.message}") from error

@@ -1,0 +1,88 @@
+"""`automation.invoke`: an automation answers the query. Source: Data queries, automation.invoke.
+
+What runs automations stands above this layer, and registers here (`answers`)."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from server.errors import HelpdeskError, nearest
+from server.queries.asked import Asked, Values
+from server.queries.declared import Answer, Key, QueryType
+from server.records.shared.triggers import PREFIX
+from server.search.ast import Items
+from server.search.conditions import slots_from
+from server.store.statements import slot
+
+if TYPE_CHECKING:
+    from server.context import Context
+
+TRIGGER = PREFIX + "data.query"
+MAX_NAMES = 250  # looked at for the nearest one
+Invoke = Callable[["Context", str, dict[str, Any], str], dict[str, Any]]
+_invoked_by: list[Invoke] = []
+
+
+def answers(invoke: Invoke) -> Invoke:
+    """Register invoke(ctx, name, inputs, format): it runs an automation and answers {data, _}."""
+    _invoked_by[:] = [invoke]
+    return invoke
+
+
+class AutomationInvoke(QueryType):
+    """{data} as the automation returns it; it acts as the service itself, whoever asks."""
+
+    name = "automation.invoke"
+    description = "What an automation answers."
+    keys = (
+        Key("name", "text", "The name of an automation that data queries start.", required=True),
+        Key("inputs", "group", "Its inputs.", keys=(Key("<name>", "any", "One input."),)),
+        Key("format", "text", "Passed on to the automation."),
+    )
+    formats = ("",)
+
+    def run(self, asked: Asked) -> Answer:
+        values, ctx = asked.values, asked.ctx
+        name = values.text("name")
+        known = _names(asked, name)
+        if name not in known:
+            raise values.bad("name", f"'{name[:80]}' is not an automation of {TRIGGER}{nearest(name, known)}")
+        if not _invoked_by:
+            raise values.bad("name", f"automation '{name[:80]}' cannot be run: this installation runs no automations")
+        inputs, invoke = _inputs(values.group("inputs")), _invoked_by[0]
+
+        def later() -> Answer:
+            try:
+                found = invoke(ctx, name, inputs, asked.format)
+            except HelpdeskError as error:
+                raise values.bad("name", f"automation '{name[:80]}' failed: {error.message}") from error
+            extra = {key: value for key, value in found["_"].items() if key not in ("type", "format")}
+            return Answer(found["data"], extra)
+
+        return Answer(later=later)
+
+
+def _inputs(group: Values | None) -> dict[str, Any]:
+    """Texts, or lists of texts."""
+    found: dict[str, Any] = {}
+    for name, given in group.given.items() if group is not None else ():
+        words = [text.value for text in given.texts]
+        found[name] = words if isinstance(given.term.value, Items) else words[0]
+    return found
+
+
+def _names(asked: Asked, wanted: str) -> list[str]:
+    """The names of automations that data queries start and the caller may read, the wanted one before others."""
+    record_type = asked.ctx.service.registry.type("automation")
+    readable, table = asked.scope.readable(record_type), record_type.table.sql
+    place = len(readable.values)
+
+    def build() -> Any:
+        return (
+            table.select(table.name)
+            .where(readable.build(slots_from(0)), table.extension_id == slot(place))
+            .order_by((table.name == slot(place + 1)).desc(), table.name)
+            .limit(MAX_NAMES)
+        )
+
+    rows = asked.tx.rows(("automations to invoke", readable.key), build, (*readable.values, TRIGGER, wanted))
+    return [row[0] for row in rows]

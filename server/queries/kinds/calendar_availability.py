@@ -1,0 +1,35 @@
+"""`calendar.availability`: available minutes of each hour. Source: Data queries, calendar.availability."""
+
+from datetime import datetime
+
+from server.queries.asked import Asked
+from server.queries.calendars import calendars_of, on_them
+from server.queries.declared import Answer, Key, QueryType
+from server.queries.instants import span
+from server.records.calendars.availability import free, hours, minutes
+
+
+class CalendarAvailability(QueryType):
+    """[{date, value}], a row for each hour of the range; minutes of several calendars are added up."""
+
+    name = "calendar.availability"
+    description = "How many minutes of each hour calendars are available."
+    keys = (
+        Key("calendars", "query", "A search of calendars, of which there may be 100; all when absent."),
+        Key("range", "text", "From when to when.", default="this month"),
+    )
+    formats = ("dictionaries", "timeblocks")
+
+    def run(self, asked: Asked) -> Answer:
+        within = span(asked, "range", "this month")
+        start, end, tz = within.start, within.end + 1, asked.scope.tz
+        found = on_them(asked, "range", calendars_of(asked, "calendars"), start, end)
+        pieces = [free(each) for each in found.values()]
+        rows = [
+            {
+                "date": datetime.fromtimestamp(first, tz).strftime("%Y-%m-%dT%H:%M:%S"),
+                "value": sum(minutes(each, first, last) for each in pieces if each),
+            }
+            for first, last in hours(start, end, tz)
+        ]
+        return Answer(rows)

@@ -1,0 +1,40 @@
+"""`calendar.events`: what is on calendars between two dates, by day. Source: Data queries, calendar.events."""
+
+from server.errors import Invalid
+from server.queries.asked import Asked
+from server.queries.calendars import calendars_of, on_them
+from server.queries.declared import EXPAND, Answer, Key, QueryType
+from server.queries.expanding import expanded
+from server.queries.instants import edges
+from server.records.calendars.shown import by_day
+
+
+class CalendarEvents(QueryType):
+    """{events: {midnight: [event]}}; what goes on over midnight stands on each day, cut to it."""
+
+    name = "calendar.events"
+    description = "The events of calendars between two dates, by day."
+    keys = (
+        Key("calendar", "query", "A search of calendars, of which there may be 100; all when absent."),
+        Key("from", "text", "The first day or instant.", default="today"),
+        Key("to", "text", "The last day or instant; a month after `from:` when absent."),
+        EXPAND,
+    )
+    formats = ("dictionaries",)
+
+    def run(self, asked: Asked) -> Answer:
+        start = edges(asked, "from", "today").start
+        end = edges(asked, "to", "+1 month", start).end
+        if end <= start:
+            raise asked.values.bad("to", "is not later than from:")
+        calendars = calendars_of(asked, "calendar")
+        found = on_them(asked, "to", calendars, start, end)
+        listed = sorted((one for each in found.values() for one in each), key=lambda one: (one.start, one.label))
+        params = {each["id"]: each["params"] for each in calendars}
+        try:
+            days = by_day(listed, start, end, asked.scope.tz, params)
+        except Invalid as error:
+            raise asked.values.bad("to", error.message) from error
+        shown = [one for day in days.values() for one in day]
+        expanded(asked.dictionaries(), shown, asked.values.words("expand"))
+        return Answer({"events": days})

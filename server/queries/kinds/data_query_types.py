@@ -1,0 +1,21 @@
+"""`data.query.types`: what can be asked. Source: Data queries, data.query.types."""
+
+from server.queries import frame
+from server.queries.asked import Asked
+from server.queries.declared import Answer, QueryType
+from server.queries.refused import Refused
+
+
+class DataQueryTypes(QueryType):
+    """{type: {name, description}} of every type that this installation answers."""
+
+    name = "data.query.types"
+    description = "The types of data query."
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        return Answer({
+            name: {"name": name, "description": each.description}
+            for name, each in frame.query_types().items()
+            if not isinstance(each, Refused)
+        })

@@ -1,0 +1,106 @@
+"""`metrics.timeseries`: metrics over time, a line for each series. Source: Data queries, metrics.timeseries."""
+
+from typing import Any
+
+from server.counting.measures import plain
+from server.queries.asked import Asked, Values
+from server.queries.declared import Answer, Key, QueryType
+from server.queries.labels import labels
+from server.queries.metrics.choosing import chooser, known
+from server.queries.metrics.samples import Cell, cells
+from server.queries.metrics.splitting import BY_KEYS, largest, names
+from server.queries.metrics.ticks import PERIODS, Ticks, ticks
+from server.records.metric import GAUGE
+from server.records.metrics import dimensions
+
+RANGE = "-6 hours"
+FUNCTIONS = ("count", "samples", "sum", "avg", "average", "min", "max", "distinct")
+MISSING = ("null", "zero", "carry")
+
+
+class MetricsTimeseries(QueryType):
+    """{ts: [labels of ticks], name of a series: [numbers]}. A series of an unknown metric is left out."""
+
+    name = "metrics.timeseries"
+    description = "Metrics over time."
+    keys = (
+        Key("period", "text", "How long a tick is; minute is five of them.", default="day", choices=tuple(PERIODS)),
+        Key("range", "text", "From when to when; ticks that it touches are whole.", default=RANGE),
+        Key(
+            "series.<id>", "group", "One metric.", required=True,
+            keys=(
+                Key("metric", "text", "The name of the metric.", required=True),
+                Key("label", "text", "What the series is called; its id when absent."),
+                Key("function", "text", "What is told of the samples of a tick.", default="count", choices=FUNCTIONS),
+                Key("by", "list", "Dimensions; one series for each of their values."),
+                Key("by.<id>", "group", "What the values of a dimension are called by.", keys=BY_KEYS),
+                Key(
+                    "missing", "text", "What stands where there are no samples; carry for gauges, else null.",
+                    choices=MISSING,
+                ),
+                Key("query", "query", "Values of dimensions; only samples with them count."),
+            ),
+        ),
+    )
+    formats = ("timeseries",)
+
+    def run(self, asked: Asked) -> Answer:
+        axis, series = ticks(asked, RANGE), list(asked.values.groups("series.<id>"))
+        data: dict[str, list[Any]] = {"ts": [each.label for each in axis.bins]}
+        groups = []
+        for label, each in zip(labels(series, "ts"), series, strict=True):
+            lines = _lines(asked, each, label, axis)
+            if lines is None:
+                continue
+            for name in lines.keys() & data.keys():
+                raise each.bad("label", f"'{name[:80]}' is the name of another series; give each its own label")
+            data |= lines
+            groups.append(list(lines))
+        unit = axis.calendar.unit
+        params = {"xaxis_key": "ts", "xaxis_step": unit.step, "xaxis_format": unit.axis}
+        return Answer(data, {"groups": groups, "format_params": params})
+
+
+def _lines(asked: Asked, series: Values, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
+    """{name: numbers} of one series, one for each value that it is split by; None for an unknown metric."""
+    metric = asked.ctx.service.registry.type("metric")
+    row = asked.tx.first(metric.table, name=series.text("metric"))
+    if row is None:
+        return None
+    record = metric.record(row)
+    declared = dimensions.parse(record["dimensions_kata"])
+    for text in series.texts("by"):
+        known(text.value, text.position, declared, "by")
+    by, function = series.words("by"), series.text("function", "count")
+    chooses = chooser(asked, series.given["query"], declared) if "query" in series else None
+    missing = series.text("missing", "carry" if record["type"] == GAUGE else "null")
+    found = largest(
+        cells(asked, record["id"], axis, declared, by, chooses, function == "distinct", asked.values.at("range"))
+    )
+    return {
+        name: _filled([_value(found[split].get(place), function) for place in range(len(axis.bins))], missing)
+        for split, name in names(asked, series, label, declared, found).items()
+    }
+
+
+def _value(cell: Cell | None, function: str) -> float | None:
+    if cell is None or not cell.count:
+        return None
+    if function in ("count", "samples"):
+        return cell.count
+    if function == "distinct":
+        return len(cell.seen)
+    if function in ("avg", "average"):
+        return plain(cell.sum / cell.count)
+    return plain({"sum": cell.sum, "min": cell.min, "max": cell.max}[function])
+
+
+def _filled(values: list[float | None], missing: str) -> list[float | None]:
+    """The values with their gaps filled; nothing can be carried on before the first."""
+    last: float | None = 0 if missing == "zero" else None
+    filled: list[float | None] = []
+    for value in values:
+        if value is not None and missing == "carry":
+            last = value
+        filled.append(last if value is None else value)
+    return filled

@@ -1,0 +1,21 @@
+"""`platform.extension.points`: where the program can be told apart by parts. Source: Data queries, platform.*."""
+
+from server.queries.asked import Asked
+from server.queries.declared import Answer, QueryType
+from server.queries.extensions import EXTENSION_POINTS
+from server.queries.listing import LISTED, listed
+
+
+class PlatformExtensionPoints(QueryType):
+    """[{id, name, class}]; `class` is opaque."""
+
+    name = "platform.extension.points"
+    description = "The extension points of the program."
+    keys = LISTED
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        points = [
+            {"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()
+        ]
+        return listed(asked.values, points, ("id", "name"))

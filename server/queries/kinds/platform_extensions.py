@@ -1,0 +1,31 @@
+"""`platform.extensions`: the parts of one extension point. Source: Data queries, platform.extensions."""
+
+from server.errors import nearest
+from server.queries.asked import Asked
+from server.queries.declared import Answer, Key, QueryType
+from server.queries.extensions import EXTENSION_POINTS
+from server.queries.listing import LISTED, listed
+
+
+class PlatformExtensions(QueryType):
+    """[{id, name, class, plugin_id, params}] of the point; `class` is opaque."""
+
+    name = "platform.extensions"
+    description = "What there is at an extension point."
+    keys = (Key("point", "text", "The id of an extension point.", required=True), *LISTED)
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        values = asked.values
+        id = values.text("point")
+        point = EXTENSION_POINTS.get(id)
+        if point is None:
+            raise values.bad("point", f"'{id[:80]}' is not an extension point{nearest(id, EXTENSION_POINTS)}")
+        parts = [
+            {
+                "id": each.id, "name": each.name, "class": point.id, "plugin_id": each.plugin_id,
+                "params": each.params,
+            }
+            for each in sorted(point.parts(asked.ctx), key=lambda part: part.id)
+        ]  # fmt: skip
+        return listed(values, parts, ("id", "name"))

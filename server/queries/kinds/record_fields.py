@@ -1,0 +1,53 @@
+"""`record.fields`: what can be written to records of a type. Source: Data queries, record.fields."""
+
+from typing import Any
+
+from server.queries.asked import Asked
+from server.queries.declared import OF, Answer, QueryType
+from server.queries.listing import LISTED, by_key, listed
+from server.records import describe
+from server.records.base import RecordType
+from server.records.shared import custom
+from server.store.transaction import Transaction
+
+PATTERN = "custom_<id>"  # stands for the custom fields, which are told one by one here
+
+
+class RecordFields(QueryType):
+    """{key: {key, type, is_required, is_immutable, notes}} in the order of the keys.
+
+    Ours: custom fields come under their uri, with the name of their kind as type."""
+
+    name = "record.fields"
+    description = "The fields that records of a type are written with."
+    keys = (OF, *LISTED)
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        record_type = asked.values.record_type()
+        items = [*_own(record_type), *_custom(record_type, asked.tx)]
+        found = listed(asked.values, sorted(items, key=lambda each: str(each["key"])), ("key",))
+        return by_key(found, "key")
+
+
+def _own(record_type: RecordType) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": each["name"], "type": each["type"], "is_required": each["required"],
+            "is_immutable": each["immutable"], "notes": each["note"],
+        }
+        for each in describe.fields(record_type)
+        if each["name"] != PATTERN
+    ]  # fmt: skip
+
+
+def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
+    if "custom_fields" not in record_type.features:
+        return []
+    return [
+        {
+            "key": each.uri, "type": custom.KINDS.get(each.kind, each.kind), "is_required": False,
+            "is_immutable": False, "notes": each.name,
+        }
+        for each in custom.definitions(tx).of(record_type.context)
+    ]  # fmt: skip

@@ -1,0 +1,44 @@
+"""`record.types`: the record types that there are. Source: Data queries, record.types."""
+
+from server.errors import BadDataQuery, nearest
+from server.queries.asked import Asked, Values
+from server.queries.declared import Answer, Key, QueryType
+from server.queries.listing import LISTED, listed
+from server.records.base import RecordType
+
+
+class RecordTypes(QueryType):
+    """[{id, uri, label_singular, label_plural}] in the order of the uris. Ours: of several options all must hold."""
+
+    name = "record.types"
+    description = "The record types, with their names."
+    keys = (
+        *LISTED,
+        Key("options", "list", "Only types that have all of these, such as comments or search; `records` have all."),
+    )
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        types = list(asked.ctx.service.registry)
+        wanted = _options(asked.values, types)
+        items = [
+            {
+                "id": each.context, "uri": each.uri, "label_singular": each.label_names[0],
+                "label_plural": each.label_names[1],
+            }
+            for each in types
+            if wanted <= each.options
+        ]  # fmt: skip
+        return listed(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
+
+
+def _options(values: Values, types: list[RecordType]) -> set[str]:
+    known = sorted(frozenset[str]().union(*(each.options for each in types)))
+    wanted = values.texts("options")
+    for text in wanted:
+        if text.value not in known:
+            raise BadDataQuery(
+                f"options: '{text.value[:80]}' is not one of {', '.join(known)}{nearest(text.value, known)}",
+                position=text.position, field="options",
+            )  # fmt: skip
+    return {text.value for text in wanted}

@@ -1,0 +1,54 @@
+"""`sample.timeseries`: made-up numbers over time, for trying out charts. Source: Data queries, Others."""
+
+from datetime import datetime, timedelta
+
+from server.counting.bins import UNIT_BY_NAME, Unit, Wall
+from server.queries.asked import Asked
+from server.queries.declared import Answer, Key, QueryType
+from server.queries.labels import labels
+from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
+
+DAY = timedelta(days=1)
+UNITS = {"days": "day", "weeks": "week", "months": "month", "years": "year"}
+SERIES = Key(
+    "series.<id>", "group", "One line.", required=True,
+    keys=(
+        LABEL,
+        TREND,
+        Key("y.min", "text", "The smallest number.", default="0"),
+        Key("y.max", "text", "The largest number.", default="100"),
+    ),
+)  # fmt: skip
+
+
+class SampleTimeseries(QueryType):
+    """{ts: [labels], <label>: [numbers]}; the last of `x.count:` bins is the one that now is in."""
+
+    name = "sample.timeseries"
+    description = "Made-up numbers over time."
+    keys = (
+        Key("x.count", "number", "How many bins.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
+        Key("x.unit", "text", "How long one is.", default="days", choices=tuple(UNITS)),
+        SERIES,
+    )
+    formats = ("timeseries",)
+
+    def run(self, asked: Asked) -> Answer:
+        values = asked.values
+        count = values.number("x.count", DEFAULT_SAMPLES)
+        unit = UNIT_BY_NAME[UNITS[values.text("x.unit", "days")]]
+        now = datetime.fromtimestamp(asked.ctx.now, asked.scope.tz).replace(tzinfo=None)
+        data: dict[str, list[float] | list[str]] = {"ts": [unit.label(each) for each in _last(unit, now, count)]}
+        series = list(values.groups("series.<id>"))
+        for label, each in zip(labels(series, "ts"), series, strict=True):
+            data[label] = spread(count, *bounds(each, "y"), each.text("trend", "random"), each.id)
+        params = {"xaxis_key": "ts", "xaxis_step": unit.step, "xaxis_format": unit.axis}
+        return Answer(data, {"format_params": params})
+
+
+def _last(unit: Unit, now: Wall, count: int) -> list[Wall]:
+    """The beginnings of the last bins, the one of `now` at the end."""
+    found = [unit.start(now.replace(hour=0, minute=0, second=0, microsecond=0))]
+    while len(found) < count:
+        found.append(unit.start(found[-1] - DAY))
+    return found[::-1]

@@ -1,0 +1,18 @@
+"""`ui.icons`: the names of icons. Source: Data queries, Others."""
+
+from server.queries.asked import Asked
+from server.queries.declared import Answer, QueryType
+from server.queries.icons import ICONS
+from server.queries.listing import LISTED, listed
+
+
+class UiIcons(QueryType):
+    """[{icon}] by name, in pages of `limit:`."""
+
+    name = "ui.icons"
+    description = "The names of icons."
+    keys = LISTED
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        return listed(asked.values, [{"icon": name} for name in ICONS], ("icon",))

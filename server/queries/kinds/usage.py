@@ -1,0 +1,152 @@
+"""`usage.snippets` and `usage.behaviors`: what is used how often. Source: Data queries, usage."""
+
+import json
+from typing import Any
+
+import peewee
+
+from server.counting.measures import plain
+from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
+from server.digits import id_in
+from server.errors import BadDataQuery
+from server.queries.asked import Asked
+from server.queries.declared import Answer, QueryType
+from server.queries.usage import MAX_ITEMS, MAX_USES, Uses, months, table
+from server.records.metrics.samples import DAY, METRIC_SAMPLE
+from server.records.shared.behavior_events import event_name
+from server.records.shared.tables import SNIPPET_USE
+from server.search.conditions import ALWAYS, NEVER, slots_from
+from server.store.statements import in_list, slot
+
+NUMBER = {"type": "number"}
+
+
+class UsageSnippets(QueryType):
+    """The snippets that the caller may read, by how often they were used."""
+
+    name = "usage.snippets"
+    description = "How often snippets are used."
+    formats = ("table", "timeseries")
+
+    def run(self, asked: Asked) -> Answer:
+        if asked.format == "timeseries":
+            return _snippets_by_month(asked)
+        rows = [
+            {"snippet_id": id, "snippet_title": title, "snippet_uses": uses} for id, title, uses in _snippets(asked)
+        ]
+        shown_by = {"context": "svc.contexts.snippet", "context_id_key": "snippet_id"}
+        return table({
+            "snippet_title": {"label": "Snippet", "type": "context", "type_options": shown_by},
+            "snippet_uses": {"label": "Uses", **NUMBER},
+        }, rows)  # fmt: skip
+
+
+def _snippets(asked: Asked) -> list[tuple[int, str, int]]:
+    """[(id, title, uses)] of the most used ones."""
+    snippet = asked.ctx.service.registry.type("snippet")
+    condition, t = asked.scope.readable(snippet), snippet.table.sql
+    if condition is NEVER:
+        return []
+
+    def build() -> Any:
+        query = t.select(t.id, t.title, t.total_uses).where(t.total_uses > 0)
+        if condition is not ALWAYS:
+            query = query.where(condition.build(slots_from(0)))
+        return query.order_by(t.total_uses.desc(), t.title, t.id).limit(MAX_ITEMS)
+
+    return [(row[0], row[1], row[2]) for row in asked.tx.rows(("snippets by use", condition.key), build,
+                                                               condition.values)]  # fmt: skip
+
+
+def _snippets_by_month(asked: Asked) -> Answer:
+    """By the hours of their uses, which are counted for workers."""
+    last, listed = months(asked), _snippets(asked)
+    use: Any = SNIPPET_USE.sql
+    rows = asked.tx.rows(
+        ("uses of snippets",),
+        lambda: use.select(use.snippet_id, use.hour, peewee.fn.SUM(use.uses))
+        .where(in_list(use.snippet_id, slot(0)), use.hour >= slot(1))
+        .group_by(use.snippet_id, use.hour)
+        .limit(MAX_USES + 1),
+        (json.dumps([id for id, _, _ in listed]), last.since),
+    )
+    _require_few(asked, rows)
+    return last.chart([(row[0], row[1], row[2]) for row in rows], {id: title for id, title, _ in listed})
+
+
+class UsageBehaviors(QueryType):
+    """The behaviors that the caller may read, by how often they ran and how long it took."""
+
+    name = "usage.behaviors"
+    description = "How often behaviors run, and how long it takes."
+    formats = ("table", "timeseries")
+
+    def run(self, asked: Asked) -> Answer:
+        runs = _by_day(asked, BEHAVIOR_INVOCATIONS)
+        behaviors = _behaviors(asked, {each[0] for each in runs})
+        if asked.format == "timeseries":
+            last = months(asked)
+            recent = [each for each in runs if each[1] >= last.since]
+            return last.chart(recent, {id: each["_label"] for id, each in behaviors.items()})
+        return _behavior_table(behaviors, _sums(runs), _sums(_by_day(asked, BEHAVIOR_DURATION)))
+
+
+def _behavior_table(behaviors: dict[int, dict[str, Any]], uses: dict[int, float], elapsed: dict[int, float]) -> Answer:
+    most = sorted(behaviors, key=lambda id: (-uses[id], behaviors[id]["_label"].casefold(), id))[:MAX_ITEMS]
+    rows = [
+        {
+            "bot_id": behaviors[id]["bot_id"], "bot_name": behaviors[id].get("bot_name", ""), "behavior_id": id,
+            "behavior_name": behaviors[id]["name"], "event": event_name(behaviors[id]["event_point"]),
+            "uses": plain(uses[id]), "elapsed_ms": plain(elapsed.get(id, 0)),
+            "avg_elapsed_ms": plain(elapsed.get(id, 0) / uses[id]) if uses[id] else 0,
+        }
+        for id in most
+    ]  # fmt: skip
+    bot = {"context": "svc.contexts.bot", "context_id_key": "bot_id"}
+    behavior = {"context": "svc.contexts.behavior", "context_id_key": "behavior_id"}
+    return table({
+        "bot_name": {"label": "Bot", "type": "context", "type_options": bot},
+        "behavior_name": {"label": "Behavior", "type": "context", "type_options": behavior},
+        "event": {"label": "Event", "type": "text"}, "uses": {"label": "Uses", **NUMBER},
+        "elapsed_ms": {"label": "Elapsed ms", **NUMBER}, "avg_elapsed_ms": {"label": "Average ms", **NUMBER},
+    }, rows)  # fmt: skip
+
+
+def _behaviors(asked: Asked, ids: set[int]) -> dict[int, dict[str, Any]]:
+    shown = asked.dictionaries()
+    records = shown.records("behavior", ids)
+    return {each["id"]: each for each in shown.dictionaries("behavior", records, "bot_")}
+
+
+def _by_day(asked: Asked, name: str) -> Uses:
+    """[(behavior, middle of a day, number)] of a metric, from the days that are kept for ever."""
+    metric, t = peewee.Table("metric"), METRIC_SAMPLE.sql
+    rows = asked.tx.rows(
+        ("days of a metric",),
+        lambda: t.select(t.dimensions, peewee.Column(t, "bin"), peewee.Column(t, "sum"))
+        .where(
+            t.metric_id.in_(metric.select(metric.c.id).where(metric.c.name == slot(0))), t.seconds == slot(1)
+        )
+        .limit(MAX_USES + 1),
+        (name, DAY),
+    )
+    _require_few(asked, rows)
+    found = []
+    for text, start, number in rows:
+        id = str(json.loads(text).get("behavior_id", ""))
+        if (known := id_in(id)) is not None:
+            found.append((known, start + DAY // 2, number))
+    return found
+
+
+def _require_few(asked: Asked, rows: list[Any]) -> None:
+    if len(rows) > MAX_USES:
+        raise BadDataQuery(f"there are more than {MAX_USES} uses by item and time; use format:table",
+                           position=asked.values.at("format"), field="format")  # fmt: skip
+
+
+def _sums(uses: Uses) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for item, _, number in uses:
+        found[item] = found.get(item, 0) + number
+    return found

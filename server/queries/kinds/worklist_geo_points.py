@@ -1,0 +1,110 @@
+"""`worklist.geo.points`: records with a geolocation as points on a map. Source: Data queries, worklist.geo.points."""
+
+from dataclasses import replace
+from typing import Any
+
+from server.counting.dimensions.base import Dimension, Member
+from server.counting.dimensions.dates import DateDimension
+from server.counting.dimensions.plain import FlagDimension, NumberDimension
+from server.counting.dimensions.resolve import Fields
+from server.counting.points import MAX_POINTS, points, raw_field
+from server.errors import BadDataQuery, nearest
+from server.queries.asked import Asked, Values
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.geography import FORMATS, Place, coordinates, shown
+from server.queries.labels import labels
+from server.records.base import RecordType
+from server.records.shared.custom import GEO, CustomFilter, definitions
+from server.search.ast import Term, Text
+from server.search.compile import Scope
+from server.search.conditions import all_of
+
+MAX_FIELDS = 20
+SERIES = Key(
+    "series.<id>", "group", "One set of points.", required=True,
+    keys=(
+        OF,
+        QUERY,
+        QUERY_REQUIRED,
+        Key("label", "text", "What it is called in tables; the id when absent."),
+        Key("point", "text", "The geolocation field; the first one of fields: when absent."),
+        Key("fields", "list", "What is told of each point."),
+    ),
+)  # fmt: skip
+
+
+class WorklistGeoPoints(QueryType):
+    """Ours: only records with a location count; without `limit:` all of them, up to MAX_POINTS."""
+
+    name = "worklist.geo.points"
+    description = "Records with a geolocation as points on a map."
+    keys = (SERIES,)
+    formats = FORMATS
+
+    def run(self, asked: Asked) -> Answer:
+        groups = list(asked.values.groups("series.<id>"))
+        named = labels(groups)
+        places = {
+            label if asked.format == "table" else values.id: _places(asked, values)
+            for label, values in zip(named, groups, strict=True)
+        }
+        return Answer(shown(places, asked.format))
+
+
+def _places(asked: Asked, values: Values) -> list[Place]:
+    record_type = values.record_type()
+    searched = values.searched(record_type)
+    dictionaries = asked.dictionaries()
+    where, told = _fields(values, record_type, searched.search.scope)
+    fields = Fields(searched.search, dictionaries)
+    dimensions = [raw_field(text, fields, f"field{place}") for place, text in enumerate((where, *told))]
+    located = record_type.filter_named(where.value, searched.search.scope)
+    assert located is not None
+    has_one = located.condition(Term(where.value, Text("null", False, where.position), True, 0), searched.search.scope)
+    search = replace(searched.search, condition=all_of([searched.search.condition, has_one]))
+    found = points(search, dimensions, searched.limit or MAX_POINTS + 1)
+    if len(found) > MAX_POINTS:
+        raise values.bad("query", f"more than {MAX_POINTS} points; narrow the search or give it a limit:")
+    names = record_type.labels(dictionaries, [each.record for each in found])
+    places = []
+    for each in found:
+        longitude, latitude = coordinates(each.members[0].label)
+        properties: dict[str, Any] = {"name": names[each.record["id"]]}
+        for text, dimension, member in zip(told, dimensions[1:], each.members[1:], strict=True):
+            properties[text.value] = _property(dimension, member)
+        places.append(Place(longitude, latitude, properties))
+    return places
+
+
+def _fields(values: Values, record_type: RecordType, scope: Scope) -> tuple[Text, list[Text]]:
+    """The field that says where, and the others."""
+    told = list(values.texts("fields"))
+    if len(told) > MAX_FIELDS:
+        raise values.bad("fields", f"at most {MAX_FIELDS} fields, these are {len(told)}")
+    if "point" in values:
+        where = values.texts("point")[0]
+        if not _is_location(record_type, where.value, scope):
+            known = [each.filter for each in definitions(scope.tx).of(record_type.context) if each.kind == GEO]
+            raise BadDataQuery(
+                f"point: '{where.value[:80]}' is not a geolocation field of {record_type.uri}"
+                f"{nearest(where.value, known)}", position=where.position, field="point",
+            )  # fmt: skip
+    else:
+        locations = [text for text in told if _is_location(record_type, text.value, scope)]
+        if not locations:
+            raise values.bad("fields", "name a geolocation field, here or as 'point:'")
+        where = locations[0]
+    return where, [text for text in told if text.value != where.value]
+
+
+def _is_location(record_type: RecordType, name: str, scope: Scope) -> bool:
+    found = record_type.filter_named(name, scope)
+    return isinstance(found, CustomFilter) and found.field.kind == GEO
+
+
+def _property(dimension: Dimension, member: Member) -> Any:
+    """Numbers as such, what has a name by it, nothing as null."""
+    is_plain = isinstance(dimension, (NumberDimension, DateDimension)) and not isinstance(dimension, FlagDimension)
+    if is_plain or member.value in ("", None):
+        return None if member.key in ("", None) else member.value
+    return member.label

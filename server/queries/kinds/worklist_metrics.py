@@ -1,0 +1,108 @@
+"""`worklist.metrics`: single numbers, each of a search of its own. Source: Data queries, worklist.metrics."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from server.counting.counting import count
+from server.counting.dimensions.base import Dimension
+from server.counting.dimensions.resolve import Fields
+from server.counting.measures import Function, Tally
+from server.queries.asked import Asked, Searched, Values
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.labels import labels
+from server.queries.measuring import COUNT, functions_of, measured_of, metric_of
+
+VALUES = Key(
+    "values.<id>", "group", "One number, or one for each of its functions.", required=True,
+    keys=(
+        OF,
+        QUERY,
+        QUERY_REQUIRED,
+        Key("field", "text", "What is measured; counting needs none."),
+        Key("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
+        Key("functions", "list", "Several of them, each with a number of its own."),
+        Key("label", "text", "What it is called; the id when absent."),
+        Key("metric", "text", "A formula with x for the number, such as \"(x/60)|round\"."),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number. kind: of the column in a table, "search" where it is a number of records. query: finds them."""
+
+    id: str
+    name: str
+    value: float | None
+    kind: str
+    context: str
+    query: str
+
+
+class WorklistMetrics(QueryType):
+    """Ours: with several functions the ids are `<id>_<function>`; average, minimum and maximum of nothing are null."""
+
+    name = "worklist.metrics"
+    description = "Single numbers, each of a search of its own."
+    keys = (VALUES,)
+    formats = ("table", "pie")
+
+    def run(self, asked: Asked) -> Answer:
+        groups = list(asked.values.groups("values.<id>"))
+        named = zip(labels(groups), groups, strict=True)
+        metrics = [metric for label, values in named for metric in _metrics(asked, values, label)]
+        return _pie(metrics) if asked.format == "pie" else _table(metrics)
+
+
+def _metrics(asked: Asked, values: Values, label: str) -> list[Metric]:
+    record_type = values.record_type()
+    searched = values.searched(record_type)
+    functions, metric = functions_of(values), metric_of(values, "metric")
+    measured = measured_of(values, "field", Fields(searched.search, asked.dictionaries()), functions)
+    query = f"{searched.source} set.timezone:{searched.tz}" if searched.source else ""
+    numbers = _numbers(searched, measured, functions)
+    several = "functions" in values
+    return [
+        Metric(
+            f"{values.id}_{function}" if several else values.id,
+            f"{function.label} {label}" if several else label,
+            metric(number),
+            _kind(function, measured, "metric" in values),
+            record_type.context,
+            query,
+        )
+        for function, number in zip(functions, numbers, strict=True)
+    ]
+
+
+def _numbers(searched: Searched, measured: Dimension | None, functions: list[Function]) -> list[float | None]:
+    """The number of each function. Those that add up share a statement."""
+    added_up = next((each for each in functions if each.needs_numbers), None)
+    tallies = {}
+    for function in functions:
+        leader = added_up if added_up is not None and function.needs_numbers else function
+        if leader.name not in tallies:
+            cells = count(searched.search, (), None if leader is COUNT else measured, leader)
+            tallies[leader.name] = next((tally for _, tally in cells.rows()), Tally())
+        tallies[function.name] = tallies[leader.name]
+    return [tallies[function.name].value(function) for function in functions]
+
+
+def _kind(function: Function, measured: Dimension | None, is_changed: bool) -> str:
+    if function is COUNT:
+        return "search"
+    return "number" if measured is None or is_changed or function.name == "distinct" else measured.measured_type
+
+
+def _table(metrics: list[Metric]) -> Answer:
+    rows: list[dict[str, Any]] = []
+    for each in metrics:
+        options: Any = {"context": each.context, "query": each.query or None} if each.kind == "search" else []
+        kind = {"value": {"type": each.kind, "options": options}}
+        rows.append({"_types": kind, "id": each.id, "name": each.name, "value": each.value})
+    return Answer({"columns": {"name": {"label": "Metric"}, "value": {"label": "Value"}}, "rows": rows})
+
+
+def _pie(metrics: list[Metric]) -> Answer:
+    series = {each.name: {"key": each.value, "context": each.context, "query": each.query} for each in metrics}
+    return Answer([[each.name, each.value] for each in metrics], {"series": series})

@@ -1,0 +1,34 @@
+"""`worklist.records`: a page of records that a search finds. Source: Data queries, worklist.records."""
+
+from server.queries.asked import Asked
+from server.queries.declared import EXPAND, PAGE, SEARCHED, Answer, QueryType
+from server.queries.expanding import paths_of
+from server.queries.paging import paging
+
+DEFAULT_LIMIT = 25
+# Types whose worklists are shorter or longer.
+LIMITS = dict.fromkeys(
+    ("ticket", "address", "org", "call", "activity_log", "calendar_event", "time_entry", "kb_article"), 10
+) | {"notification": 100}
+ORDERS: dict[str, tuple[tuple[str, bool], ...]] = {"ticket": (("updated", True),)}  # newest first; others by id
+
+
+class WorklistRecords(QueryType):
+    """Records by id in the order of the search; `limit:` and `sort:` stand inside `query:`."""
+
+    name = "worklist.records"
+    description = "A page of the records that a search finds."
+    keys = (*SEARCHED, EXPAND, PAGE)
+    formats = ("dictionaries",)
+
+    def run(self, asked: Asked) -> Answer:
+        values = asked.values
+        record_type = values.record_type()
+        searched = values.searched(record_type, ORDERS.get(record_type.uri, ()))
+        limit = searched.limit or LIMITS.get(record_type.uri, DEFAULT_LIMIT)
+        index = values.number("page", (searched.page or 1) - 1)
+        wanted = paths_of(values.words("expand"))
+        rows, total = searched.search.page(limit, index * limit)
+        shown = asked.dictionaries().show(record_type, [record_type.record(row) for row in rows], wanted)
+        data = {str(each["id"]): {"_loaded": True} | each for each in shown}
+        return Answer(data, {"paging": paging(total, len(rows), limit, index)})

@@ -1,0 +1,167 @@
+"""`worklist.xy`: two fields of each record as a point, or one field over bins of dates.
+
+Source: Data queries, worklist.xy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from server.counting.counting import MAX_ROWS, count
+from server.counting.dimensions.base import Dimension, Member
+from server.counting.dimensions.dates import DateDimension
+from server.counting.dimensions.resolve import Fields
+from server.counting.measures import FUNCTIONS
+from server.counting.points import RAW_DATE, Point, points, raw_field
+from server.queries.asked import Asked, Searched, Values
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.labels import labels
+from server.queries.measuring import metric_of
+from server.queries.subtotals.result import Metric
+
+DEFAULT_LIMIT = 10
+AVERAGE = FUNCTIONS["avg"]
+SERIES = Key(
+    "series.<id>", "group", "One set of points.", required=True,
+    keys=(
+        OF,
+        QUERY,
+        QUERY_REQUIRED,
+        Key("label", "text", "What it is called; the id when absent."),
+        Key("x", "text", "The field across, such as id; with a unit, such as created@day, one point for each bin.",
+            required=True),
+        Key("x.metric", "text", "A formula with x for the numbers across."),
+        Key("y", "text", "The field upwards.", required=True),
+        Key("y.metric", "text", "A formula with x for the numbers upwards."),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One point as shown: both values with their labels."""
+
+    x: Any
+    x_label: str
+    y: Any
+    y_label: str
+
+
+@dataclass(frozen=True)
+class Spots:
+    """One series of them."""
+
+    label: str
+    x: Dimension
+    y: Dimension
+    spots: list[Spot]
+
+
+class WorklistXy(QueryType):
+    """Ours: what has no value across or upwards makes no point; over bins of dates `y` is the average in each, and
+    `limit:` cuts only when it is given."""
+
+    name = "worklist.xy"
+    description = "Two fields of each record as points."
+    keys = (SERIES,)
+    formats = ("scatterplot", "table", "pie", "categories")
+
+    def run(self, asked: Asked) -> Answer:
+        groups = list(asked.values.groups("series.<id>"))
+        series = [_spots(asked, values, label) for label, values in zip(labels(groups), groups, strict=True)]
+        return SHAPES[asked.format](series)
+
+
+def _spots(asked: Asked, values: Values, label: str) -> Spots:
+    record_type = values.record_type()
+    searched = values.searched(record_type)
+    shown = asked.dictionaries()
+    fields = Fields(searched.search, shown)
+    x, y = (raw_field(values.texts(name)[0], fields, name) for name in ("x", "y"))
+    metrics = metric_of(values, "x.metric"), metric_of(values, "y.metric")
+    for name, dimension in (("x", x), ("y", y)):
+        if f"{name}.metric" in values and dimension.scale is None:
+            raise values.bad(f"{name}.metric", f"'{dimension.asked.name[:80]}' holds no numbers")
+    if isinstance(x, DateDimension) and x.asked.unit != RAW_DATE:
+        if "x.metric" in values:
+            raise values.bad("x.metric", "bins of dates are no numbers")
+        if y.scale is None:
+            raise values.bad("y", f"'{y.asked.name[:80]}' holds no numbers, so it has no average in a bin of dates")
+        return Spots(label, x, y, _binned(searched, x, y, metrics[1]))
+    found = points(searched.search, (x, y), searched.limit or DEFAULT_LIMIT)
+    names = record_type.labels(shown, [each.record for each in found]) if "id" in (x.name, y.name) else {}
+    return Spots(label, x, y, [spot for point in found if (spot := _spot(point, (x, y), metrics, names)) is not None])
+
+
+def _spot(
+    point: Point, dimensions: tuple[Dimension, Dimension], metrics: tuple[Metric, Metric], names: dict[int, str]
+) -> Spot | None:
+    ends: list[Any] = []
+    for dimension, member, metric in zip(dimensions, point.members, metrics, strict=True):
+        value = member.value if dimension.scale is None else metric(member.value)
+        if value is None or member.key is None:
+            return None
+        is_changed = value != member.value
+        label = names[point.record["id"]] if dimension.name == "id" else str(value) if is_changed else member.label
+        ends += [value, label]
+    return Spot(*ends)
+
+
+def _binned(searched: Searched, x: DateDimension, y: Dimension, metric: Metric) -> list[Spot]:
+    """One point for each bin, in the order of time."""
+    x.default_limit = MAX_ROWS
+    dated: list[tuple[Member, float | None]] = [
+        (member, metric(tally.value(AVERAGE)))
+        for (member,), tally in count(searched.search, (x,), y, AVERAGE).rows()
+        if member.key is not None
+    ]
+    dated.sort(key=lambda each: each[0].order.start)
+    found = [Spot(each.value, each.label, value, str(value)) for each, value in dated if value is not None]
+    return found if searched.limit is None else found[: searched.limit]
+
+
+def _scatterplot(series: list[Spots]) -> Answer:
+    rows: list[list[Any]] = []
+    for each in series:
+        rows.append([f"{each.label}_x", *(spot.x for spot in each.spots)])
+        rows.append([each.label, *(spot.y for spot in each.spots)])
+    return Answer(rows)
+
+
+def _table(series: list[Spots]) -> Answer:
+    """With several series a column tells which one a row is of."""
+    first = series[0]
+    columns = {"x_label": {"label": first.x.label, "type": "text"}, "y_label": {"label": first.y.label, "type": "text"}}
+    several = len(series) > 1
+    if several:
+        columns = {"series": {"label": "Series", "type": "text"}} | columns
+    rows = []
+    for each in series:
+        for spot in each.spots:
+            row = {"x_label": spot.x_label, "x": spot.x, "y_label": spot.y_label, "y": spot.y}
+            rows.append({"series": each.label} | row if several else row)
+    return Answer({"columns": columns, "rows": rows})
+
+
+def _pie(series: list[Spots]) -> Answer:
+    return Answer([[spot.x_label, spot.y] for each in series for spot in each.spots])
+
+
+def _categories(series: list[Spots]) -> Answer:
+    """One row for each series, `hits` when there is only one; 0 where a series has nothing."""
+    heads = [spot.x_label for each in series for spot in each.spots]
+    rows: list[list[Any]] = [["label", *heads]]
+    start = 0
+    for each in series:
+        row: list[Any] = [0] * len(heads)
+        row[start : start + len(each.spots)] = [spot.y for spot in each.spots]
+        start += len(each.spots)
+        rows.append([each.label if len(series) > 1 else "hits", *row])
+    return Answer(rows, {"format_params": {"xaxis_key": "label"}})
+
+
+SHAPES: dict[str, Callable[[list[Spots]], Answer]] = {
+    "scatterplot": _scatterplot,
+    "table": _table,
+    "pie": _pie,
+    "categories": _categories,
+}

@@ -1,0 +1,59 @@
+"""What is measured in one group of a data query: the field, the function, and the formula behind it."""
+
+from server.counting.dimensions.base import Dimension
+from server.counting.dimensions.options import options
+from server.counting.dimensions.resolve import Fields
+from server.counting.measures import FUNCTIONS, Function, function_named, plain
+from server.errors import BadDataQuery
+from server.queries.asked import Values
+from server.queries.formula import formula
+from server.queries.subtotals.result import Metric
+
+COUNT = FUNCTIONS["count"]
+
+
+def field_of(values: Values, name: str, fields: Fields, alias: str) -> Dimension:
+    """The field under a key, which must be given. alias: what it may call a table that it joins.
+
+    Raises BadDataQuery with the nearest name."""
+    return fields.named(options(values.texts(name)[0]), alias)
+
+
+def measured_of(values: Values, name: str, fields: Fields, functions: list[Function]) -> Dimension | None:
+    """The field under a key, None when it is not given and counting is all there is to do.
+
+    Raises BadDataQuery when a function needs a field, or one with numbers."""
+    if name not in values:
+        lacking = next((each for each in functions if each is not COUNT), None)
+        if lacking is not None:
+            place = next(each for each in ("functions", "function") if each in values)
+            raise values.bad(place, f"'{lacking}' needs '{name}:', the field to measure")
+        return None
+    measured = field_of(values, name, fields, "measured")
+    if measured.scale is None and any(each.needs_numbers for each in functions):
+        raise values.bad(name, f"'{measured.asked.name[:80]}' holds no numbers; count it, or use distinct")
+    return measured
+
+
+def functions_of(values: Values) -> list[Function]:
+    """The functions of `functions:` or the one of `function:`; count when neither is given."""
+    if "functions" in values and "function" in values:
+        raise values.bad("functions", "write one of 'function:' and 'functions:'")
+    name = "functions" if "functions" in values else "function"
+    found: list[Function] = []
+    for text in values.texts(name):
+        function = function_named(text.value, text.position, name)
+        if function in found:
+            raise BadDataQuery(f"{name}: '{text.value}' stands twice", position=text.position, field=name)
+        found.append(function)
+    if "functions" in values and not found:
+        raise values.bad("functions", "name at least one function")
+    return found or [COUNT]
+
+
+def metric_of(values: Values, name: str) -> Metric:
+    """What a number is shown as: by the formula under a key, or only rounded."""
+    if name not in values:
+        return lambda x: None if x is None else plain(x)
+    text = values.texts(name)[0]
+    return formula(text.value, text.position + text.quoted)

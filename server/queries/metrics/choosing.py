@@ -1,0 +1,78 @@
+"""`query:( worker_id:![1,2] group_id:(name:Support) )`: which samples count, by their dimensions.
+
+Samples keep dimensions as text, so this is decided here and not by the database."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from server.errors import BadDataQuery, nearest
+from server.queries.asked import Asked
+from server.queries.reading import Given
+from server.search.ast import Group, Items, Subquery, Term
+from server.search.conditions import slots_from
+
+MAX_FOUND = 10_000  # records that a search under a dimension may find
+
+Chooses = Callable[[Mapping[str, str]], bool]
+Declared = Mapping[str, Mapping[str, Any]]
+
+
+def chooser(asked: Asked, found: Given, dimensions: Declared) -> Chooses:
+    """Whether samples with these dimensions count. Raises BadDataQuery for what is no dimension, or no value."""
+    assert isinstance(found.term.value, Subquery)
+    return _group(asked, found.term.value.root, dimensions)
+
+
+def known(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
+    """A dimension by name. Raises BadDataQuery."""
+    if name not in dimensions:
+        raise BadDataQuery(f"'{name[:80]}' is not a dimension of the metric{nearest(name, dimensions)}",
+                           position=position, field=field)  # fmt: skip
+    return dimensions[name]
+
+
+def _group(asked: Asked, group: Group, dimensions: Declared) -> Chooses:
+    parts = [_node(asked, child, dimensions) for child in group.children]
+    decide = any if group.op == "or" else all
+
+    def chooses(sample: Mapping[str, str]) -> bool:
+        return decide(part(sample) for part in parts) is not group.negated
+
+    return chooses
+
+
+def _node(asked: Asked, node: Any, dimensions: Declared) -> Chooses:
+    if isinstance(node, Group):
+        return _group(asked, node, dimensions)
+    if not isinstance(node, Term):
+        raise BadDataQuery("write <dimension>:value", position=node.position, field="query")
+    wanted = _values(asked, node, known(node.field, node.position, dimensions, "query"))
+    name, negated = node.field, node.negated
+    return lambda sample: (sample.get(name, "").casefold() in wanted) is not negated
+
+
+def _values(asked: Asked, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+    value = term.value
+    if isinstance(value, Subquery):
+        return _found(asked, value, term, dimension)
+    texts = value.items if isinstance(value, Items) else (value,)
+    return frozenset("" if text.value == "null" and not text.quoted else text.value.casefold() for text in texts)
+
+
+def _found(asked: Asked, query: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the records that a search on the dimension's type finds, as text."""
+    uri = str(dimension.get("record_type", ""))
+    record_type = asked.ctx.service.registry.find(uri)
+    if dimension["type"] != "record" or record_type is None:
+        raise BadDataQuery(f"'{term.field[:80]}' takes values; it is no record that could be searched",
+                           position=term.value_position, field="query")  # fmt: skip
+    condition = asked.scope.ids_of(record_type.uri, query.root)
+    rows = asked.tx.rows(
+        ("found of a dimension", condition.key),
+        lambda: condition.build(slots_from(0)).limit(MAX_FOUND + 1),
+        condition.values,
+    )
+    if len(rows) > MAX_FOUND:
+        raise BadDataQuery(f"'{term.field[:80]}' finds more than {MAX_FOUND} records; narrow it down",
+                           position=term.value_position, field="query")  # fmt: skip
+    return frozenset(str(row[0]) for row in rows)

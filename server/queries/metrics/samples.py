@@ -1,0 +1,115 @@
+"""Samples of one metric, added up by tick and by the values of some dimensions.
+
+Samples of records that the caller may not read do not count. Source: decisions, who sees what."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import peewee
+
+from server.errors import BadDataQuery
+from server.queries.asked import Asked
+from server.queries.metrics.choosing import Chooses, Declared
+from server.queries.metrics.ticks import Ticks
+from server.records.metrics.samples import METRIC_SAMPLE
+from server.records.shared.noted import Totals
+from server.search.conditions import ALWAYS
+from server.store.statements import slot
+
+MAX_ROWS = 200_000  # bins of one series
+
+Split = tuple[str, ...]  # a value of each dimension of `by:`
+Cells = dict[Split, dict[int, "Cell"]]  # by split, then by tick
+
+
+class Cell(Totals):
+    """Samples of one tick. seen: the different combinations of dimensions."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+
+def cells(
+    asked: Asked, metric_id: int, ticks: Ticks, dimensions: Declared, by: list[str], chooses: Chooses | None,
+    needs_all: bool, position: int,
+) -> Cells:  # fmt: skip
+    """The samples that count. needs_all: whether `seen` is asked for. Raises BadDataQuery for more than MAX_ROWS."""
+    limited = _limited(asked, dimensions)
+    rows = _rows(asked, metric_id, ticks, bool(by or chooses or needs_all or limited))
+    if len(rows) > MAX_ROWS:
+        raise BadDataQuery(f"more than {MAX_ROWS} samples; choose a shorter range:", position=position, field="range")
+    splits = _splits(asked, {row[1] for row in rows}, by, chooses, limited)
+    places = ticks.places({row[0] for row in rows})
+    found: Cells = {} if by else {(): {}}
+    for start, text, count, total, low, high in rows:
+        split, place = splits[text], places.get(start)
+        if split is None or place is None:
+            continue
+        cell = found.setdefault(split, {}).setdefault(place, Cell())
+        cell.add(Totals(count, total, low, high))
+        cell.seen.add(text)
+    return found
+
+
+def _rows(asked: Asked, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
+    """[(beginning, dimensions, count, sum, min, max)]; dimensions are "{}" where they need not be told apart."""
+    t: Any = peewee.Table(METRIC_SAMPLE.name, METRIC_SAMPLE.names)
+    column = {name: peewee.Column(t, name) for name in METRIC_SAMPLE.names}
+
+    def build() -> Any:
+        measures = [
+            getattr(peewee.fn, function)(column[name]) if not is_apart else column[name]
+            for function, name in (("SUM", "count"), ("SUM", "sum"), ("MIN", "min"), ("MAX", "max"))
+        ]
+        dimensions = column["dimensions"] if is_apart else peewee.SQL("'{}'")
+        query = t.select(column["bin"], dimensions, *measures).where(
+            column["metric_id"] == slot(0), column["seconds"] == slot(1), column["bin"].between(slot(2), slot(3))
+        )
+        return (query if is_apart else query.group_by(column["bin"])).limit(MAX_ROWS + 1)
+
+    # A day of UTC may begin before that of the zone in which its middle lies.
+    first = ticks.start - ticks.seconds // 2
+    return asked.tx.rows(("samples", is_apart), build, (metric_id, ticks.seconds, first, ticks.end))
+
+
+def _limited(asked: Asked, dimensions: Declared) -> dict[str, str]:
+    """{dimension: record type} of those whose records the caller may not all read."""
+    shown, found = asked.dictionaries(), {}
+    for name, each in dimensions.items():
+        record_type = shown.find_type(str(each.get("record_type", ""))) if each["type"] == "record" else None
+        if record_type is None:
+            continue
+        is_open = shown.readable(record_type.uri) is ALWAYS
+        if not is_open or (record_type.uri == "group" and asked.ctx.actor.reads_groups is not None):
+            found[name] = record_type.uri
+    return {} if asked.ctx.actor.is_admin else found
+
+
+def _splits(
+    asked: Asked, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
+) -> dict[str, Split | None]:
+    """{dimensions as stored: the values that they are split by}; None for what does not count."""
+    samples: dict[str, dict[str, str]] = {text: json.loads(text) for text in texts}
+    readable = {name: _readable(asked, uri, name, samples.values()) for name, uri in limited.items()}
+
+    def counts(sample: dict[str, str]) -> bool:
+        may = all(sample.get(name, "0") in ids for name, ids in readable.items())
+        return may and (chooses is None or chooses(sample))
+
+    return {
+        text: tuple(sample.get(name, "") for name in by) if counts(sample) else None
+        for text, sample in samples.items()
+    }
+
+
+def _readable(asked: Asked, uri: str, name: str, samples: Any) -> set[str]:
+    """The ids among the values of a dimension that the caller may read, as text; 0 is no record."""
+    ids = {int(value) for sample in samples if (value := sample.get(name, "0")).isascii() and value.isdigit()} - {0}
+    groups = asked.ctx.actor.reads_groups
+    if uri == "group" and groups is not None:  # groups are known to all, what is in private ones is not
+        return {"0", *(str(id) for id in ids & groups)}
+    return {"0", *(str(id) for id in asked.dictionaries().readable_ids(uri, ids))}

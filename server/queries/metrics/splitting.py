@@ -1,0 +1,85 @@
+"""`by:[worker_id]`: one series for each value of some dimensions, and what it is called."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from server.errors import nearest
+from server.queries.asked import Asked, Values
+from server.queries.declared import Key
+from server.queries.metrics.choosing import Declared, known
+from server.queries.metrics.samples import Cell, Cells, Split
+
+MAX_SPLIT = 50  # series that one is split into; what has fewer samples is put together
+NONE, OTHER = "(none)", "(other)"
+BY_KEYS = (
+    Key("as", "text", "What the values are.", choices=("record", "text")),
+    Key("record_type", "text", "The record type of the values; the dimension's own when absent."),
+    Key("record_label", "text", "The key that a record is called by; its label when absent."),
+)
+
+
+def largest(found: Cells) -> Cells:
+    """The splits with the most samples, and the others as one."""
+    if len(found) <= MAX_SPLIT:
+        return found
+    order = sorted(found, key=lambda split: (-sum(each.count for each in found[split].values()), split))
+    kept = {split: found[split] for split in order[: MAX_SPLIT - 1]}
+    rest: dict[int, Cell] = {}
+    for split in order[MAX_SPLIT - 1 :]:
+        for place, each in found[split].items():
+            cell = rest.setdefault(place, Cell())
+            cell.add(each)
+            cell.seen |= each.seen
+    return {**kept, (OTHER,): rest}
+
+
+def names(asked: Asked, series: Values, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
+    """{split: name of its series}, in the order of the names: `Label :: value`; two records called alike get their
+    ids."""
+    by = series.words("by")
+    if not by:
+        return {(): label}
+    options = {each.id: each for each in series.groups("by.<id>")}
+    for name, each in options.items():
+        known(name, each.position, dimensions, "by")
+    called = [
+        _called(asked, {split[place] for split in found if len(split) > place}, dimensions[name], options.get(name))
+        for place, name in enumerate(by)
+    ]
+    listed: dict[Split, str] = {}
+    for split in sorted(found):
+        is_rest = split == (OTHER,) and len(found) == MAX_SPLIT
+        values = [OTHER] if is_rest else [called[place][value] for place, value in enumerate(split)]
+        listed[split] = " :: ".join([label, *values])
+    alike = [each for each in listed.values() if list(listed.values()).count(each) > 1]
+    distinct = {
+        split: f"{name} ({', '.join(split)})" if name in alike else name for split, name in listed.items()
+    }
+    return dict(sorted(distinct.items(), key=lambda pair: pair[1].casefold()))
+
+
+def _called(
+    asked: Asked, values: set[str], dimension: Mapping[str, Any], options: Values | None
+) -> dict[str, str]:
+    """{value: what it is called}."""
+    kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
+    if options is not None:
+        kind = options.text("as", "record" if "record_type" in options else kind)
+        uri, key = options.text("record_type", uri), options.text("record_label")
+    found = {value: value or NONE for value in values}
+    if kind != "record":
+        return found
+    record_type = asked.ctx.service.registry.find(uri)
+    if record_type is None:
+        if options is None:
+            return found
+        raise options.bad("record_type", f"'{uri[:80]}' is not a record type{nearest(uri, asked.scope.type_names())}")
+    return found | {"0": NONE} | _labels(asked, record_type.uri, values, key)
+
+
+def _labels(asked: Asked, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
+    shown = asked.dictionaries()
+    records = shown.records(uri, {int(value) for value in values if value.isascii() and value.isdigit()})
+    dictionaries = shown.dictionaries(uri, records, f"_label,{key}")
+    labels = {str(each["id"]): each.get(key or "_label") for each in dictionaries}
+    return {id: str(label) for id, label in labels.items() if isinstance(label, (str, int, float)) and label != ""}

@@ -1,0 +1,53 @@
+"""The axis of a time series of metrics: its ticks, and the size of the stored bins that are added up into them."""
+
+from dataclasses import dataclass
+
+from server.counting.bins import UNIT_BY_NAME, Bin, Calendar
+from server.queries.asked import Asked
+from server.queries.instants import span
+from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT
+
+MAX_TICKS = 1000
+PERIODS = {
+    "minute": "minute/5", "hour": "hour", "day": "day", "week": "week", "week-sun": "week-sun", "month": "month",
+    "year": "year",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """bins: the ticks in order. seconds: the size of stored bins. start, end: the first and last second of them."""
+
+    calendar: Calendar
+    bins: list[Bin]
+    seconds: int
+    start: int
+    end: int
+
+    def places(self, starts: set[int]) -> dict[int, int]:
+        """{beginning of a stored bin: the tick that it belongs to}; a bin that lies in two belongs to that of its
+        middle."""
+        middle = self.seconds // 2
+        known = {each.start: place for place, each in enumerate(self.bins)}
+        found = self.calendar.fold([start + middle for start in starts], 1) or {}
+        return {at - middle: known[each.start] for at, each in found.items() if each.start in known}
+
+
+def ticks(asked: Asked, default: str) -> Ticks:
+    """The ticks of `period:` that `range:` touches, whole ones. Raises BadDataQuery for too many."""
+    values, tz = asked.values, asked.scope.tz
+    period = values.text("period", "day")
+    calendar, within = Calendar(UNIT_BY_NAME[PERIODS[period]], tz, asked.ctx.now), span(asked, "range", default)
+    ends = calendar.fold([within.start, within.end], 1) or {}
+    axis = calendar.axis(ends[within.start], ends[within.end])
+    if axis is None or len(axis) > MAX_TICKS:
+        raise values.bad("range", f"more than {MAX_TICKS} ticks; choose a longer period: or a shorter range:")
+    start, end = axis[0].pieces[0][0], axis[-1].pieces[-1][1]
+    return Ticks(calendar, axis, _size(period, start, asked.ctx.now), start, end)
+
+
+def _size(period: str, start: int, now: int) -> int:
+    """The finest bins that are kept for all of the range: hours know the days of every zone, stored days only UTC's."""
+    if period in ("minute", "hour"):
+        return FIVE_MINUTES if period == "minute" else HOUR
+    return HOUR if start >= now - KEPT[HOUR] else DAY

@@ -1,0 +1,148 @@
+"""The text of a data query becomes values: every key against its declaration, each mistake with its position.
+
+Knows no type of query and no record type; what values mean is asked.py's and the types'."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.errors import BadDataQuery, nearest
+from server.queries.declared import KINDS, Key
+from server.search.ast import Group, Items, Subquery, Term, Text
+from server.search.lexer import Kind, tokens
+from server.search.parser import parse_group
+from server.search.placeholders import filled
+
+MAX_KEYS = 100  # keys of one data query, at all depths together
+
+
+@dataclass(frozen=True)
+class Given:
+    """One key as given. `key` is its declaration, `id` the free part of a pattern's name.
+
+    inner: the values of a group, by name."""
+
+    name: str
+    key: Key
+    id: str
+    term: Term
+    inner: "dict[str, Given]"
+
+    @property
+    def position(self) -> int:
+        """Where its value begins."""
+        return self.term.value_position
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """The value, or the items of a list."""
+        value = self.term.value
+        if isinstance(value, Items):
+            return value.items
+        return (value,) if isinstance(value, Text) else ()
+
+
+def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
+    """The keys of the outermost level with their values. Raises BadQuery for what is no key with a value.
+
+    values: of each `${name}`; None when those are no placeholders."""
+    group = parse_group(q)
+    return tuple(_terms(group if values is None else filled(group, values)))
+
+
+def given(terms: tuple[Term, ...], keys: tuple[Key, ...], where: str) -> dict[str, Given]:
+    """{name: Given}, in the order of the text; an alias comes under its key's name.
+
+    where: what the keys belong to, for messages. Raises BadDataQuery for an unknown key, the same twice, a value of
+    the wrong kind."""
+    found: dict[str, Given] = {}
+    for term in terms:
+        key, id = _declared(term, keys, where)
+        name = key.prefix + id if key.is_pattern else key.name
+        if name in found:
+            raise BadDataQuery(
+                f"'{term.field[:80]}:' stands twice; write it once", position=term.position, field=term.field
+            )
+        if len(found) >= MAX_KEYS:
+            raise BadDataQuery(f"{where} has more than {MAX_KEYS} keys", position=term.position, limit=MAX_KEYS)
+        _check_kind(term, key)
+        found[name] = Given(name, key, id, term, _inner(term, key))
+    return found
+
+
+def require(found: dict[str, Given], keys: tuple[Key, ...], position: int, where: str) -> None:
+    """Raises BadDataQuery for a key that must be given and is not; `position` is where it should be."""
+    for key in keys:
+        is_there = any(each.key is key for each in found.values())
+        if key.required and not is_there:
+            raise BadDataQuery(f"{where} needs '{key.name}:', {key.note[:1].lower()}{key.note[1:]}",
+                               position=position, field=key.name)
+
+
+def source_of(q: str, position: int) -> str:
+    """The text from the bracket at `position` to its partner, both included."""
+    depth = 0
+    for token in tokens(q[position:]):
+        if token.kind is Kind.OPEN:
+            depth += 1
+        elif token.kind is Kind.CLOSE:
+            depth -= 1
+            if not depth:
+                return q[position : position + token.position + 1]
+    return q[position:]
+
+
+def _terms(group: Group) -> Iterator[Term]:
+    if group.op == "or":
+        raise BadDataQuery("keys cannot be combined with OR; write them side by side", position=group.position)
+    found: list[Term] = []
+    for child in (*group.children, *group.controls):
+        if not isinstance(child, Term):
+            raise BadDataQuery(
+                f"what stands at position {child.position} is no key with a value, such as of:ticket; a value with "
+                "spaces needs quotes",
+                position=child.position,
+            )
+        if child.negated:
+            raise BadDataQuery(f"'{child.field[:80]}:' takes no '!'", position=child.position, field=child.field)
+        found.append(child)
+    return iter(sorted(found, key=lambda term: term.position))
+
+
+def _declared(term: Term, keys: tuple[Key, ...], where: str) -> tuple[Key, str]:
+    name = term.field
+    for key in keys:
+        if name == key.name or name in key.aliases:
+            return key, ""
+    for key in keys:
+        if key.is_pattern and name.startswith(key.prefix) and len(name) > len(key.prefix):
+            return key, name[len(key.prefix) :]
+    known = [key.name for key in keys]
+    raise BadDataQuery(
+        f"'{name[:80]}:' is not a key of {where}{nearest(name, known)}", position=term.position, field=name
+    )
+
+
+def _check_kind(term: Term, key: Key) -> None:
+    value, kind = term.value, key.kind
+    fits = (
+        isinstance(value, Subquery) and not value.all
+        if kind in ("group", "query")
+        else isinstance(value, Text)
+        if kind in ("text", "number")
+        else not isinstance(value, Subquery)
+    )
+    if not fits:
+        raise BadDataQuery(
+            f"'{term.field[:80]}:' takes {KINDS[kind]}", position=term.value_position, field=term.field
+        )
+
+
+def _inner(term: Term, key: Key) -> dict[str, Given]:
+    if key.kind != "group":
+        return {}
+    assert isinstance(term.value, Subquery)
+    where = f"'{term.field[:80]}:'"
+    found = given(tuple(_terms(term.value.root)), key.keys, where)
+    require(found, key.keys, term.value_position, where)
+    return found

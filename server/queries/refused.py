@@ -1,0 +1,17 @@
+"""Types of data query that are known and cannot be answered here: callers are told so, instead of "unknown type"."""
+
+from typing import ClassVar
+
+from server.errors import BadDataQuery
+from server.queries.asked import Asked
+from server.queries.declared import Answer, QueryType
+
+
+class Refused(QueryType):
+    """reason: why, for the message. Its keys are checked all the same."""
+
+    reason: ClassVar[str] = "is not available on this installation"
+    is_quick = True
+
+    def run(self, asked: Asked) -> Answer:
+        raise BadDataQuery(f"{self.name} {self.reason}", position=asked.values.at("type"), field="type")

@@ -1,0 +1,39 @@
+"""Made-up numbers for trying out charts. The same query gives the same numbers, also those that look random."""
+
+import random
+
+from server.counting.measures import plain
+from server.queries.asked import Values
+from server.queries.declared import Key
+from server.queries.numbers import number_of
+
+MAX_SAMPLES = 1_000  # of one series
+DEFAULT_SAMPLES = 10
+DECIMALS = 2
+LABEL = Key("label", "text", "Its name; the id when absent.")
+TREND = Key("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
+
+
+def bounds(series: Values, axis: str) -> tuple[float, float]:
+    """The numbers of `<axis>.min:` and `<axis>.max:`, 0 and 100 when absent. Raises BadDataQuery when they cross."""
+    low, high = number_of(series, f"{axis}.min", 0), number_of(series, f"{axis}.max", 100)
+    if low > high:
+        raise series.bad(f"{axis}.min", f"{plain(low)} is above {axis}.max, {plain(high)}")
+    return low, high
+
+
+def spread(count: int, low: float, high: float, trend: str, seed: str) -> list[float]:
+    """`count` numbers from low to high: at equal steps up or down, or at random.
+
+    Whole where both ends are, and as far apart as there are numbers; else with two decimals.
+
+    >>> spread(3, 0, 10, "down", ""), spread(3, 0, 1, "up", "")
+    ([10, 5, 0], [0, 0.5, 1])
+    """
+    chance = random.Random(seed)
+    places = [chance.random() if trend == "random" else step / max(count - 1, 1) for step in range(count)]
+    if trend == "down":
+        places.reverse()
+    is_whole = float(low).is_integer() and float(high).is_integer() and high - low >= count
+    decimals = 0 if is_whole else DECIMALS
+    return [plain(round(low + (high - low) * place, decimals)) for place in places]

@@ -1,0 +1,46 @@
+"""`format:dictionaries` and `format:table`: one row for each cell. Source: Data queries, Result shapes."""
+
+from typing import Any
+
+from server.queries.subtotals.result import Result, Row
+
+
+def dictionaries(result: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """[{keys of each field, count, count_query_context, count_query}]; of other functions `<field>`, `<field>_func`."""
+    return [_dictionary(result, row) for row in result.rows], {}
+
+
+def _dictionary(result: Result, row: Row) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for dimension, member in zip(result.dimensions, row.members, strict=True):
+        shown |= dimension.dictionary(member)
+    if result.measured is not None:
+        name = result.measured.base.replace(".", "_")
+        return shown | {name: row.value, f"{name}_func": result.function.name}
+    return shown | {
+        "count": row.value, "count_query_context": result.record_type.context,
+        "count_query": result.query(row.members),
+    }  # fmt: skip
+
+
+def table(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
+    """{"columns": {key: {label, type}}, "rows": [{key: value}]}; the last column holds the values."""
+    columns: dict[str, dict[str, Any]] = {}
+    for dimension in result.dimensions:
+        columns |= dimension.columns()
+    if result.measured is None:
+        columns["count"] = {"label": "Count", "type": "number"}
+    else:
+        kind = "number" if result.function.name == "distinct" else result.measured.measured_type
+        columns[result.measured.base] = {"label": result.title, "type": kind}
+    return {"columns": columns, "rows": [_row(result, row) for row in result.rows]}, {}
+
+
+def _row(result: Result, row: Row) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for dimension, member in zip(result.dimensions, row.members, strict=True):
+        shown |= dimension.cells(member)
+    if result.measured is not None:
+        return shown | {result.measured.base: row.value}
+    options = {"context": result.record_type.context, "query": result.query(row.members)}
+    return shown | {"count": row.value, "_types": {"count": {"type": "search", "options": options}}}

@@ -1,0 +1,87 @@
+"""What was counted, ready to be shown: rows in order, each with its value and the search that finds its records."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from server.counting.counting import Cells, Members
+from server.counting.dimensions.base import Dimension, Member
+from server.counting.measures import Function, Tally
+from server.records.base import RecordType
+
+Number = float | None
+Metric = Callable[[Number], Number]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell: the members, one of each dimension, and its value."""
+
+    members: Members
+    value: Number
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Result:
+    """dimensions: those of the rows. measured: the field of a function other than count. source: the search as asked,
+    in parentheses. zone: its name."""
+
+    record_type: RecordType
+    dimensions: tuple[Dimension, ...]
+    measured: Dimension | None
+    function: Function
+    metric: Metric
+    rows: tuple[Row, ...]
+    source: str
+    zone: str
+
+    @property
+    def counts(self) -> bool:
+        """Whether values are numbers of records."""
+        return self.measured is None
+
+    @property
+    def title(self) -> str:
+        """What the values are called."""
+        return "Count" if self.measured is None else f"{self.function.label} {self.measured.label.lower()}"
+
+    def query(self, members: Sequence[Member]) -> str:
+        """A search that finds the records with these members. Source: Data queries, The `query` texts."""
+        terms = [self.source, *(member.term for member in members), f"set.timezone:{self.zone}"]
+        return " ".join(term for term in terms if term)
+
+    def value(self, tally: Tally) -> Number:
+        """What a tally shows."""
+        return self.metric(tally.value(self.function))
+
+
+def result(
+    record_type: RecordType, cells: Cells, measured: Dimension | None, metric: Metric, source: str, zone: str
+) -> Result:
+    """The cells in order: largest value first, then by labels."""
+    rows = []
+    for members, tally in cells.rows():
+        rows.append(Row(members, metric(tally.value(cells.function)), tally))
+    rows.sort(key=order)
+    return Result(record_type, cells.dimensions, measured, cells.function, metric, tuple(rows), source, zone)
+
+
+def order(row: Row) -> tuple[bool, float, list[str]]:
+    """How rows are sorted; those without a value come last."""
+    return row.value is None, -(row.value or 0), [member.label.casefold() for member in row.members]
+
+
+def regrouped(cells: Cells, kept: Sequence[Dimension], function: Function) -> Cells:
+    """`group:`: the values of cells put together by some of their dimensions. Source: Data queries, Keys."""
+    places = [cells.dimensions.index(each) for each in kept]
+    tallies: dict[tuple[Hashable, ...], Tally] = {}
+    members: dict[tuple[Hashable, ...], Members] = {}
+    for found, tally in cells.rows():
+        value = tally.value(cells.function)
+        wanted = tuple(found[place] for place in places)
+        key = tuple(member.key for member in wanted)
+        into = tallies.setdefault(key, Tally())
+        members[key] = wanted
+        if value is not None:
+            into.put(value)
+    return Cells(tuple(kept), function, tallies, members)

@@ -1,0 +1,65 @@
+"""How much is used what: by item as a table, and by month as a chart. Source: Data queries, usage.
+
+Not for counting: uses come as (item, instant, number)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from server.counting.bins import UNIT_BY_NAME, Calendar
+from server.queries.asked import Asked
+from server.queries.declared import Answer
+from server.times.reading import unix
+
+MONTHS = 13  # with the one that goes on
+MAX_ITEMS = 1000  # of a table, those used most
+MAX_SERIES = 50  # of a chart, those used most
+MAX_USES = 200_000  # numbers by item and day that are added up for a chart
+
+Uses = Iterable[tuple[int, int, float]]  # (item, an instant, how many)
+
+
+@dataclass(frozen=True)
+class Months:
+    """The last months in the caller's zone. since: their first second."""
+
+    calendar: Calendar
+    since: int
+
+    def chart(self, uses: Uses, names: Mapping[int, str]) -> Answer:
+        """`timeseries`: {ts: months, name of an item: numbers}, the most used first. Items without a name are left
+        out; two alike get their ids."""
+        calendar, listed = self.calendar, [each for each in uses if each[0] in names]
+        bins = calendar.fold({self.since, calendar.now, *(at for _, at, _ in listed)}, 1) or {}
+        axis = calendar.axis(bins[self.since], bins[calendar.now]) or []
+        place = {each.start: index for index, each in enumerate(axis)}
+        rows: dict[int, list[float]] = {}
+        for item, at, number in listed:
+            if bins[at].start in place:
+                rows.setdefault(item, [0] * len(axis))[place[bins[at].start]] += number
+        most = sorted(rows, key=lambda item: (-sum(rows[item]), names[item].casefold(), item))[:MAX_SERIES]
+        data: dict[str, list[Any]] = {"ts": [each.label for each in axis]}
+        for item in most:
+            name = names[item] if names[item] not in data else f"{names[item]} ({item})"
+            data[name] = [_whole(each) for each in rows[item]]
+        params = {"xaxis_key": "ts", "xaxis_step": calendar.unit.step, "xaxis_format": calendar.unit.axis}
+        return Answer(data, {"format_params": params})
+
+
+def months(asked: Asked) -> Months:
+    """The last MONTHS months."""
+    tz, now = asked.scope.tz, asked.ctx.now
+    local = datetime.fromtimestamp(now, tz)
+    years, place = divmod(local.month - MONTHS, 12)
+    first = datetime(local.year + years, place + 1, 1)
+    return Months(Calendar(UNIT_BY_NAME["month"], tz, now), unix(first, tz, first=True))
+
+
+def table(columns: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> Answer:
+    """`table`: {columns, rows}."""
+    return Answer({"columns": columns, "rows": rows})
+
+
+def _whole(number: float) -> float:
+    return int(number) if float(number).is_integer() else number

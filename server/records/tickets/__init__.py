@@ -1,1 +1,0 @@
-"""What the record type ticket is made of, a file for each of its concerns; the declaration is records/ticket.py."""

@@ -1,0 +1,90 @@
+"""How many answers leave by themselves: one to an address in an hour, whatever its tickets, and in all so many as a
+setting says. Who writes under the address of another could fill that one's mailbox through us otherwise.
+
+Source: Security, M7; the hour and the setting are ours."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import peewee
+
+from server import log
+from server.context import Service
+from server.desk.writing import RecordWriter
+from server.jobs.scheduler import periodic
+from server.mail.addresses import Address
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.tickets.letter import Recipients
+from server.tickets.parameters import Addresses
+
+HOUR_SECONDS = 3600
+LOG = log.get("mail")
+
+AUTOMATIC_ANSWER = Table(
+    "automatic_answer",
+    [Column("email", "TEXT", nocase=True), Column("answered_at")],
+    [Index(("answered_at",), "those of the last hour, and those that are over")],
+    key=("email",),
+)
+
+
+def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
+    """Note an automatic answer to these, without those who had one within the hour; to nobody once the service has
+    sent as many as it may. What is left out is noted."""
+    if recipients.is_empty:
+        return recipients
+    named = [*recipients.to, *recipients.cc, *recipients.bcc]
+    had = [each.address for each in named if _had_one(writing, each)]
+    notes = [f"not sent to {email}: it had an automatic answer within the hour" for email in dict.fromkeys(had)]
+    left = _without(recipients, had, notes)
+    most = writing.ctx.service.settings.automatic_answers_per_hour
+    if not left.is_empty and _number(writing) >= most:
+        LOG.warning("mail.answers", sent=most)
+        why = f"not sent: {most} automatic answers have left within the hour (automatic_answers_per_hour)"
+        return _without(recipients, [each.address for each in named], [*notes, why])
+    for each in (*left.to, *left.cc, *left.bcc):
+        writing.tx.put(AUTOMATIC_ANSWER, {"email": each.address.lower(), "answered_at": writing.now})
+    return left
+
+
+def _had_one(writing: RecordWriter, address: Address) -> bool:
+    row = writing.tx.first(AUTOMATIC_ANSWER, email=address.address.lower())
+    return row is not None and writing.now - HOUR_SECONDS < int(row[1])
+
+
+def _number(writing: RecordWriter) -> int:
+    """Of the last hour."""
+    table: Any = AUTOMATIC_ANSWER.sql
+    return int(writing.tx.value(
+        ("automatic answers", "lately"),
+        lambda: table.select(peewee.fn.COUNT(peewee.SQL("*"))).where(table.answered_at > slot(0)),
+        (writing.now - HOUR_SECONDS,),
+    ))  # fmt: skip
+
+
+def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) -> Recipients:
+    gone = {each.lower() for each in emails}
+
+    def left(addresses: Addresses) -> Addresses:
+        return tuple(each for each in addresses if each.address.lower() not in gone)
+
+    return Recipients(
+        left(recipients.to), left(recipients.cc), left(recipients.bcc), (*recipients.notes, *notes),
+        recipients.is_unsent,
+    )  # fmt: skip
+
+
+@periodic("automatic answers", deletes=True)
+def forget_over(service: Service, now: int) -> None:
+    """Forget those that are an hour old."""
+    table: Any = AUTOMATIC_ANSWER.sql
+    before = now - HOUR_SECONDS
+    over = service.store.read(lambda tx: tx.value(
+        ("automatic answers", "any over"),
+        lambda: table.select(table.answered_at).where(table.answered_at <= slot(0)).limit(1), (before,),
+    ))  # fmt: skip
+    if over is not None:
+        service.store.write(lambda tx: tx.run(
+            ("automatic answers", "over"), lambda: table.delete().where(table.answered_at <= slot(0)), (before,)
+        ))  # fmt: skip

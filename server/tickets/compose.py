@@ -1,0 +1,190 @@
+"""Compose: a new ticket with an outgoing message. Source: Tickets, Compose."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from server.context import Context
+from server.desk import activity
+from server.desk.writing import RecordWriter
+from server.errors import Invalid
+from server.mail.compose import subject_of_compose
+from server.mail.mask import new_mask
+from server.outbox import delivery, rows
+from server.outbox.content import Body, body_of
+from server.outbox.deliver import Mail
+from server.outbox.delivery import Delivery
+from server.outbox.sending import send_and_tell
+from server.records.base import Record
+from server.records.shared.sending import COMPOSE
+from server.store.transaction import Transaction
+from server.tickets import asking, drafts, letter, requesters, spam
+from server.tickets.letter import TICKET, Facts, Recipients
+from server.tickets.parameters import ComposeRequest, compose_request
+from server.tickets.types.ticket_parts.status import WORDS
+from server.tickets.unsent import NOTE, is_unsent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The record that an operation answers with, a ticket or the draft that waits; and what became of the mail."""
+
+    uri: str
+    id: int
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request with everything that was read and made for it. `worker_id` sends it; `mask` is drawn for its ticket."""
+
+    request: ComposeRequest
+    facts: Facts
+    body: Body
+    mail: Mail
+    worker_id: int
+    mask: str
+
+
+def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
+    """Create a ticket and send its first message; answers ("ticket", id).
+
+    With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
+    ("draft", id): the mail is in the queue. Mail that no mail server has taken or refused within two seconds waits
+    there as well, as it does without any: the answer is the ticket then, since the draft goes when the mail leaves.
+    values: form values by name. Raises Required, Invalid, Forbidden, TooLarge. Source: Tickets, Compose."""
+    request = compose_request(ctx, values)
+    prepared = prepare(ctx, request, ctx.actor.worker_id)
+    if not request.dont_send:
+        recipients = Recipients(request.to, request.cc, request.bcc)
+        changed = asking.asked(ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at)
+        if changed is not None:
+            prepared = prepare(ctx, drafts.compose_of(ctx, changed), ctx.actor.worker_id)
+    if request.send_at:
+        return _schedule(ctx, prepared)
+    ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
+    is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
+    told = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
+    return Answer("draft", draft_id, told) if is_refused else Answer("ticket", ticket_id, told)
+
+
+def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> Prepared:
+    """Check a request against the database and make the mail. is_checked: who may was asked before."""
+
+    def read(tx: Transaction) -> Facts:
+        reading = RecordWriter(ctx, tx)
+        if not is_checked:
+            reading.rules.require_create(reading.registry.type("ticket"))
+        group, bucket = letter.place_of(reading, request.group_id, request.bucket_id)
+        if not is_checked:
+            letter.require_group(ctx, group)
+        letter.check_ids(reading, request)
+        if request.org_id and not reading.lookup.exists("org", request.org_id):
+            raise Invalid(f"org_id: there is no org {request.org_id}", field="org_id")
+        return letter.facts_of(reading, request, group, bucket, worker_id, 0)
+
+    facts = ctx.service.store.read(read)
+    body = body_of(request.content, request.is_markdown, facts.signature, None)
+    mail = letter.mail_of(ctx, request, facts, request.subject, worker_id, 0)
+    if letter.has_own_files(ctx, body.html):
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
+        mail = replace(mail, inline_ids=inline)
+    # Drawn here and not on the writer, which has to wait for the system's random numbers.
+    mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
+    return Prepared(request, facts, body, mail, worker_id, mask)
+
+
+def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
+    """Create ticket and message, and put the mail into the queue; answers the ids of ticket and draft (0 for none) and
+    the claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
+    request, facts = prepared.request, prepared.facts
+    addresses = [requesters.address_of(writing, each.address) for each in request.to]
+    ticket_id = writing.create("ticket", _ticket_values(writing, prepared, addresses))
+    ticket = writing.record("ticket", ticket_id)
+    assert ticket is not None
+    requesters.add(writing, ticket_id, letter.requester_ids(writing, addresses), is_new_ticket=True)
+    letter.write_customs(writing, ticket_id, facts.customs)
+    settings = writing.ctx.service.settings
+    subject = subject_of_compose(request.subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
+    recipients = Recipients(request.to, request.cc, request.bcc)
+    if is_unsent(writing.ctx):
+        recipients = recipients.unsent()
+    is_mailed = not request.dont_send and not recipients.is_empty
+    mail = replace(prepared.mail, subject=subject, records={**prepared.mail.records, "ticket": ticket_id})
+    message_id = letter.keep_message(writing, mail, prepared.body, recipients, ticket_id, {
+        "worker_id": prepared.worker_id, "is_not_sent": int(not is_mailed), "notes": json.dumps(recipients.notes),
+    })  # fmt: skip
+    _log(writing, prepared, ticket)
+    if not is_mailed:
+        return ticket_id, 0, ""
+    draft = _draft_values(prepared, recipients, ticket) | {"ticket_id": ticket_id}
+    draft_id, claim = letter.queue(writing, mail, facts.way, draft, message_id, draft_id)
+    return ticket_id, draft_id, claim
+
+
+def _ticket_values(writing: RecordWriter, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
+    request, facts = prepared.request, prepared.facts
+    is_free = writing.find("ticket", mask=prepared.mask) is None
+    return {
+        "mask": prepared.mask if is_free else "",
+        "spam_training": spam.GOOD,
+        "subject": request.subject,
+        "group_id": facts.group["id"],
+        "bucket_id": facts.bucket["id"] if facts.bucket else 0,
+        "status_id": request.status or 0,
+        "reopen_date": request.reopen_at,
+        "owner_id": request.owner_id or 0,
+        "org_id": _org_id(writing, addresses) if request.org_id is None else request.org_id,
+    }
+
+
+def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
+    """The organization of the first recipient's address, else of the contact behind it."""
+    if not addresses:
+        return 0
+    contact_id = addresses[0]["contact_id"]
+    contact = writing.record("contact", contact_id) if contact_id and not addresses[0]["org_id"] else None
+    return int(addresses[0]["org_id"] or (contact["org_id"] if contact else 0))
+
+
+def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
+    """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
+    facts, status = prepared.facts, prepared.request.status
+    target = writing.registry.type("ticket").label(ticket)
+    bucket = facts.bucket["name"] if facts.bucket else ""
+    variables = {"target": target, "group": facts.group["name"], "bucket": bucket}
+    entries = [("ticket.moved", variables)]
+    if status is not None:
+        entries.append((f"ticket.status.{WORDS[status]}", {"target": target, "status": WORDS[status]}))
+    activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
+
+
+def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
+    request = prepared.request
+    customs = letter.customs_as_sent(prepared.facts.customs, request.custom)
+    return {
+        "type": COMPOSE,
+        "name": request.subject,
+        "to": drafts.joined(recipients.to),
+        "params": drafts.params_of(request, customs, prepared.worker_id, ticket),
+        "worker_id": prepared.worker_id,
+    }
+
+
+def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+    """Only the draft; ticket and message are made when it is due. Source: Queue and delivery states."""
+    request = prepared.request
+    values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(ctx, tx)
+        id = writing.create("draft", {**values, "is_queued": 1, "queue_delivery_date": request.send_at})
+        rows.put(tx, id, {"checked": rows.digest(values["params"])})
+        return id
+
+    draft_id = ctx.service.store.write(write)
+    if ctx.service.wake_scheduler is not None:
+        ctx.service.wake_scheduler()
+    return Answer("draft", draft_id, delivery.of_draft(ctx, draft_id))

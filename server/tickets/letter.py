@@ -1,0 +1,324 @@
+"""What compose and reply share: ids checked, the mail written, the message kept, the draft queued.
+
+Facts are read first, in a snapshot; text and HTML are made outside of any transaction; then everything is written in
+one (compose.py, reply.py)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import format_datetime
+from typing import Any
+
+from server import times
+from server.context import Context
+from server.desk import custom_values
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, TooLarge
+from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
+from server.outbox import rows
+from server.outbox.content import Body, Placeholders, Signature, signature_of
+from server.outbox.deliver import Mail, own_file, park
+from server.outbox.sender import Sender, Way, sender_of, way_of
+from server.records.base import Record
+from server.records.shared import custom
+from server.records.shared.secrets import random_text
+from server.records.shared.tables import ATTACHED
+from server.settings import VERSION
+from server.tickets import requesters
+from server.tickets.parameters import Addresses, MailRequest
+from server.tickets.types.draft import TOKEN_CHARS
+from server.tickets.unsent import NOTE
+
+TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
+SENT = "ticket.message.outbound"
+HTML_NAME = "original_message.html"
+MAX_NAME = 255
+MAX_INLINE = 50  # images of ours in one mail
+
+Customs = list[tuple[custom.CustomField, custom.Coerced]]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the database says before anything is written. `from_name` is filled in; `way` None: no mail server."""
+
+    group: Record
+    bucket: Record | None
+    sender: Sender
+    from_name: str
+    signature: Signature
+    way: Way | None
+    customs: Customs
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Who gets a mail. `notes` tells who of the requesters does not, and why. `is_unsent`: nobody gets it, and it is
+    kept with these."""
+
+    to: Addresses
+    cc: Addresses = ()
+    bcc: Addresses = ()
+    notes: tuple[str, ...] = ()
+    is_unsent: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return self.is_unsent or not (self.to or self.cc or self.bcc)
+
+    def unsent(self) -> "Recipients":
+        """The same, of a mail that does not leave because an automation wrote it."""
+        return replace(self, notes=(*self.notes, NOTE), is_unsent=True)
+
+
+# -- read --------------------------------------------------------------------------------------------------------------
+
+
+def place_of(reading: RecordWriter, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
+    """Group and bucket of these ids; the bucket decides, and a group alone means its default bucket.
+
+    Raises Invalid for ids of nothing. Source: Tickets, Compose."""
+    group = reading.record("group", group_id) if group_id else None
+    if group is None and (group_id or not bucket_id):
+        raise Invalid(f"group_id: there is no group {group_id}", field="group_id")
+    if bucket_id:
+        bucket = reading.record("bucket", bucket_id)
+        if bucket is None:
+            raise Invalid(f"bucket_id: there is no bucket {bucket_id}", field="bucket_id")
+        group = reading.record("group", bucket["group_id"])
+    else:
+        assert group is not None
+        bucket = reading.find("bucket", group_id=group["id"], is_default=1)
+    if group is None:
+        raise Invalid(f"bucket_id: bucket {bucket_id} is in no group", field="bucket_id")
+    return group, bucket
+
+
+def require_group(ctx: Context, group: Record) -> None:
+    """Raises Forbidden unless the caller may read the tickets of a group."""
+    groups = ctx.actor.reads_groups
+    if not ctx.actor.is_admin and groups is not None and group["id"] not in groups:
+        raise Forbidden(f"you may not read the tickets of group {group['id']}; choose another group")
+
+
+def check_ids(reading: RecordWriter, request: MailRequest) -> None:
+    """Raises Invalid for a template, owner or file that does not exist or may not be read, TooLarge for files too large
+    to mail."""
+    if request.html_template_id:
+        _exists(reading, "html_template", request.html_template_id, "html_template_id")
+    if request.owner_id:
+        _exists(reading, "worker", request.owner_id, "owner_id")
+    files = reading.registry.type("attachment")
+    total = 0
+    for id in request.file_ids:
+        file = reading.record("attachment", id)
+        if file is None or not reading.rules.may_read(reading.tx, files, id):
+            raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")
+        if file["dropped"]:
+            raise Invalid(f"file_id: attachment {id} was not kept: {file['dropped']}", field="file_id")
+        total += file["size"]
+    most = min(reading.ctx.service.settings.max_attachment_bytes, MAX_FILES_BYTES)
+    if total > most:
+        raise TooLarge(f"file_id: {total} bytes are too large for a mail; at most {most}", field="file_id", limit=most)
+
+
+def facts_of(
+    reading: RecordWriter, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
+) -> Facts:
+    """Sender, signature and transport of a mail from a bucket. Raises Invalid."""
+    tx, ctx, registry = reading.tx, reading.ctx, reading.registry
+    sender = sender_of(tx, registry, group, bucket, request.html_template_id)
+    records = {"worker": worker_id, "group": group["id"], "bucket": bucket["id"] if bucket else 0, "ticket": ticket_id}
+    values = Placeholders(ctx, tx, records)
+    signature = sender.signature
+    if request.is_markdown and sender.template is not None and sender.template["signature_id"]:
+        signature = reading.record("email_signature", sender.template["signature_id"]) or signature
+    worker = reading.record("worker", worker_id) if worker_id else None
+    return Facts(
+        group,
+        bucket,
+        sender,
+        " ".join(values.fill(sender.name).split())[:MAX_NAME],
+        signature_of(signature, values),
+        None if request.dont_send else way_of(tx, registry, sender.address_id),
+        customs_of(reading, request.custom),
+        (worker["timezone"] if worker else "") or ctx.actor.timezone or "UTC",
+    )
+
+
+def customs_of(reading: RecordWriter, sent: Mapping[str, Any]) -> Customs:
+    """Custom values of a ticket, checked; those of several are added. Raises UnknownField, Invalid."""
+    if not sent:
+        return []
+    left = dict(sent)
+    taken = custom.take(reading.tx, reading.registry.type("ticket"), left)
+    if left:
+        name = next(iter(left))
+        raise Invalid(f"'{name[:80]}' is not a custom field of ticket", field=name)
+    intake = reading.intake()
+    return [(field, custom.coerce(field, name, raw, intake, adds=True)) for field, name, raw in taken]
+
+
+def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Custom values for the params of a draft, dates as Unix seconds."""
+    dates: dict[str, Any] = {}
+    for field, coerced in customs:
+        if field.kind == "E":
+            dates |= dict.fromkeys((field.uri, f"custom_{field.id}"), next(iter(coerced.values), ""))
+    return {name: dates.get(name, value) for name, value in sent.items()}
+
+
+def inline_files(reading: RecordWriter, html: str | None) -> tuple[int, ...]:
+    """The ids of our own files that a mail's HTML shows and its writer may read."""
+    if html is None:
+        return ()
+    files = reading.registry.type("attachment")
+    found = dict.fromkeys(int(match[1]) for match in own_file(reading.ctx.service.base_url).finditer(html))
+    readable = (id for id in list(found)[:MAX_INLINE] if reading.rules.may_read(reading.tx, files, id))
+    return tuple(id for id in readable if reading.record("attachment", id) is not None)
+
+
+def has_own_files(ctx: Context, html: str | None) -> bool:
+    """Whether there is anything for `inline_files` to look up."""
+    return html is not None and own_file(ctx.service.base_url).search(html) is not None
+
+
+# -- written -----------------------------------------------------------------------------------------------------------
+
+
+def mail_of(
+    ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int
+) -> Mail:
+    """The mail of a request on a ticket, with an id of its own."""
+    bucket_id = facts.bucket["id"] if facts.bucket else 0
+    records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
+    mail = mail_from(ctx, request, facts.sender, facts.from_name, facts.zone)
+    return replace(mail, subject=subject, records=records)
+
+
+def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> Mail:
+    """The mail of a request from a sender."""
+    return Mail(
+        message_id=new_message_id(sender.email.rpartition("@")[2]),
+        date=ctx.now,
+        zone=zone,
+        from_address_id=sender.address_id,
+        from_address=sender.email,
+        from_name=from_name,
+        subject=request.subject,
+        is_generated=ctx.depth > 0,
+        is_markdown=request.is_markdown,
+        template_id=sender.template["id"] if sender.template and request.is_markdown else 0,
+        token=random_text(TOKEN_CHARS),
+        file_ids=request.file_ids,
+    )
+
+
+def headers_of(mail: Mail, recipients: Recipients) -> str:
+    """The headers to keep with a message, readable, one a line, with Bcc."""
+    ids = [f"<{each}>" for each in mail.references]
+    lines = [
+        ("Message-ID", f"<{mail.message_id}>"),
+        ("Date", format_datetime(datetime.fromtimestamp(mail.date, times.zone(mail.zone)))),
+        ("Subject", mail.subject),
+        ("From", _shown(mail.from_name, mail.from_address)),
+        ("To", ", ".join(_shown(*each) for each in recipients.to)),
+        ("Cc", ", ".join(_shown(*each) for each in recipients.cc)),
+        ("Bcc", ", ".join(_shown(*each) for each in recipients.bcc)),
+        ("X-Mailer", f"svc {VERSION}"),
+        ("References", " ".join(ids)),
+        ("In-Reply-To", f"<{mail.in_reply_to}>" if mail.in_reply_to else ""),
+        *automatic_headers(mail.is_autoreply, mail.is_generated),
+    ]
+    return "".join(f"{name}: {value}\n" for name, value in lines if value)
+
+
+def keep_message(
+    writing: RecordWriter, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
+) -> int:
+    """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
+    html_id = 0
+    if body.html is not None:
+        html_id = writing.create("attachment", {
+            "name": HTML_NAME, "mime_type": "text/html", "content": body.html.encode("utf-8", "replace"),
+            "uploader_id": values["worker_id"],
+        })  # fmt: skip
+    kept: dict[str, Any] = {
+        "ticket_id": ticket_id,
+        "content": body.text,
+        "headers": headers_of(mail, recipients),
+        "message_id": f"<{mail.message_id}>",
+        "in_reply_to": f"<{mail.in_reply_to}>" if mail.in_reply_to else "",
+        "hash_header_message_id": hashlib.sha1(f"<{mail.message_id}>".encode(), usedforsecurity=False).hexdigest(),
+        "sender_id": mail.from_address_id,
+        "token": mail.token,
+        "is_outgoing": 1,
+        "created": writing.now,
+        "html_attachment_id": html_id,
+        "html_template_id": mail.template_id,
+        "is_autoreply": int(mail.is_autoreply),
+        **values,
+    }
+    id = writing.create("message", kept)
+    for file_id in (*mail.file_ids, html_id) if html_id else mail.file_ids:
+        writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
+    return id
+
+
+def queue(
+    writing: RecordWriter, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
+) -> tuple[int, str]:
+    """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
+    for a mail server or for an earlier mail on its ticket. draft_id: a draft that is there already and that the
+    caller has claimed."""
+    tx = writing.tx
+    row: dict[str, Any] = {
+        "mail": rows.text_of(mail.as_data()), "message_id": message_id, "from_address_id": mail.from_address_id,
+    }  # fmt: skip
+    if draft_id:
+        writing.update("draft", draft_id, draft)
+        rows.change(tx, draft_id, row)
+        return draft_id, ""
+    due = {"is_queued": 1, "queue_delivery_date": writing.now, "token": mail.token}
+    draft_id = writing.create("draft", due | draft)
+    if way is None:
+        rows.put(tx, draft_id, row)
+        park(writing, draft_id, mail.from_address)
+        return draft_id, ""
+    if rows.is_held_up(writing, draft_id):
+        rows.put(tx, draft_id, row)
+        return draft_id, ""
+    claimed = rows.new_claim_values(writing.now)
+    rows.put(tx, draft_id, row | claimed)
+    return draft_id, str(claimed["claimed_by"])
+
+
+def requester_ids(writing: RecordWriter, addresses: list[Record]) -> list[int]:
+    """Those of the addresses that may become requesters: none that we send from, none that is excluded."""
+    patterns = writing.setting("mail_exclude_patterns")
+    return [each["id"] for each in addresses if requesters.may_request(each, patterns)]
+
+
+def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> None:
+    """Keep checked custom values of a ticket."""
+    custom_values.write(writing, writing.registry.type("ticket"), ticket_id, customs)
+
+
+def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
+    """The entry of a message that went out. target: the ticket's label."""
+    writing.log(SENT, TICKET, ticket_id, {"target": target})
+
+
+def _exists(reading: RecordWriter, uri: str, id: int, field: str) -> None:
+    if not reading.lookup.exists(uri, id):
+        raise Invalid(f"{field}: there is no {uri} {id}", field=field)
+
+
+def _shown(name: str, address: str) -> str:
+    """A mailbox as people read it."""
+    if not name:
+        return address
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}" <{address}>'

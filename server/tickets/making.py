@@ -1,0 +1,35 @@
+"""How drafts of tickets become messages and mail when they are due. Source: records, draft."""
+
+from dataclasses import replace
+
+from server.context import Context
+from server.outbox.making import Save, makes
+from server.records.base import Record
+from server.records.shared.sending import COMPOSE, FORWARD, REPLY, TRANSACTIONAL
+from server.tickets import asking, drafts, letter, transactional
+from server.tickets.compose import prepare as prepare_compose
+from server.tickets.compose import save as save_compose
+from server.tickets.reply import prepare as prepare_reply
+from server.tickets.reply import save as save_reply
+
+
+@makes(COMPOSE)
+def _ticket(by: Context, draft: Record, is_checked: bool) -> Save:
+    draft = asking.changed(by, draft) or draft
+    prepared = prepare_compose(by, drafts.compose_of(by, draft), draft["worker_id"], is_checked)
+    return lambda writing, id: save_compose(writing, prepared, id)[1]
+
+
+@makes(REPLY, FORWARD)
+def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
+    draft = asking.changed(by, draft) or draft
+    request = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
+    prepared = prepare_reply(by, request, is_checked)
+    return lambda writing, id: save_reply(writing, prepared, id)[0]
+
+
+@makes(TRANSACTIONAL)
+def _letter(by: Context, draft: Record, is_checked: bool) -> Save:
+    made = transactional.prepare(by, draft)
+    values = {"params": drafts.params_of(made.request, {}, draft["worker_id"])}
+    return lambda writing, id: letter.queue(writing, made.mail, made.way, values, 0, id)[0]

@@ -1,0 +1,24 @@
+"""Tickets by what people call them by. Source: ours."""
+
+from server.context import Context
+from server.desk import records
+from server.records.base import Record
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import merged
+
+
+def ticket_id(ctx: Context, mask: str) -> int | None:
+    """The ticket with a mask; of one that was merged, the one that took over. None when there is none. Whether the
+    caller may read it is for whoever shows it."""
+    tickets = ctx.service.registry.type("ticket")
+
+    def read(tx: Transaction) -> int | None:
+        def record_of(id: int) -> Record | None:
+            row = tx.get(tickets.table, id)
+            return tickets.record(row) if row is not None else None
+
+        first = tx.first(tickets.table, mask=mask)
+        found = merged.survivor(record_of, tickets.record(first) if first is not None else None)
+        return int(found["id"]) if found is not None else None
+
+    return records.reading(ctx, read)

@@ -1,0 +1,113 @@
+"""Merge: several tickets about one thing become one. Source: Ours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from server.access.actor import WORKER
+from server.context import Context
+from server.desk import events
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, NotFound
+from server.records.base import Record
+from server.records.shared.references import redirect
+from server.records.shared.tables import ATTACHED, LINK, REQUESTER
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.tickets import requesters
+from server.tickets.types.message_parts import counters
+from server.tickets.types.ticket_parts.status import DELETED, OPEN
+
+TICKET = "svc.contexts.ticket"
+MAX_MERGED = 100
+
+
+def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
+    """Put messages, requesters, comments, files, links and drafts of tickets onto the oldest of them; answers its id.
+
+    The others are deleted and keep pointing to it, so that their masks lead on. It is open when one of them was.
+    Raises Invalid for fewer than two, NotFound, Forbidden; then nothing is changed."""
+    ids = sorted(dict.fromkeys(ticket_ids))
+    if not 2 <= len(ids) <= MAX_MERGED:
+        raise Invalid(f"ticket_ids: name 2 to {MAX_MERGED} tickets to merge", field="ticket_ids")
+    _require_assent(ctx, ids)
+    return ctx.service.store.write(lambda tx: _merge(ctx, tx, ids))
+
+
+def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
+    writing = RecordWriter(ctx, tx)
+    tickets = [_writable(writing, id) for id in ids]
+    kept, others = tickets[0], tickets[1:]
+    target = writing.label("ticket", kept["id"])
+    for other in others:
+        source = writing.label("ticket", other["id"])
+        _move(writing, other["id"], kept["id"])
+        writing.log("ticket.merge", TICKET, kept["id"], {"source": source, "target": target})
+    if kept["status_id"] != OPEN and any(each["status_id"] == OPEN for each in others):
+        writing.update("ticket", kept["id"], {"status_id": OPEN, "reopen_date": 0})
+    for other in others:
+        writing.update("ticket", other["id"], {"status_id": DELETED, "merged_into": kept["id"]})
+        counters.recount(writing, other["id"])
+    counters.recount(writing, kept["id"])
+    events.tell(writing, "record.merged", _values(ctx, ids))
+    return int(kept["id"])
+
+
+def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
+    """What automations are told of a merge, before and after it. ids: sorted, the one that is kept first."""
+    return {
+        "record_type": "ticket", "source_ids": ids[1:], "target_id": ids[0],
+        "records": {str(id): {"_context": TICKET, "id": id} for id in ids},
+        **events.record_values("worker", WORKER, ctx.actor.worker_id),
+    }  # fmt: skip
+
+
+def _require_assent(ctx: Context, ids: list[int]) -> None:
+    """Raises Forbidden when an automation of record.merge denies it."""
+    for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, ids)):
+        if answer.get("deny"):
+            raise Forbidden(f"an automation does not let these tickets be merged: {str(answer['deny'])[:200]}")
+        return  # the first automation that returns decides
+
+
+def _writable(writing: RecordWriter, id: int) -> Record:
+    ticket = writing.record("ticket", id)
+    if ticket is None:
+        raise NotFound(f"there is no ticket {id}", type="ticket", id=id)
+    tickets = writing.registry.type("ticket")
+    writing.rules.require(writing.tx, "read", tickets, ticket)
+    writing.rules.require(writing.tx, "update", tickets, ticket)
+    if ticket["merged_into"]:
+        raise Invalid(f"ticket_ids: ticket {id} was merged into {ticket['merged_into']} already", field="ticket_ids")
+    return ticket
+
+
+def _move(writing: RecordWriter, old: int, new: int) -> None:
+    """Everything that hangs on one ticket, onto another."""
+    tx = writing.tx
+    for table in ("message", "draft"):
+        redirect(tx, table, "ticket_id", old, new)
+    redirect(tx, "ticket", "merged_into", old, new)
+    requesters.add(writing, new, requesters.ids_of(tx, old))
+    tx.delete(REQUESTER, ticket_id=old)
+    comments: Any = writing.registry.type("comment").table.sql
+    tx.run(
+        ("merge", "comments"),
+        lambda: comments.update({comments.target_id: slot(0)}).where(
+            comments.target__context == TICKET, comments.target_id == slot(1)
+        ),
+        (new, old),
+    )
+    for row in tx.find(ATTACHED, context=TICKET, record_id=old):
+        tx.add(ATTACHED, {"attachment_id": row[0], "context": TICKET, "record_id": new})
+    tx.delete(ATTACHED, context=TICKET, record_id=old)
+    _move_links(tx, old, new)
+
+
+def _move_links(tx: Transaction, old: int, new: int) -> None:
+    """Links and watchers. One between both tickets has nothing to say any more."""
+    for _, _, context, id in tx.find(LINK, from_context=TICKET, from_id=old):
+        if (context, id) != (TICKET, new):
+            tx.add(LINK, {"from_context": TICKET, "from_id": new, "to_context": context, "to_id": id})
+            tx.add(LINK, {"from_context": context, "from_id": id, "to_context": TICKET, "to_id": new})
+        tx.delete(LINK, from_context=context, from_id=id, to_context=TICKET, to_id=old)
+    tx.delete(LINK, from_context=TICKET, from_id=old)

@@ -1,0 +1,64 @@
+"""Who a reply goes to: those asked for, else the requesters without those who must not get it. Source: Outbound,
+Recipients; is_autoreply."""
+
+import re
+
+from server.desk.writing import RecordWriter
+from server.errors import Required
+from server.mail import automatic
+from server.mail.addresses import Address
+from server.mail.headers import Head
+from server.outbox.sender import default_sender
+from server.records.base import Record
+from server.tickets import requesters
+from server.tickets.letter import Recipients
+from server.tickets.parameters import ReplyRequest
+
+NOBODY = re.compile(r"(?:mailer-daemon|postmaster)@", re.IGNORECASE)
+ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once in this time
+MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
+
+
+def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
+    """Raises Required when a mail would go to nobody. An automatic answer may, and that is no error: the message is
+    kept as not sent."""
+    if request.to:
+        return Recipients(request.to, request.cc, request.bcc)
+    to: list[Address] = []
+    notes: list[str] = []
+    sender_id = default_sender(reading.tx)
+    for id in requesters.ids_of(reading.tx, ticket["id"]):
+        address = reading.record("address", id)
+        if address is None or address["mail_transport_id"] or id == sender_id or NOBODY.match(address["email"]):
+            continue
+        if address["is_defunct"]:
+            notes.append(f"not sent to {address['email']}: mail to it came back")
+            continue
+        to.append(Address("", address["email"]))
+    if not to and not request.dont_send and not request.is_autoreply:
+        reason = f"; {'; '.join(notes)}" if notes else ""
+        raise Required(f"to is required: the ticket has no requester that mail can be sent to{reason}", field="to")
+    if request.is_autoreply:
+        may = not automatic.wants_no_answer(answered)
+        to = [each for each in to if may and _may_answer(reading, each.address, ticket)]
+        if not to:
+            return Recipients((), notes=(*notes, "not sent: nobody is answered automatically here"))
+    return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
+
+
+def _may_answer(reading: RecordWriter, email: str, ticket: Record) -> bool:
+    if automatic.takes_no_answer(email):
+        return False
+    return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
+
+
+def _was_answered(reading: RecordWriter, email: str, ticket: Record) -> bool:
+    """Whether the address had an automatic answer on this ticket already. Answers made by automations only."""
+    message = reading.registry.type("message")
+    rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]
+    for row in rows:
+        kept = message.record(row)
+        is_recent = kept["created"] > reading.now - ONE_ANSWER_SECONDS
+        if is_recent and not kept["is_not_sent"] and email.lower() in requesters.recipients_in(kept["headers"]):
+            return True
+    return False

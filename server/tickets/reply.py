@@ -1,0 +1,275 @@
+"""Reply: an outgoing message on a ticket that is there, and what it changes about it. Source: Tickets, Reply."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import format_datetime
+from typing import Any
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Invalid
+from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
+from server.mail.headers import Head, ids_in
+from server.outbox import delivery, rows
+from server.outbox.content import Body, body_of
+from server.outbox.deliver import Mail
+from server.outbox.delivery import Delivery
+from server.outbox.sending import send_and_tell
+from server.records.base import Record
+from server.records.shared.sending import FORWARD, REPLY
+from server.store.transaction import Transaction
+from server.tickets import answers, asking, drafts, letter, requesters, spam
+from server.tickets.compose import Answer
+from server.tickets.letter import Facts, Recipients
+from server.tickets.parameters import ReplyRequest, reply_request
+from server.tickets.recipients import recipients_of
+from server.tickets.types.message_parts import headers
+from server.tickets.unsent import answers_machine, is_unsent
+
+MAX_QUOTED = 100_000  # characters of the message answered
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation."""
+
+    answered: Record
+    ticket: Record
+    fields: Head
+    facts: Facts
+    recipients: Recipients
+    changes: dict[str, Any]
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request with everything that was read and made for it."""
+
+    request: ReplyRequest
+    read: Read
+    body: Body
+    mail: Mail
+
+    @property
+    def is_mailed(self) -> bool:
+        return not self.request.dont_send and not self.read.recipients.is_empty
+
+
+def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
+    """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
+    could not be sent yet.
+
+    values: form values by name. Raises Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
+    request = reply_request(ctx, values)
+    prepared = prepare(ctx, request)
+    if prepared.is_mailed:
+        changed = asking.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
+        if changed is not None:
+            prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
+    if request.send_at and prepared.is_mailed:
+        return _schedule(ctx, prepared)
+    draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
+    if claim:
+        send_and_tell(ctx.service, draft_id, claim, ctx.now)
+    return Answer("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+
+
+def _told(ctx: Context, prepared: Prepared, draft_id: int) -> Delivery:
+    if draft_id:
+        return delivery.of_draft(ctx, draft_id)
+    return delivery.kept(*prepared.read.recipients.notes)
+
+
+def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest:
+    """The request as automations changed its draft. An owner that they left is not set again: somebody may have taken
+    the ticket meanwhile."""
+    request = prepared.request
+    changed = replace(drafts.reply_of(ctx, draft), worker_id=request.worker_id)
+    if changed.owner_id == prepared.read.ticket["owner_id"]:
+        return replace(changed, owner_id=request.owner_id)
+    return changed
+
+
+def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
+    """Check a request against the database and make the mail. is_checked: who may was asked before."""
+    found = ctx.service.store.read(lambda tx: _read(RecordWriter(ctx, tx), request, is_checked))
+    body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
+    mail = _mail(ctx, request, found)
+    if letter.has_own_files(ctx, body.html):
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
+        mail = replace(mail, inline_ids=inline)
+    return Prepared(request, found, body, mail)
+
+
+def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
+    """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
+    claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
+    if prepared.is_mailed and prepared.request.is_autoreply:
+        allowed = answers.take(writing, prepared.read.recipients)
+        prepared = replace(prepared, read=replace(prepared.read, recipients=allowed))
+    request, found = prepared.request, prepared.read
+    ticket_id, mail = found.ticket["id"], prepared.mail
+    if not request.is_applied:
+        _apply(writing, prepared)
+    message_id = 0
+    if found.recipients.is_unsent or found.recipients.is_empty or not request.dont_keep_copy:
+        message_id = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
+            "worker_id": request.worker_id,
+            "is_not_sent": int(not prepared.is_mailed),
+            "is_broadcast": int(request.is_broadcast),
+            "response_time": _response_seconds(writing.now, found),
+            "notes": json.dumps(found.recipients.notes),
+        })  # fmt: skip
+    else:
+        mail = replace(mail, text=prepared.body.text, html=prepared.body.html or "")
+    letter.log_sent(writing, ticket_id, writing.label("ticket", ticket_id))
+    if not request.is_autoreply:
+        spam.train(writing, ticket_id, spam.GOOD)
+    if not prepared.is_mailed:
+        return 0, ""
+    return letter.queue(writing, mail, found.facts.way, _draft_values(prepared), message_id, draft_id)
+
+
+# -- read --------------------------------------------------------------------------------------------------------------
+
+
+def _read(reading: RecordWriter, request: ReplyRequest, is_checked: bool) -> Read:
+    answered = reading.record("message", request.message_id)
+    ticket = reading.record("ticket", answered["ticket_id"]) if answered else None
+    if answered is None or ticket is None:
+        raise Invalid(f"message_id: there is no message {request.message_id}", field="message_id")
+    if not is_checked:
+        tickets = reading.registry.type("ticket")
+        reading.rules.require(reading.tx, "read", tickets, ticket)
+        reading.rules.require(reading.tx, "update", tickets, ticket)
+    letter.check_ids(reading, request)
+    if request.worker_id and not reading.lookup.exists("worker", request.worker_id):
+        raise Invalid(f"worker_id: there is no worker {request.worker_id}", field="worker_id")
+    group_id, bucket_id = request.group_id, request.bucket_id
+    moves = bool(group_id or bucket_id)
+    if not moves:
+        group_id, bucket_id = ticket["group_id"], ticket["bucket_id"]
+    group, bucket = letter.place_of(reading, group_id, bucket_id)
+    if moves and not is_checked:
+        letter.require_group(reading.ctx, group)
+    fields = headers.head(answered["headers"])
+    return Read(
+        answered,
+        ticket,
+        fields,
+        letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"]),
+        _recipients(reading, request, ticket, answered),
+        _changes(request, ticket, group, bucket),
+        _quoted(reading, answered),
+    )
+
+
+def _recipients(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
+    """Nobody where an automation answers a program, else those of recipients.py. A forward answers nobody."""
+    ctx, fields = reading.ctx, headers.head(answered["headers"])
+    found = recipients_of(reading, request, ticket, fields)
+    sender = reading.label("address", answered["sender_id"])
+    answers = not request.is_forward and answers_machine(ctx, answered, fields, sender)
+    return found.unsent() if answers or is_unsent(ctx) else found
+
+
+def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Record | None) -> dict[str, Any]:
+    """The columns of the ticket that a reply changes. Source: Ticket state, What each operation does to status."""
+    changes: dict[str, Any] = {"status_id": request.status or 0, "reopen_date": request.reopen_at}
+    if request.owner_id is not None:
+        changes["owner_id"] = request.owner_id
+    if request.group_id or request.bucket_id:
+        changes |= {"group_id": group["id"], "bucket_id": bucket["id"] if bucket else 0}
+    subject = _without_mask(request.subject, ticket["mask"])
+    if subject and not request.is_forward:
+        changes["subject"] = subject
+    return changes
+
+
+def _without_mask(subject: str, mask: str) -> str:
+    """The subject as a ticket keeps it."""
+    return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
+
+
+def _quoted(reading: RecordWriter, answered: Record) -> str:
+    """What `#original_message` stands for."""
+    text = answered["content"][:MAX_QUOTED]
+    date = format_datetime(datetime.fromtimestamp(answered["created"], reading.ctx.tz))
+    return quote_original(text, date, reading.label("address", answered["sender_id"]))
+
+
+def _mail(ctx: Context, request: ReplyRequest, found: Read) -> Mail:
+    settings, ticket = ctx.service.settings, found.ticket
+    subject = request.subject or ticket["subject"]
+    if request.is_forward:
+        subject = subject_of_forward(subject)
+    else:
+        subject = subject_of_reply(subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
+    mail = letter.mail_of(ctx, request, found.facts, subject, request.worker_id, ticket["id"])
+    answered_id = found.answered["message_id"].strip("<> ")
+    references = [each.strip("<>") for each in ids_in(" ".join(found.fields.all("references")))]
+    return replace(
+        mail,
+        in_reply_to=answered_id,
+        references=references_of_reply(references, answered_id) if answered_id else tuple(references),
+        is_autoreply=request.is_autoreply,
+    )
+
+
+# -- written -----------------------------------------------------------------------------------------------------------
+
+
+def _apply(writing: RecordWriter, prepared: Prepared) -> None:
+    """What a reply changes about its ticket at once, also when the mail leaves later."""
+    request, found = prepared.request, prepared.read
+    ticket_id = found.ticket["id"]
+    if request.to and not request.is_forward:
+        addresses = [requesters.address_of(writing, each.address) for each in request.to]
+        requesters.add(writing, ticket_id, letter.requester_ids(writing, addresses))
+    writing.update("ticket", ticket_id, found.changes)
+    letter.write_customs(writing, ticket_id, found.facts.customs)
+
+
+def _response_seconds(now: int, found: Read) -> int:
+    return max(now - max(found.answered["created"], found.ticket["created"]), 0)
+
+
+def _draft_values(prepared: Prepared) -> dict[str, Any]:
+    request, found = prepared.request, prepared.read
+    customs = letter.customs_as_sent(found.facts.customs, request.custom)
+    recipients = found.recipients
+    sent = replace(request, to=recipients.to, cc=recipients.cc, bcc=recipients.bcc)
+    return {
+        "type": FORWARD if request.is_forward else REPLY,
+        "name": request.subject or found.ticket["subject"],
+        "to": drafts.joined(recipients.to),
+        "params": drafts.params_of(sent, customs, request.worker_id, found.ticket),
+        "ticket_id": found.ticket["id"],
+        "worker_id": request.worker_id,
+    }
+
+
+def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+    """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
+    states."""
+    request, ticket_id = prepared.request, prepared.read.ticket["id"]
+    values = _draft_values(prepared)
+    params = values["params"] | {"is_applied": 1}
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(ctx, tx)
+        _apply(writing, prepared)
+        writing.set("ticket", ticket_id, {"updated": ctx.now})
+        due = {"is_queued": 1, "queue_delivery_date": request.send_at}
+        id = writing.create("draft", {**values, "params": params, **due})
+        rows.put(tx, id, {"checked": rows.digest(params)})
+        return id
+
+    draft_id = ctx.service.store.write(write)
+    if ctx.service.wake_scheduler is not None:
+        ctx.service.wake_scheduler()
+    return Answer("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -1,0 +1,47 @@
+"""One requester of a ticket added or taken away by mail address. Source: Ours.
+
+The rows and entries are written by tickets/requesters.py."""
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, Required
+from server.records.shared.resolve import address_in, address_of
+from server.store.transaction import Transaction
+from server.tickets import requesters
+
+
+def add(ctx: Context, ticket_id: int, email: str) -> None:
+    """Let an address get the ticket's replies; one that is unknown is made. Adding twice is silent.
+
+    Raises NotFound, Forbidden, Required, Invalid for what is no address, or one that mail is sent from."""
+    email = _checked(email)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.require("update", "ticket", ticket_id)
+        address = writing.record("address", address_of(writing, email, "email"))
+        if address is None or not requesters.may_request(address, writing.setting("mail_exclude_patterns")):
+            raise Invalid(f"email: '{email[:80]}' may not be a requester", field="email")
+        requesters.add(writing, ticket_id, [address["id"]])
+
+    ctx.service.store.write(write)
+
+
+def remove(ctx: Context, ticket_id: int, email: str) -> None:
+    """The opposite; an address that was no requester is silent. Raises NotFound, Forbidden, Required."""
+    email = _checked(email)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.require("update", "ticket", ticket_id)
+        address = writing.find("address", email=email)
+        if address is not None:
+            requesters.remove(writing, ticket_id, [address["id"]])
+
+    ctx.service.store.write(write)
+
+
+def _checked(email: str) -> str:
+    if not email.strip():
+        raise Required("email is required: the address of the requester", field="email")
+    return address_in(email, "email")

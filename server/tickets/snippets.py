@@ -1,0 +1,80 @@
+"""Snippets put to use: a text with its placeholders filled in for a record and the worker who asks, and the count."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Context
+from server.desk import metrics
+from server.desk.metrics.builtin import SNIPPET_USES
+from server.desk.writing import RecordWriter
+from server.errors import Invalid, NotFound, Required
+from server.outbox.content import Placeholders
+from server.records.base import Record
+from server.records.shared.tables import SNIPPET_USE
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+HOUR = 3600
+
+
+def paste(ctx: Context, id: int, context_id: int = 0) -> str:
+    """The text of a snippet for a record of its type and the caller; counts as one use.
+
+    Placeholders are keys of the record without a prefix, and of the caller with `current_worker_`; where the record
+    has no `worker_` of its own, that is the caller as well. What the caller may not read, or nothing has, is empty.
+    context_id: not looked at for a snippet that is about no record.
+    Raises NotFound and Forbidden for the snippet and for the record, Required for a record that is not named, Invalid
+    for a snippet on a record type that there is none of. Source: Ours."""
+    text = ctx.service.store.read(lambda tx: _filled(ctx, tx, id, context_id))
+    ctx.service.store.write(lambda tx: _count(tx, id, ctx.actor.worker_id, ctx.now))
+    metrics.record(ctx.service, SNIPPET_USES, 1, {"snippet_id": id, "worker_id": ctx.actor.worker_id}, ctx.now)
+    return text
+
+
+def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
+    reading = RecordWriter(ctx, tx)
+    snippet = reading.record("snippet", id)
+    if snippet is None:
+        raise NotFound(f"there is no snippet {id}", type="snippet", id=id)
+    reading.require("read", "snippet", id)
+    records = {"worker": ctx.actor.worker_id}
+    own = _type_of(reading, snippet)
+    if own and not context_id:
+        raise Required(f"context_id is required: the id of the {own} that the snippet is for", field="context_id")
+    if own:
+        reading.require("read", own, context_id)
+        records[own] = context_id
+    return Placeholders(ctx, tx, records, own=own, as_caller=True).fill(snippet["content"])
+
+
+def _type_of(reading: RecordWriter, snippet: Record) -> str:
+    """The uri of the type that a snippet is for, "" for none."""
+    if not snippet["context"]:
+        return ""
+    record_type = reading.registry.find(snippet["context"])
+    if record_type is None:
+        raise Invalid(f"the snippet is for '{snippet['context'][:80]}', which is not a record type", field="context")
+    return record_type.uri
+
+
+def _count(tx: Transaction, id: int, worker_id: int, now: int) -> None:
+    """One use more, of the snippet and of the worker in this hour; nothing for a snippet that was deleted meanwhile."""
+    snippet: Any = peewee.Table("snippet", ("id", "total_uses"))
+    is_there = tx.run(
+        ("snippet used",),
+        lambda: snippet.update({snippet.total_uses: snippet.total_uses + 1}).where(snippet.id == slot(0)),
+        (id,),
+    )
+    if not is_there or not worker_id:
+        return
+    use: Any = SNIPPET_USE.sql
+    place = {"snippet_id": id, "worker_id": worker_id, "hour": now - now % HOUR}
+    tx.add(SNIPPET_USE, {**place, "uses": 0})
+    tx.run(
+        ("snippet used by a worker",),
+        lambda: use.update({use.uses: use.uses + 1}).where(
+            use.snippet_id == slot(0), use.worker_id == slot(1), use.hour == slot(2)
+        ),
+        tuple(place.values()),
+    )

@@ -1,0 +1,106 @@
+"""What workers judged as spam and as good mail, counted by word; from that the score of new mail. The arithmetic is in
+mail/spam.py. No score does anything by itself. Source: Mail, Spam score."""
+
+import json
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import peewee
+
+from server.context import Service
+from server.desk.writing import RecordWriter
+from server.jobs.scheduler import periodic
+from server.mail import spam as bayes
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts.spam import GOOD, SPAM, SPAM_LESSON
+
+__all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn_all", "score", "train"]
+
+BATCH = 100  # tickets whose words are counted in one transaction
+TICKETS = ""  # the word under which the trained tickets themselves are counted
+
+SPAM_WORD = Table("spam_word", [Column("word", "TEXT"), Column("good"), Column("bad")], key=("word",))
+TABLES = (SPAM_WORD,)
+
+
+def score(tx: Transaction, words: Iterable[str]) -> float:
+    """The probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999. One statement."""
+    listed = list(words)
+    table: Any = SPAM_WORD.sql
+    rows = tx.rows(
+        ("spam words",),
+        lambda: table.select(table.word, table.good, table.bad).where(in_list(table.word, slot(0))),
+        (json.dumps([TICKETS, *listed]),),
+    )
+    counts = {word: (good, bad) for word, good, bad in rows}
+    n_good, n_bad = counts.pop(TICKETS, (0, 0))
+    known = {word: each for word, each in counts.items() if sum(each) >= bayes.SEEN_ENOUGH}
+    # All others have the same value, and so many of them at most can be among those that decide.
+    others = [word for word in listed if word not in known][: bayes.DECIDING_WORDS]
+    return bayes.score(known | dict.fromkeys(others, (0, 0)), n_good, n_bad)
+
+
+def train(writing: RecordWriter, ticket_id: int, verdict: str) -> bool:
+    """Mark a ticket as GOOD or SPAM; False for a ticket that is marked already, or not there.
+
+    Its score and its sender's counters follow from the mark; its words are learned by the next run of `learn_all`."""
+    ticket = writing.record("ticket", ticket_id)
+    if ticket is None or ticket["spam_training"]:
+        return False
+    writing.update("ticket", ticket_id, {"spam_training": verdict})
+    return True
+
+
+@periodic("spam lessons")
+def learn_all(service: Service, now: int) -> None:
+    """Count the words of all tickets judged since the last run: those of the subject and the first message."""
+    while lessons := service.store.read(lambda tx: _lessons(service, tx)):
+        service.store.write(partial(_learn, lessons))
+
+
+Lesson = tuple[int, str, frozenset[str]]
+
+
+def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
+    """Some tickets to learn from, with their verdicts and words."""
+    table: Any = SPAM_LESSON.sql
+    rows = tx.rows(
+        ("spam lessons",), lambda: table.select(table.ticket_id, table.verdict).order_by(table.ticket_id).limit(BATCH)
+    )
+    tickets, messages = service.registry.type("ticket"), service.registry.type("message")
+    by_id = {row[0]: tickets.record(row) for row in tx.get_many(tickets.table, [ticket_id for ticket_id, _ in rows])}
+    first = [each["initial_message_id"] for each in by_id.values()]
+    texts = {row[0]: messages.record(row)["content"] for row in tx.get_many(messages.table, first)}
+    found = []
+    for ticket_id, verdict in rows:
+        ticket = by_id.get(ticket_id)
+        text = f"{ticket['subject']}\n{texts.get(ticket['initial_message_id'], '')}" if ticket else ""
+        found.append((ticket_id, str(verdict), frozenset(bayes.words(text))))
+    return found
+
+
+def _learn(lessons: list[Lesson], tx: Transaction) -> None:
+    for ticket_id, verdict, words in lessons:
+        if tx.delete(SPAM_LESSON, ticket_id=ticket_id):  # else another run was first
+            _count(tx, words, verdict)
+
+
+def _count(tx: Transaction, words: Iterable[str], verdict: str) -> None:
+    """One more of each word, and one ticket more. One statement."""
+    good = int(verdict == GOOD)
+    column = "good" if good else "bad"
+
+    def build() -> Any:
+        table: Any = SPAM_WORD.sql
+        source = peewee.fn.json_each(slot(0))
+        query = peewee.Select((source,), (peewee.Entity("value"), slot(1), slot(2)))
+        # Without a condition SQLite would read the ON of ON CONFLICT as that of a join.
+        counted = table.insert(query.where(slot(3)), columns=[table.word, table.good, table.bad])
+        return counted.on_conflict(
+            conflict_target=[table.word], update={getattr(table, column): getattr(table, column) + 1}
+        )
+
+    tx.run(("count spam words", column), build, (json.dumps([TICKETS, *sorted(words)]), good, 1 - good, 1))

@@ -1,0 +1,62 @@
+"""Mail that belongs to no ticket: drafts of the type mail.transactional. Source: Forward, broadcast, others."""
+
+from dataclasses import dataclass, replace
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Forbidden, Invalid
+from server.outbox.content import Body, Signature, body_of
+from server.outbox.deliver import Mail
+from server.outbox.sender import NO_SENDER, Sender, Way, default_sender, way_of
+from server.records.base import Record
+from server.store.transaction import Transaction
+from server.tickets import drafts, letter
+from server.tickets.parameters import ComposeRequest
+from server.tickets.unsent import NOTE, is_unsent
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A mail with everything that was read and made for it."""
+
+    request: ComposeRequest
+    body: Body
+    mail: Mail
+    way: Way | None
+
+
+def prepare(ctx: Context, draft: Record) -> Prepared:
+    """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service; Forbidden
+    for what an automation writes because of mail that a program wrote: there is no ticket to keep it on."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may send mail that belongs to no ticket")
+    if is_unsent(ctx):
+        raise Forbidden(f"{NOTE}; send it again to let it leave")
+    request = drafts.transactional_of(ctx, draft)
+
+    def read(tx: Transaction) -> tuple[Sender, Way | None]:
+        reading = RecordWriter(ctx, tx)
+        letter.check_ids(reading, request)
+        sender = _sender(reading, draft, request.html_template_id)
+        return sender, way_of(tx, reading.registry, sender.address_id)
+
+    sender, way = ctx.service.store.read(read)
+    body = body_of(request.content, request.is_markdown, Signature(), None)
+    mail = letter.mail_from(ctx, request, sender, "", ctx.actor.timezone or "UTC")
+    mail = replace(mail, subject=request.subject, text=body.text, html=body.html or "", token=draft["token"])
+    return Prepared(request, body, mail, way)
+
+
+def _sender(reading: RecordWriter, draft: Record, template_id: int) -> Sender:
+    """The address named in `from`, which must be one that we send from; else the default sender."""
+    named = str(draft["params"].get("from") or "").strip().lower()
+    if named:
+        address = reading.find("address", email=named)
+        if address is None or not address["mail_transport_id"]:
+            raise Invalid(f"from: '{named[:80]}' is not an address that mail is sent from", field="from")
+    else:
+        address = reading.record("address", default_sender(reading.tx))
+    if address is None:
+        raise Invalid(NO_SENDER, field="from")
+    template = reading.record("html_template", template_id) if template_id else None
+    return Sender(address["id"], address["email"], "", template, None)

@@ -1,0 +1,124 @@
+"""Drafts: mail that is not gone yet, being written or waiting to be sent. Sending is not done here."""
+
+from typing import Any
+
+from server.errors import Invalid, Required
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.structure import Structure
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.shared import paths
+from server.records.shared.secrets import random_text
+from server.records.shared.sending import DRAFT_TYPES, TRANSACTIONAL
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.number import ChooserFilter, NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.ways import Behind
+from server.store.tables import Index
+
+TOKEN_CHARS = 10
+BY_ID = "By id; comparison and sets as for numbers."
+
+
+def _content(record: Record, shown: Shown) -> Any:
+    params = record["params"]
+    return params.get("content", "") if isinstance(params, dict) else ""
+
+
+def _ticket_url(record: Record, shown: Shown) -> str:
+    if not record["ticket_id"]:
+        return ""
+    return shown.address(paths.within(paths.record("ticket", record["ticket_id"]), "draft", record["id"]))
+
+
+class Draft(RecordType):
+    """A mail of one worker that is being written or waits to be sent. Source: Records, draft; Mail, Queue."""
+
+    uri, context = "draft", "svc.contexts.mail.draft"
+    aliases = ("drafts",)
+    label_names = ("Draft", "Drafts")
+    lookup = "token"
+    features = frozenset(("comments", "custom_fields", "search"))
+    access = Access(
+        read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
+    )
+    fields = {
+        "is_queued": Bit("1: waiting to be sent.", shown=False),
+        "name": Text("Subject; also the label."),
+        "params": Structure(
+            "Everything else about the mail: to, cc, bcc, subject, content, format, send_at and more.", 4294967295,
+            default={},
+        ),
+        "queue_delivery_date": Uint("Not to be sent before, in Unix seconds.", shown=False),
+        "queue_fails": Uint("Failed tries; queueing again begins anew.", shown=False),
+        "ticket_id": Id("Ticket for replies and forwards.", "ticket", zero_ok=True, shown=False),
+        "to": Text("Recipients line.", 65535),
+        "token": Text("Random text carried over to the sent message, 10 characters.", 16, auto="generated"),
+        "type": Text(f"{', '.join(DRAFT_TYPES[:-1])} or {DRAFT_TYPES[-1]}.", required=True, allowed=DRAFT_TYPES),
+        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "worker_id": Id(
+            f"Worker who owns it; required unless the type is {TRANSACTIONAL}.", "worker", zero_ok=True, shown=False
+        ),
+    }  # fmt: skip
+    indexes = (
+        Index(("is_queued", "queue_delivery_date"), "drafts due to be sent"),
+        Index(("worker_id", "updated"), "a worker's drafts"),
+        Index(("ticket_id",), "the drafts on a ticket"),
+        Index(("token",), "a draft by its token"),
+    )
+    nested = (
+        Nested("ticket", "ticket", "Ticket that it answers."),
+        Nested("worker", "worker", "Worker who owns it."),
+    )
+    keys = (
+        Key("content", "text", "Text of the mail, as in `params`.", _content, on_expand=True),
+        Key("subject", "text", "Same as `name`.", column="name"),
+        Key("ticket_url", "url", "Web address of the draft on its ticket; blank without one.", _ticket_url),
+    )
+    filters = (
+        AllWords("Bare words are looked for in `name`.", "name", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("is.queued", "Waiting to be sent.", "is_queued"),
+        TextFilter("name", "Subject.", "name", "partial"),
+        DateFilter("queue.deliverAt", "Not to be sent before.", "queue_delivery_date"),
+        NumberFilter("queue.fails", "Failed tries.", "queue_fails"),
+        ChooserFilter("ticket.id", BY_ID, "ticket_id", target="ticket"),
+        TextFilter("to", "Recipients line.", "to", "prefix"),
+        TextFilter("token", "Random text carried over to the sent message.", "token", "exact"),
+        TextFilter("type", "What kind of mail it is.", "type", "partial"),
+        DateFilter("updated", "Last change.", "updated"),
+        DeepFilter("worker", "Owned by a matching worker.", "worker", Behind("worker_id")),
+        ChooserFilter("worker.id", BY_ID, "worker_id", target="worker"),
+    )
+    subtotals = Subtotals(search=("type", "worker.id"), aliases={"worker": "worker.id"})
+    has_fieldset_filter = False
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """A draft on a ticket is an answer on it: only for those who may change the ticket."""
+        ticket_id = change.value("ticket_id")
+        queues = change.value("is_queued") and change.changes("is_queued")
+        if ticket_id and (change.changes("ticket_id") or queues):
+            writing.require("update", "ticket", ticket_id)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """An owner, a token, a map of params, and a fresh count of tries when it is queued again."""
+        new = change.new
+        if not change.value("worker_id") and change.value("type") != TRANSACTIONAL and change.sent:
+            raise Required(f"worker_id is required, unless the type is {TRANSACTIONAL}", field="worker_id")
+        if isinstance(new.get("params"), list):
+            if new["params"]:
+                raise Invalid("params: takes a map, not a list", field="params")
+            new["params"] = {}
+        if new.get("is_queued") and change.changes("is_queued"):
+            new.setdefault("queue_fails", 0)
+        if change.is_create and not new.get("token"):
+            new["token"] = random_text(TOKEN_CHARS)
+
+    def wakes(self, change: Change) -> bool:
+        """A client queued it; those of the service say so themselves."""
+        return bool(change.sent) and bool(change.value("is_queued"))

@@ -1,0 +1,283 @@
+"""Messages: the mails of a ticket, received and sent, with their headers as they were.
+
+The declaration; what is read from headers, counted on the ticket and shown on request is in messages/. Creating one
+sends nothing."""
+
+import json
+from collections.abc import Sequence
+
+from server.errors import Invalid
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Uint
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import (
+    Access,
+    Change,
+    Event,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared import paths
+from server.records.shared.resolve import address_of, worker_named
+from server.records.shared.secrets import random_text
+from server.records.shared.tables import ATTACHED
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.flag import FlagFilter
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.hidden import HiddenFilter
+from server.search.filters.number import BytesFilter, ChooserFilter, DurationFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind, PointingHere, Through
+from server.search.filters.worker import WorkerFilter
+from server.store import blobs
+from server.store.tables import Column, Index
+from server.tickets.types.message_parts import authorship, counters, former, headers
+from server.tickets.types.message_parts.expands import EXPANDS
+from server.tickets.types.message_parts.filters import (
+    MESSAGE_TEXT,
+    MessageIdFilter,
+    NotesFilter,
+    TicketColumnFilter,
+    id_hash,
+)
+from server.tickets.types.ticket_parts import merged
+
+CONTEXT = "svc.contexts.message"
+TOKEN_CHARS = 10
+BY_ID = "By id; comparison and sets as for numbers."
+
+
+class Message(RecordType):
+    """One mail of a ticket, received or sent. Source: Records, message."""
+
+    uri, context = "message", CONTEXT
+    aliases = ("messages", "msg", "msgs", "email", "emails")
+    label_names = ("Message", "Messages")
+    lookup = "token"
+    features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="ticket", create=("privilege", "ticket"), update=("ticket",), delete=("privilege", "ticket")
+    )
+    # Content and headers are stored as the last columns, where rows that are large do not slow down reading the others.
+    fields = {
+        "content": Text("Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True,
+                        stored=False),
+        "created": Timestamp("Time of the message; now when omitted.", auto="now"),
+        "hash_header_message_id": Text(
+            "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.", 40
+        ),
+        "headers": Text("Raw header block, one header a line.", 16777215, required=True, stored=False),
+        "html_attachment_id": Id("Attachment with the HTML part.", "attachment", zero_ok=True),
+        "is_broadcast": Bit("Sent as a broadcast."),
+        "is_not_sent": Bit("Saved without being mailed."),
+        "is_outgoing": Bit("Written by a worker."),
+        "response_time": Uint("Seconds the reply took."),
+        "sender": Text("Sender by mail address; made when there is none.", alternative_to="sender_id"),
+        "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",), shown=False),
+        "signed_at": Timestamp("When it was signed; kept by the service.", immutable=True),
+        "signed_key_fingerprint": Text("Key it was signed with; kept by the service.", 64, immutable=True),
+        "storage_size": Uint("Size of the body in bytes; that of the content when omitted."),
+        "ticket_id": Id("Ticket it belongs to.", "ticket", required=True, alternatives=("ticket_mask",), shown=False),
+        "ticket_mask": Text("Ticket by mask. No match is an error.", alternative_to="ticket_id"),
+        "token": Text("Random text shared with the draft it came from, 10 characters.", 16, auto="generated"),
+        "was_encrypted": Bit("Arrived or left encrypted."),
+        "worker": Text("Worker by full name or mail address; exactly one must match.", alternative_to="worker_id"),
+        "worker_id": Id(
+            "Worker who sent it; 0 for received mail.", "worker", alternatives=("worker",), zero_ok=True, shown=False
+        ),
+    }  # fmt: skip
+    columns = (
+        Column("message_id", "TEXT", nocase=True),  # with angle brackets, kept letter for letter, found in any case
+        Column("in_reply_to", "TEXT"),
+        Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
+        Column("is_autoreply"),
+        Column("html_template_id"),  # that it was, or is to be, sent with
+        Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
+        Column("raw_blob_id"),  # the mail as it arrived
+        Column("bcc", "TEXT"),
+        Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
+        Column("content", "TEXT"),
+        Column("headers", "TEXT"),
+    )
+    indexes = (
+        Index(("ticket_id", "is_outgoing", "created"), "the messages of a ticket, and when the last ones were written"),
+        Index(("sender_id", "created"), "the newest message of a sender"),
+        Index(("worker_id", "ticket_id"), "tickets that a worker has replied to"),
+        Index(("created",), "messages in order of time"),
+        Index(("hash_header_message_id",), "the message that a reply names, and duplicates"),
+        Index(("message_id",), "the same by the id itself"),
+        Index(("token",), "the message that a draft became"),
+        Index(("html_attachment_id",), "the message of a HTML part", where="html_attachment_id > 0"),
+    )
+    text = MESSAGE_TEXT
+    nested = (
+        Nested("sender", "address", "Address of the sender."),
+        Nested("ticket", "ticket", "Ticket it belongs to."),
+        Nested("worker", "worker", "Worker who sent it."),
+    )
+    keys = (
+        Key("content", "text", "Plain body.", lambda record, shown: record["content"],
+            on_expand=True),
+        Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
+        Key("headers", "object", "Values by lower-case header name.",
+            lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
+        Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
+            "worker, nor a recipient.", column="is_stranger"),
+        Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
+            "somebody; a sentence each.", lambda record, shown: json.loads(record["notes"])),
+        Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
+        Key("reply_to", "text", "Recipients a reply would use.", on_expand=True),
+        Key("ticket_url", "url", "Web address of the message on its ticket.",
+            lambda record, shown: shown.address(
+                paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
+    )  # fmt: skip
+    expands = (*EXPANDS, former.FORMER)
+    tables = (former.MESSAGE_FORMER,)
+    filters = (
+        WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
+        DeepFilter(
+            "attachments", "Has a matching attachment.", "attachment",
+            Through("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
+        ),
+        WordsFilter("content", "Words of the body.", MESSAGE_TEXT, "content"),
+        DateFilter("created", "Time of the message.", "created"),
+        WordsFilter("header.cc", "Words of the Cc header.", MESSAGE_TEXT, "header_cc"),
+        WordsFilter("header.deliveredTo", "Words of the Delivered-To header.", MESSAGE_TEXT, "header_delivered_to"),
+        WordsFilter("header.from", "Words of the From header.", MESSAGE_TEXT, "header_from"),
+        MessageIdFilter(
+            "header.messageId", "An id in angle brackets, letter for letter, or the hash of one; wildcards allowed."
+        ),
+        WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
+        NumberFilter("id", "Record id.", "id"),
+        FlagFilter("isBroadcast", "Sent as a broadcast.", "is_broadcast"),
+        FlagFilter("isEncrypted", "Arrived or left encrypted.", "was_encrypted"),
+        FlagFilter("isNotSent", "Saved without being mailed.", "is_not_sent"),
+        FlagFilter("isOutgoing", "Written by a worker.", "is_outgoing"),
+        FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
+        NotesFilter(
+            "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",
+            sortable=False,
+        ),
+        DeepFilter(
+            "notes", "A comment on the message matches.", "comment",
+            PointingHere("comment", "target_id", (("target__context", CONTEXT),)),
+        ),
+        DurationFilter("responseTime", "Time the reply took.", "response_time"),
+        DeepFilter("sender", "Its sender matches the query.", "address", Behind("sender_id"), aliases=("from",)),
+        ChooserFilter("sender.id", BY_ID, "sender_id", target="address"),
+        DateFilter("signed.at", "When it was signed.", "signed_at"),
+        TextFilter("signed.fingerprint", "Key it was signed with.", "signed_key_fingerprint", "exact"),
+        BytesFilter("size", "Takes size units: 512KB, >1MB, 1MB...2MB.", "storage_size", sortable=False),
+        DeepFilter("ticket", "Its ticket matches the query.", "ticket", Behind("ticket_id")),
+        TicketColumnFilter("ticket.bucket.id", "Bucket of the ticket, by id.", "bucket_id", "bucket"),
+        HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
+        TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
+        HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
+        ChooserFilter("ticket.id", BY_ID, "ticket_id", target="ticket"),
+        TextFilter("token", "Random text shared with the draft it came from.", "token", "exact"),
+        DeepFilter("worker", "The worker who sent it matches the query.", "worker", Behind("worker_id")),
+        WorkerFilter("worker.id", "Worker who sent it; 0 for received mail.", "worker_id"),
+    )  # fmt: skip
+    subtotals = Subtotals(
+        search=(
+            "fieldset", "isBroadcast", "isEncrypted", "isNotSent", "isOutgoing", "isStranger", "links",
+            "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name", "ticket.id", "worker.id",
+        ),
+        also=("size", "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name"),
+        virtual=("bucket", "group", "ticket.bucket", "ticket.group", "ticket.mask"),
+        aliases={"sender": "sender.id", "ticket": "ticket.id", "worker": "worker.id"},
+    )  # fmt: skip
+    events = (
+        Event("ticket.message.inbound", "received by the parser"),
+        Event("ticket.message.outbound", "sent by compose or reply"),
+        Event("ticket.message.changed", "its words, or who wrote them and when, were changed"),
+        Event("ticket.message.moved", "moved to another ticket; an entry on each"),
+    )
+    label_on_expand = True
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        """A file becomes readable along with the message, so it must be readable before."""
+        if change.new.get("html_attachment_id") and change.changes("html_attachment_id"):
+            writing.require("read", "attachment", change.new["html_attachment_id"])
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Ticket, sender and worker by what people write; ids and sizes from headers and content; a token."""
+        new, extras = change.new, change.extras
+        new |= {name: extras.pop(name) for name in ("content", "headers") if name in extras}
+        if "ticket_mask" in extras and "ticket_id" not in new:
+            new["ticket_id"] = _ticket_with_mask(writing, extras["ticket_mask"])
+        if "sender" in extras and "sender_id" not in new:
+            new["sender_id"] = address_of(writing, extras["sender"], "sender")
+        if "worker" in extras and "worker_id" not in new:
+            new["worker_id"] = worker_named(writing, extras["worker"], "worker")
+        if "headers" in new and not {"message_id", "in_reply_to"} <= new.keys():
+            fields = headers.head(new["headers"])
+            new.setdefault("message_id", headers.own_id(fields))
+            new.setdefault("in_reply_to", headers.answered_id(fields))
+        if "message_id" in new and not new.get("hash_header_message_id"):
+            new["hash_header_message_id"] = id_hash(new["message_id"])
+        if "content" in new:
+            new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
+        authorship.require_own(change, writing)
+        if change.is_create and not new.get("token"):
+            new["token"] = random_text(TOKEN_CHARS)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """The counters and pointers of the ticket, and a HTML part that was sent as a file of the message."""
+        file_id = change.value("html_attachment_id") if "html_attachment_id" in change.sent else 0
+        if file_id:
+            writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": CONTEXT, "record_id": change.id})
+        if change.sent and not change.is_create:
+            former.keep(change, writing)
+        if change.is_create:
+            counters.add(change, writing)
+        elif any(change.changes(column) for column in counters.WATCHED):
+            for ticket_id in {change.was("ticket_id"), change.value("ticket_id")}:
+                counters.recount(writing, ticket_id)
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        """What it said before goes first: it points to the row."""
+        former.forget(writing.tx, record["id"])
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        if record["raw_blob_id"]:
+            blobs.forget(writing.tx, record["raw_blob_id"])
+        counters.recount(writing, record["ticket_id"])
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"content": record["content"], **headers.index_texts(record["headers"])}
+
+    def label(self, record: Record) -> str:
+        return f"Message {record['id']}"
+
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+        """`<sender> wrote on <ticket>`."""
+        senders = _labels(shown, "address", {record["sender_id"] for record in records})
+        tickets = _labels(shown, "ticket", {record["ticket_id"] for record in records})
+        return {
+            record["id"]: f"{senders.get(record['sender_id'], '')} wrote on {tickets.get(record['ticket_id'], '')}"
+            for record in records
+        }
+
+
+def _labels(shown: Shown, uri: str, ids: set[int]) -> dict[int, str]:
+    record_type = shown.type(uri)
+    rows = shown.tx.get_many(record_type.table, ids)
+    return {row[0]: record_type.label(record_type.record(row)) for row in rows}
+
+
+def _ticket_with_mask(writing: Writing, mask: str) -> int:
+    """The ticket of a mask; for a merged one the ticket that took over. Raises Invalid."""
+    ticket = writing.find("ticket", mask=mask.strip()) if mask.strip() else None
+    ticket = merged.survivor(lambda id: writing.record("ticket", id), ticket)
+    if ticket is None:
+        raise Invalid(f"ticket_mask: there is no ticket '{mask[:80]}'", field="ticket_mask")
+    return int(ticket["id"])

@@ -1,0 +1,1 @@
+"""What the record type message is made of, a file for each of its concerns; the declaration is ../message.py."""

@@ -1,0 +1,82 @@
+"""Who may say of a message who wrote it, when, and in which direction it went: administrators may. Others record what
+they wrote themselves, as a reply would, and correct words. Source: ours, after Reply, worker_id."""
+
+from typing import Any
+
+from server.errors import AdminOnly, Conflict
+from server.records.parts import Change, Writing
+from server.tickets.types.message_parts import headers
+
+WORKER = "svc.contexts.worker"
+# What tells who said what to whom and when, or leads replies to a ticket.
+FIXED = (
+    "sender_id", "worker_id", "is_outgoing", "created", "headers", "html_attachment_id", "hash_header_message_id",
+    "response_time", "is_not_sent", "is_broadcast", "was_encrypted", "token",
+)  # fmt: skip
+OF_THE_SERVICE = ("created", "hash_header_message_id", "response_time", "storage_size", "token", "was_encrypted")
+YES = {
+    "is_outgoing": "only administrators record what others wrote; hand mail to parser/parse.json",
+    "is_not_sent": "a record sends nothing, so it is 1; use tickets/reply.json to send",
+}
+
+
+def require_own(change: Change, writing: Writing) -> None:
+    """Raises AdminOnly where somebody else than an administrator says what another one wrote. Of a new message this
+    fills in that they wrote it. For what was sent, once it is read."""
+    if writing.actor.is_admin or not change.sent:
+        return
+    if change.is_create:
+        _require_own_words(change, writing)
+        return
+    for name in FIXED:
+        if change.changes(name):
+            raise AdminOnly(f"{name}: only administrators change who wrote a message, when, and what it answers",
+                            field=name)  # fmt: skip
+    if "storage_size" in change.sent and change.changes("storage_size"):
+        raise AdminOnly("storage_size: only administrators set it; leave it out", field="storage_size")
+
+
+def _require_own_words(change: Change, writing: Writing) -> None:
+    new, own = change.new, _own_id(writing)
+    for name in OF_THE_SERVICE:
+        if name in change.sent:
+            raise AdminOnly(f"{name}: only administrators set it; leave it out", field=name)
+    for name, told in YES.items():
+        if name in change.sent and not new.get(name):
+            raise AdminOnly(f"{name}: {told}", field=name)
+        new[name] = 1
+    if new.get("worker_id") not in (None, 0, own):
+        raise AdminOnly("worker_id: only administrators write in the name of another worker", field="worker_id")
+    new["worker_id"] = own
+    if new["sender_id"] not in _senders(change, writing):
+        raise AdminOnly("sender_id: must be an address of yours, or one that the ticket's group sends from; only "
+                        "administrators record what others wrote", field="sender_id")  # fmt: skip
+    _require_own_headers(new, writing)
+
+
+def _require_own_headers(new: dict[str, Any], writing: Writing) -> None:
+    sender = writing.record("address", new["sender_id"])
+    email = sender["email"].lower() if sender is not None else ""
+    if any(each.lower() != email for each in headers.emails(headers.head(new["headers"]), "from")):
+        raise AdminOnly(f"headers: From must be {email}, the sender", field="headers")
+    if new.get("message_id") and writing.find("message", message_id=new["message_id"]) is not None:
+        raise Conflict("headers: another message has this Message-Id; leave it out, or choose another", field="headers")
+
+
+def _senders(change: Change, writing: Writing) -> set[int]:
+    """The addresses that a worker may write from: their own, and those that a reply on the ticket may leave from."""
+    own = _own_id(writing)
+    worker, address = writing.record("worker", own), writing.record("address", change.new["sender_id"])
+    found = {int(writing.setting("default_sender_id") or 0), worker["email_id"] if worker is not None else 0}
+    if address is not None and own and address["worker_id"] == own:
+        found.add(address["id"])
+    ticket = writing.record("ticket", change.new["ticket_id"])
+    for uri, column in (("bucket", "bucket_id"), ("group", "group_id")):
+        place = writing.record(uri, ticket[column]) if ticket is not None and ticket[column] else None
+        if place is not None:
+            found.add(place["reply_address_id"])
+    return found - {0}
+
+
+def _own_id(writing: Writing) -> int:
+    return writing.actor.id if writing.actor.context == WORKER else 0

@@ -1,0 +1,111 @@
+"""What a message shows on request: its HTML, and whom a reply would go to."""
+
+from typing import Any
+
+import peewee
+
+from server.errors import TooLarge
+from server.mail.charsets import decode
+from server.markup import MAX_HTML_BYTES, clean_html
+from server.records.parts import Expand, Record, Shown
+from server.records.shared import paths
+from server.records.shared.tables import REQUESTER
+from server.store import blobs
+from server.store.statements import in_list, slot
+from server.tickets.types.message_parts import headers
+
+UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes that nobody reads
+
+Loaded = dict[int, dict[str, Any]]
+
+
+def content_html(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`content_html`: the HTML part made safe to show; absent where there is none, and above MAX_HTML_BYTES."""
+    files = {record["id"]: record["html_attachment_id"] for record in records if record["html_attachment_id"]}
+    attachments = shown.type("attachment").table
+    blob_of = {
+        row[0]: row[attachments.position["blob_id"]] for row in shown.tx.get_many(attachments, set(files.values()))
+    }
+    contents = blobs.read_many(shown.tx, set(blob_of.values()), MAX_HTML_BYTES)
+    found: Loaded = {}
+    for own, file in files.items():
+        content = contents.get(blob_of.get(file, 0))
+        html = _safe(shown, content) if content else ""
+        if html:
+            found[own] = {"content_html": html}
+    return found
+
+
+def reply_to(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`reply_to`: the requesters that a reply goes to. Source: Mail, Recipients."""
+    return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(shown, records).items()}
+
+
+def reply_cc(shown: Shown, records: list[Record], form: str) -> Loaded:
+    """`reply_cc`: who else was addressed in To and Cc, without addresses that we send from and the requesters."""
+    requesters = _requesters(shown, records)
+    listed = {record["id"]: _addressed(record) for record in records}
+    own = _own_addresses(shown)
+    return {
+        id: {"reply_cc": ", ".join(each for each in emails if each not in own and each not in requesters[id])}
+        for id, emails in listed.items()
+    }
+
+
+def _safe(shown: Shown, content: bytes) -> str:
+    """Images that are files of the message are shown from here; other ones of the network are not."""
+
+    def image_url(url: str) -> str | None:
+        return shown.address(url) if paths.OWN_FILE.fullmatch(url) else None
+
+    try:
+        return clean_html(decode(content, "utf-8"), image_url=image_url)
+    except TooLarge:
+        return ""
+
+
+def _addressed(record: Record) -> list[str]:
+    fields = headers.head(record["headers"])
+    sender = headers.emails(fields, "reply-to") or headers.emails(fields, "from")
+    listed = [*([] if record["is_outgoing"] else headers.emails(fields, "to")), *headers.emails(fields, "cc")]
+    return [each for each in dict.fromkeys(listed) if each not in sender]
+
+
+def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
+    """{message id: the addresses that a reply without `to` would go to}."""
+    requester: Any = REQUESTER.sql
+    address = peewee.Table("address", alias="who")
+    rows = shown.tx.rows(
+        ("reply recipients",),
+        lambda: requester.select(requester.ticket_id, address.c.email)
+        .join(address, on=(address.c.id == requester.address_id))
+        .where(
+            in_list(requester.ticket_id, slot(0)), address.c.mail_transport_id == 0, address.c.is_defunct == 0
+        )
+        .order_by(requester.ticket_id, address.c.id),
+        ("[" + ",".join(str(id) for id in {record["ticket_id"] for record in records}) + "]",),
+    )
+    of_ticket: dict[int, list[str]] = {}
+    for ticket_id, email in rows:
+        if email.partition("@")[0] not in UNANSWERED:
+            of_ticket.setdefault(ticket_id, []).append(email)
+    return {record["id"]: of_ticket.get(record["ticket_id"], []) for record in records}
+
+
+def _own_addresses(shown: Shown) -> set[str]:
+    address = peewee.Table("address", alias="own")
+    return {
+        row[0]
+        for row in shown.tx.rows(
+            ("own addresses",),
+            # As text, so that the partial index of these addresses is found to fit.
+            lambda: address.select(address.c.email).where(peewee.SQL('"own"."mail_transport_id" > 0')),
+        )
+    }
+
+
+EXPANDS = (
+    Expand("content_html", "text", "HTML part, made safe to show; absent when there is none.", content_html),
+    Expand("reply_to", "text", "Addresses a reply would go to, with comma and space between.", reply_to),
+    Expand("reply_cc", "text", "Further addresses of To and Cc, with comma and space between.", reply_cc),
+)

@@ -1,0 +1,162 @@
+"""Snippets: texts that workers put into their replies and comments, with placeholders for the record at hand.
+
+Filling them in, and counting that, is not done here but in tickets/snippets.py."""
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.fields.number import Uint
+from server.fields.text import Text
+from server.fields.time import Timestamp
+from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.shared import owners
+from server.records.shared.tables import SNIPPET_USE
+from server.search.ast import Subquery, Term
+from server.search.ast import Text as Value
+from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
+from server.search.filters.base import Filter, is_null
+from server.search.filters.context import ContextFilter
+from server.search.filters.date import DateFilter, date_condition
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.usable import UsableByFilter
+from server.store.tables import Index
+from server.tickets.types.ticket_parts.filters import comparison
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+    from server.search.compile import Scope
+
+PLAIN = "plaintext"
+
+
+class KindFilter(ContextFilter):
+    """`plaintext`, a record type by one of its names, or part of a context."""
+
+    type = "virtual"
+
+    def one(self, text: Value, scope: "Scope") -> Condition:
+        is_plain = text.value.strip().lower() == PLAIN
+        return equals(self.column, "") if is_plain else super().one(text, scope)
+
+    item = one
+
+
+class OwnUsesFilter(Filter):
+    """How often the caller used it: as a number, or `(hits:>10 date:"-30 days")` for a time, to the hour."""
+
+    type = "virtual"
+    splits_commas = True
+
+    def __init__(self, name: str, note: str) -> None:
+        super().__init__(name, note, sortable=True)
+
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
+        if not isinstance(term.value, Subquery):
+            return super().meaning(term, scope)
+        hits, since = ">0", ALWAYS
+        for child in term.value.root.children:
+            name = child.field if isinstance(child, Term) else ""
+            if not isinstance(child, Term) or not isinstance(child.value, Value) or name not in ("hits", "date"):
+                raise self.bad(term, "in parentheses takes hits: and date:")
+            if name == "hits":
+                hits = child.value.value
+            else:
+                since = date_condition(peewee.Column(SNIPPET_USE.sql, "hour"), child.value.value, scope)
+        return self._used(hits, since, scope)
+
+    def one(self, text: Value, scope: "Scope") -> Condition:
+        return NEVER if is_null(text) else self._used(text.value, ALWAYS, scope)
+
+    def _used(self, hits: str, since: Condition, scope: "Scope") -> Condition:
+        asked = comparison(hits)
+        # What was never used has no row to count, so it is found by what does not fit.
+        fits_none = asked.holds(0)
+        table: Any = SNIPPET_USE.sql
+        own, first = peewee.Column(self.table.sql, "id"), len(since.values)
+
+        def build(at: Any) -> Any:
+            query = table.select(table.snippet_id).where(table.worker_id == at(first))
+            if since is not ALWAYS:
+                query = query.where(since.build(at))
+            holds = asked.expression(peewee.fn.SUM(table.uses), lambda index: at(first + 1 + index))
+            return own.in_(query.group_by(table.snippet_id).having(~holds if fits_none else holds))
+
+        key = ("own uses", asked.operator, fits_none, since.key)
+        found = Condition(key, (*since.values, scope.actor_id, *asked.values), build)
+        return negated(found) if fits_none else found
+
+    def order(self, scope: "Scope") -> Any:
+        use = peewee.Table(SNIPPET_USE.name, alias="own_use")
+        uses = use.select(peewee.fn.SUM(use.c.uses)).where(
+            use.c.snippet_id == peewee.Column(self.table.sql, "id"), use.c.worker_id == scope.actor_id
+        )
+        return peewee.fn.COALESCE(uses, 0)
+
+    def order_key(self, scope: "Scope") -> Hashable:
+        return scope.actor_id
+
+
+class Snippet(RecordType):
+    """A text with `{{placeholders}}`, for records of one type or for anywhere. Source: Ours."""
+
+    uri, context = "snippet", "svc.contexts.snippet"
+    aliases = ("snippets",)
+    label_names = ("Snippet", "Snippets")
+    tier = 2
+    features = frozenset(("comments", "custom_fields", "links", "search"))
+    access = Access(
+        read="owner",
+        create=("privilege", "owner"),
+        update=("privilege", "owner"),
+        delete=("privilege", "owner"),
+    )
+    fields = {
+        "content": Text("The text, with placeholders such as {{mask}}.", 4294967295, required=True),
+        "context": Text("Record type that the placeholders are keys of; blank for a text without a record."),
+        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
+        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
+        "title": Text("Name; also the label.", required=True),
+        "total_uses": Uint("How often it was used."),
+        "updated_at": Timestamp(
+            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        ),
+    }
+    indexes = (
+        Index(("title",), "snippets by title"),
+        Index(("owner__context", "owner_id"), "what somebody owns"),
+    )
+    nested = (Nested("owner", "*", "Owner."),)
+    filters = (
+        AllWords("Bare words are looked for in the title.", "title", "partial"),
+        TextFilter("content", "The text.", "content", "partial"),
+        NumberFilter("id", "Record id.", "id"),
+        OwnUsesFilter("myUses", 'How often the caller used it: a number, or (hits:>10 date:"-30 days").'),
+        *owners.filters("app", "bot", "group", "role", "worker"),
+        TextFilter("title", "Name.", "title", "partial"),
+        NumberFilter("totalUses", "How often it was used.", "total_uses"),
+        KindFilter("type", "plaintext, a record type, or part of its context; lists are fine.", "context", "partial"),
+        DateFilter("updated", "Last change.", "updated_at"),
+        UsableByFilter("Snippets that this worker may use: me, an id or a name."),
+    )
+    subtotals = Subtotals(search=("fieldset", "links", "owner", "type"), virtual=("owner",))
+    label_column = "title"
+
+    def bind(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def privileged(self, change: Change, writing: Writing) -> None:
+        owners.require(change, writing)
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Any name of a record type is kept as its full context; one that is not there yet, as it is."""
+        owners.check(change, writing)
+        known = self.registry.find(change.value("context").strip().lower())
+        if known is not None:
+            change.new["context"] = known.context
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.tx.delete(SNIPPET_USE, snippet_id=record["id"])

@@ -1,0 +1,402 @@
+"""Tickets: conversations with requesters, worked on by a group.
+
+The declaration; what follows from a change of status, place or participants is in tickets/. Mail is not sent here."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import peewee
+
+from server.errors import Conflict
+from server.fields.link import Id
+from server.fields.number import Float, Number, Uint
+from server.fields.structure import Fieldsets
+from server.fields.text import Text
+from server.fields.time import Timestamp, TimeText
+from server.fields.word import Word
+from server.mail.mask import new_mask
+from server.records.base import (
+    Access,
+    Change,
+    Event,
+    Key,
+    Nested,
+    Record,
+    RecordType,
+    Reopening,
+    Shown,
+    Subtotals,
+    Writing,
+)
+from server.records.shared import paths
+from server.records.shared.references import redirect
+from server.records.shared.resolve import org_named
+from server.records.shared.tables import REQUESTER
+from server.search.filters.by_id import ByIdFilter
+from server.search.filters.choice import ChoiceFilter
+from server.search.filters.date import DateFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
+from server.search.filters.text import TextFilter
+from server.search.filters.ways import Behind, First, PointingHere, Through
+from server.search.filters.worker import WorkerFilter
+from server.store.statements import slot
+from server.store.tables import Column, Index
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts import participants, place, spam, status
+from server.tickets.types.ticket_parts.expands import EXPANDS
+from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
+from server.tickets.types.ticket_parts.words import TICKET_TEXT, TicketWords
+
+CONTEXT = "svc.contexts.ticket"
+MAX_DRAWS = 100  # masks drawn for one ticket before giving up
+ON_TICKET = (("target__context", CONTEXT),)
+BY_WORKER = (("target__context", CONTEXT), ("author__context", "svc.contexts.worker"))
+REQUESTERS = Through("requester", "ticket_id", "address_id")
+STATUSES = {word: number for number, word in enumerate(status.WORDS)}
+BY_ID = "By id; comparison and sets as for numbers."
+_LINE_ENDS = re.compile(r"[\r\n]+")
+
+
+class Ticket(RecordType):
+    """A conversation with its requesters: where it lies, who works on it, and how far it is.
+
+    Deleting sets the status deleted; the purge removes it for good. Source: Records, ticket."""
+
+    uri, context = "ticket", CONTEXT
+    aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
+    label_names = ("Ticket", "Tickets")
+    lookup = "mask"
+    features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
+    operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
+    access = Access(
+        read="group", create=("privilege",), update=("group members",), delete=("privilege", "group members")
+    )
+    fields = {
+        "bucket": Text(
+            "Bucket by name; needs `group` or `group_id` in the same request. No match is an error.",
+            alternative_to="bucket_id",
+        ),
+        "bucket_id": Id(
+            "Bucket holding the ticket; the group becomes the bucket's, so it stands for `group_id` too.",
+            "bucket", auto="derived", alternatives=("bucket",), shown=False,
+        ),
+        "closed": Timestamp("First time the ticket was closed; set by the service when that happens."),
+        "created": Timestamp("When the ticket was opened; now when omitted.", auto="now"),
+        "elapsed_resolution_first": Uint(
+            "Seconds from opening to the first close; kept by the service.", immutable=True
+        ),
+        "elapsed_response_first": Uint(
+            "Seconds from opening to the first worker reply; kept by the service.", immutable=True
+        ),
+        "elapsed_status_open": Uint(
+            "Seconds spent open so far, without the present open spell; kept by the service.", immutable=True
+        ),
+        "fieldsets": Fieldsets(
+            "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
+        ),
+        "group": Text("Group by name, in any case. No match is an error.", alternative_to="group_id"),
+        "group_id": Id(
+            "Group holding the ticket. Without a bucket the ticket goes to the group's default bucket.",
+            "group", required=True, alternatives=("group", "bucket_id"), shown=False,
+        ),
+        "importance": Number("0 least, 100 most.", default=50, min=0, max=100),
+        "mask": Text(
+            "Public reference. When omitted, one is drawn by the pattern of the setting `mail_mask_pattern`.",
+            unique=True, auto="generated",
+        ),
+        "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
+        "org_id": Id(
+            "Organization of the ticket; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False
+        ),
+        "owner_id": Id(
+            "Assigned worker; 0 unassigns. A new ticket is given to members of its group only.",
+            "worker", zero_ok=True, shown=False,
+        ),
+        "participant_ids": Text(
+            "Ids of addresses to add as requesters, with commas between; a leading `-` removes.",
+            65535, stored=False, shown=False,
+        ),
+        "participants": Text(
+            "Addresses to add as requesters, with commas between. Unknown ones are made; those that the helpdesk sends "
+            "from, and excluded ones, are skipped.",
+            65535, form="emails", stored=False, shown=False,
+        ),
+        "reopen_at": TimeText("The same as `reopen_date`.", alternative_to="reopen_date", origin="ours"),
+        "reopen_date": Timestamp("When a waiting or closed ticket opens again; opening clears it."),
+        "spam_score": Float("Likelihood of spam, 0.0001 to 0.9999; normally set by the service.", min=0, max=1),
+        "spam_training": Text("S spam, N not spam, blank untrained.", 1, allowed=("", "N", "S")),
+        "status": Word(
+            "By word, the first letter is enough; or by number as `status_id`.",
+            status.WORDS, numbers=True, alternative_to="status_id",
+        ),
+        "status_id": Number(
+            "0 open, 1 waiting, 2 closed, 3 deleted.", default=0, alternatives=("status",), min=0, max=3
+        ),
+        "subject": Text("Subject line; also part of the label. Line ends become spaces.", required=True),
+        "updated": Timestamp(
+            "Last activity: creation and new messages move it, changes of other fields do not.", auto="now"
+        ),
+    }  # fmt: skip
+    columns = (
+        Column("num_messages"),
+        Column("num_messages_in"),
+        Column("num_messages_out"),
+        Column("initial_message_id"),
+        Column("initial_response_message_id"),
+        Column("latest_message_id"),
+        Column("last_opened_at"),
+        Column("first_wrote_address_id"),
+        Column("last_wrote_address_id"),
+        Column("merged_into"),  # the ticket that took over; mail for this one's mask belongs there
+        Column("deleted_at"),
+    )
+    tables = (spam.SPAM_LESSON,)
+    indexes = (
+        Index(("mask",), "tickets by their reference; no two have one", unique=True),
+        Index(("status_id", "created"), "newest open tickets"),
+        Index(("status_id", "updated"), "open tickets by last activity"),
+        Index(("group_id", "status_id", "updated"), "the tickets of a group, and what a worker may read"),
+        Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
+        Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
+        Index(("org_id", "status_id"), "the tickets of an organization"),
+        Index(("created",), "tickets in order of their age"),
+        Index(("updated",), "tickets by last activity, whatever their status"),
+        # With the status in front, or SQLite takes one of the larger indexes above.
+        Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
+        Index(("latest_message_id",), "messages.last:"),
+        Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
+    )
+    reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
+    takes_along = (("message", "ticket_id"),)
+    summary = ("group_id", "bucket_id", "owner_id", "status_id")
+    nested = (
+        Nested("bucket", "bucket", "Bucket holding the ticket."),
+        Nested("group", "group", "Group holding the ticket."),
+        Nested("initial_message", "message", "First message."),
+        Nested("initial_response_message", "message", "First reply by a worker; 0 when none."),
+        Nested("latest_message", "message", "Newest message."),
+        Nested("org", "org", "Organization; 0 when none."),
+        Nested("owner", "worker", "Assigned worker; 0 when nobody."),
+    )
+    keys = (
+        Key("closed_at", "timestamp", "Same value as `closed`.", column="closed"),
+        Key("last_opened_at", "timestamp", "Last time it became open.", column="last_opened_at"),
+        Key("num_messages", "number", "Messages on the ticket.", column="num_messages"),
+        Key("num_messages_in", "number", "Received messages.", column="num_messages_in"),
+        Key("num_messages_out", "number", "Sent messages.", column="num_messages_out"),
+        Key("reopen_at", "timestamp", "Same value as `reopen_date`.", column="reopen_date", origin="ours"),
+        Key(
+            "status", "text", "open, waiting, closed or deleted.",
+            lambda record, shown: status.WORDS[record["status_id"]],
+        ),
+        Key("url", "url", "Web address of the ticket, by mask.", lambda record, shown: _url(record, shown)),
+    )  # fmt: skip
+    expands = EXPANDS
+    filters = (
+        TicketWords(),
+        DeepFilter("bucket", "Its bucket matches the query.", "bucket", Behind("bucket_id")),
+        ChooserFilter("bucket.id", BY_ID, "bucket_id", target="bucket"),
+        DateFilter("closed", "First time closed; never, when it was not.", "closed"),
+        DeepFilter("comments", "Any comment on it.", "comment", PointingHere("comment", "target_id", ON_TICKET)),
+        DeepFilter("comments.first", "The oldest comment.", "comment", First("comment", "target_id", ON_TICKET)),
+        DeepFilter(
+            "comments.last", "The newest comment.", "comment", First("comment", "target_id", ON_TICKET, is_last=True)
+        ),
+        DateFilter("created", "When the ticket was opened.", "created"),
+        ChooserFilter(
+            "firstWrote.id", "Sender of the first message, by id.", "first_wrote_address_id", target="address",
+            sortable=False,
+        ),
+        DeepFilter("group", "Its group matches the query.", "group", Behind("group_id")),
+        ChooserFilter("group.id", BY_ID, "group_id", target="group"),
+        NumberFilter("id", "Record id.", "id"),
+        NumberFilter("importance", "0 least, 100 most.", "importance"),
+        InGroupsFilter(
+            "inGroupsOf", "In groups that the worker belongs to; takes me, current, an id or part of a name.",
+            aliases=("inGroupsOfWorker",),
+        ),
+        ChooserFilter(
+            "lastWrote.id", "Sender of the newest message, by id.", "last_wrote_address_id", target="address",
+            sortable=False,
+        ),
+        DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
+        TextFilter("mask", "A bare word matches the beginning.", "mask", "prefix"),
+        DeepFilter("messages", "Any message.", "message", PointingHere("message", "ticket_id")),
+        NumberFilter("messages.count", "Messages on the ticket.", "num_messages"),
+        NumberFilter("messages.count.in", "Received messages.", "num_messages_in"),
+        NumberFilter("messages.count.out", "Sent messages.", "num_messages_out"),
+        DeepFilter("messages.first", "The first message.", "message", Behind("initial_message_id")),
+        DeepFilter(
+            "messages.firstOutgoing", "The first worker reply.", "message", Behind("initial_response_message_id")
+        ),
+        DeepFilter("messages.last", "The newest message.", "message", Behind("latest_message_id")),
+        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
+        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
+        DeepFilter("owner", "Its owner matches the query.", "worker", Behind("owner_id")),
+        WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
+        DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
+        ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
+        DateFilter("reopen", "When it opens again; never, when that is not planned.", "reopen_date"),
+        DurationFilter("resolution.first", "Time from opening to the first close.", "elapsed_resolution_first"),
+        DurationFilter("response.first", "Time from opening to the first worker reply.", "elapsed_response_first"),
+        ResponsibilityFilter(
+            "responsibility", "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
+            sortable=True,
+        ),
+        DecimalFilter("spam.score", "Likelihood of spam, 0 to 1.", "spam_score"),
+        ChoiceFilter(
+            "spam.training", "By first letter s, n, u.", "spam_training",
+            {"spam": "S", "not spam": "N", "untrained": ""},
+        ),
+        ChoiceFilter(
+            "status", "The first letter is enough; sets `[o,w]` and negation too.", "status_id", STATUSES,
+            sortable=False,
+        ),
+        NumberFilter("status.id", "0 open, 1 waiting, 2 closed, 3 deleted.", "status_id"),
+        TextFilter("subject", "Subject line.", "subject", "partial"),
+        DurationFilter("timeSpentOpen", "Time spent open, without the present open spell.", "elapsed_status_open"),
+        DateFilter("updated", "Last activity: creation or newest message.", "updated"),
+        WatcherCountFilter("watchers.count", "How many watchers."),
+        WorkerFilter(
+            "worker.commented", "The worker wrote a comment on it.",
+            way=Through("comment", "target_id", "author_id", BY_WORKER),
+        ),
+        WorkerFilter(
+            "worker.replied", "The worker sent a message on it.",
+            way=Through("message", "ticket_id", "worker_id", (("is_outgoing", 1),)),
+        ),
+    )  # fmt: skip
+    subtotals = Subtotals(
+        search=(
+            "bucket.id", "fieldset", "firstWrote.id", "group.id", "lastWrote.id", "links", "org.id", "owner.id",
+            "spam.training", "status", "subject", "watchers",
+        ),
+        also=("participant",),
+        virtual=("group_bucket", "participant", "participant.id", "status"),
+        aliases={"bucket": "bucket.id", "group": "group.id", "org": "org.id", "owner": "owner.id"},
+        older={
+            "first_wrote": "firstWrote.id", "last_wrote": "lastWrote.id", "org_name": "org.id",
+            "spam_training": "spam.training",
+        },
+    )  # fmt: skip
+    events = (
+        Event("ticket.owner.assigned", "owner set to another worker"),
+        Event("ticket.owner.unassigned", "owner cleared"),
+        Event("ticket.moved", "group or bucket changed"),
+        Event("ticket.status.open", "status became open"),
+        Event("ticket.status.waiting", "status became waiting"),
+        Event("ticket.status.closed", "status became closed"),
+        Event("ticket.status.deleted", "status became deleted by an update"),
+        Event("ticket.participant.added", "requester added"),
+        Event("ticket.participant.removed", "requester removed"),
+        Event("ticket.message.inbound", "message received by the parser"),
+        Event("ticket.message.outbound", "reply or compose sent"),
+        Event("ticket.message.relay", "message relayed to a worker"),
+        Event("ticket.merge", "another ticket was merged into it"),
+        Event("ticket.split", "a message was split off"),
+        Event("ticket.split.from", "for callers of the activity endpoint; the service itself does not write it"),
+    )
+    org_column = "org_id"
+    label_column = "subject"
+    text = TICKET_TEXT
+    text_of = frozenset(("subject",))
+
+    def texts(self, record: Record, writing: Writing) -> dict[str, str]:
+        return {"subject": record["subject"]}
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """Names to ids, group and bucket made to fit, a mask drawn, the times that follow from the status."""
+        new, extras = change.new, change.extras
+        if "subject" in new:
+            new["subject"] = _LINE_ENDS.sub(" ", new["subject"])
+        if "status" in extras and "status_id" not in new:
+            new["status_id"] = STATUSES[extras["status"]]
+        if "reopen_at" in extras and "reopen_date" not in new:
+            new["reopen_date"] = extras["reopen_at"]
+        if "org" in extras and "org_id" not in new:
+            new["org_id"] = org_named(writing, extras["org"])
+        place.resolve(change, writing)
+        place.check_owner(change, writing)
+        status.apply(change, writing.now)
+        spam.train(change)
+        participants.read(change, writing)
+        if change.is_create and not new.get("mask"):
+            new["mask"] = _draw_mask(writing)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Requesters, the sender's spam counters, and entries of what changed; on create there are none."""
+        participants.write(change, writing)
+        spam.count(change, writing)
+        if change.is_create:
+            return
+        target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
+        if change.changes("group_id") or change.changes("bucket_id"):
+            group = writing.label("group", change.value("group_id"))
+            bucket = writing.label("bucket", change.value("bucket_id"))
+            writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
+        if change.changes("owner_id"):
+            _log_owner(change, writing, target)
+        if change.changes("status_id"):
+            word = status.WORDS[change.value("status_id")]
+            writing.log(f"ticket.status.{word}", CONTEXT, change.id, {"target": target, "status": word})
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        """A deleted ticket keeps its row, in the status deleted; with a purged one its requesters go too."""
+        if writing.record("ticket", record["id"]) is not None:
+            change = Change(self, record["id"], record, {"status_id": status.DELETED}, {}, frozenset())
+            status.apply(change, writing.now)
+            writing.set("ticket", record["id"], change.new)
+            return
+        tx = writing.tx
+        tx.delete(REQUESTER, ticket_id=record["id"])
+        redirect(tx, "draft", "ticket_id", record["id"])
+        _forget_merged(tx, record["id"])
+
+    def named_in_links(self, record: Record, label: str) -> str:
+        """Without the # of its label. Source: Contexts, Link."""
+        return f"[{record['mask']}] {record['subject']}"
+
+    def label(self, record: Record) -> str:
+        return f"[#{record['mask']}] {record['subject']}"
+
+    def url_path(self, record: Record) -> str:
+        return paths.ticket(record["mask"])
+
+
+def _forget_merged(tx: Transaction, id: int) -> None:
+    """Tickets that were merged into one that is gone stand for themselves again."""
+    ticket: Any = peewee.Table("ticket", ("merged_into",))
+    # As text, so that the partial index is found to fit.
+    tx.run(
+        ("forget merged",),
+        lambda: ticket.update({ticket.merged_into: 0}).where(
+            ticket.merged_into == slot(0), peewee.SQL('"merged_into" > 0')
+        ),
+        (id,),
+    )
+
+
+def _url(record: Record, shown: Shown) -> str:
+    return shown.url(shown.type("ticket"), record)
+
+
+def _draw_mask(writing: Writing) -> str:
+    """A mask that no ticket has. Source: Mail, New ticket."""
+    pattern = writing.setting("mail_mask_pattern")
+    today = datetime.fromtimestamp(writing.now, UTC).date()
+    for _ in range(MAX_DRAWS):
+        mask = new_mask(pattern, today=today)
+        if writing.find("ticket", mask=mask) is None:
+            return mask
+    raise Conflict(f"all masks of the pattern '{pattern}' seem taken; set mail_mask_pattern to a longer one")
+
+
+def _log_owner(change: Change, writing: Writing, target: str) -> None:
+    owner_id = change.value("owner_id")
+    if owner_id:
+        variables = {"target": target, "worker": writing.label("worker", owner_id)}
+        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables)
+    else:
+        writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})

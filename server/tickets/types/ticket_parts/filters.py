@@ -1,0 +1,158 @@
+"""Filters that only tickets have."""
+
+import dataclasses
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import peewee
+
+from server.search.ast import Term, Text
+from server.search.conditions import NEVER, Condition, negated
+from server.search.filters.base import Filter, is_null
+from server.search.filters.ways import Way, select_between
+from server.search.filters.worker import WorkerFilter
+from server.search.values import integer, split_comparison, split_range
+
+if TYPE_CHECKING:
+    from server.search.compile import Scope
+    from server.store.tables import Table
+
+FULL_LEVEL = 100
+_HOLDS = {
+    "=": lambda number, low, high: number == low,
+    "!=": lambda number, low, high: number != low,
+    "<": lambda number, low, high: number < low,
+    "<=": lambda number, low, high: number <= low,
+    ">": lambda number, low, high: number > low,
+    ">=": lambda number, low, high: number >= low,
+    "between": lambda number, low, high: low <= number <= high,
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What one value of a number filter asks for: an operator, or "between" with both ends."""
+
+    operator: str
+    low: int
+    high: int
+
+    def holds(self, number: int) -> bool:
+        return bool(_HOLDS[self.operator](number, self.low, self.high))
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return (self.low, self.high) if self.operator == "between" else (self.low,)
+
+    def expression(self, left: Any, at: Any) -> Any:
+        """`left` compared with slots for `values`."""
+        if self.operator == "between":
+            return peewee.Expression(left, "BETWEEN", peewee.NodeList((at(0), peewee.SQL("AND"), at(1))))
+        return peewee.Expression(left, "<>" if self.operator == "!=" else self.operator, at(0))
+
+
+def comparison(value: str) -> Comparison:
+    """Reads `5`, `>5`, `!=5`, `2...9`. Raises Invalid."""
+    limits = split_range(value)
+    if limits:
+        return Comparison("between", integer(limits[0].strip()), integer(limits[1].strip()))
+    operator, rest = split_comparison(value)
+    return Comparison(operator, integer(rest.strip()), 0)
+
+
+@dataclass(frozen=True)
+class GroupsOf(Way):
+    """From workers to the tickets of the groups that they are members of."""
+
+    @property
+    def key(self) -> Any:
+        return "groups of"
+
+    def build(self, table: "Table", inner: Any) -> Any:
+        return peewee.Column(table.sql, "group_id").in_(
+            select_between("group_member", "group_id", "worker_id", (), inner)
+        )
+
+
+class InGroupsFilter(WorkerFilter):
+    """Tickets in groups that a worker belongs to: `me`, `current`, an id, part of a name."""
+
+    type = "virtual"
+
+    def __init__(self, name: str, note: str, **options: Any) -> None:
+        super().__init__(name, note, "", GroupsOf(), sortable=False, **options)
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        if text.value.strip().lower() == "current" and not text.quoted:
+            text = Text("me", False, text.position)
+        # It looks at no other column of the ticket, so totals can come from the summary.
+        return dataclasses.replace(super().one(text, scope), columns=frozenset(("group_id",)))
+
+
+class WatcherCountFilter(Filter):
+    """How many workers watch a ticket."""
+
+    type = "number"
+    splits_commas = True
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        if is_null(text):
+            return NEVER  # a count always has a value
+        asked = comparison(text.value)
+        # Records without watchers have no row to count, so they are found by what does not fit.
+        fits_none = asked.holds(0)
+        found = self._counted(asked, fits_none)
+        return negated(found) if fits_none else found
+
+    def _counted(self, asked: Comparison, opposite: bool) -> Condition:
+        link, own = peewee.Table("link", alias="watched"), peewee.Column(self.table.sql, "id")
+
+        def build(at: Any) -> Any:
+            holds = asked.expression(peewee.fn.COUNT(link.c.to_id), at)
+            return own.in_(
+                link.select(link.c.from_id)
+                .where(link.c.from_context == "svc.contexts.ticket", link.c.to_context == "svc.contexts.worker")
+                .group_by(link.c.from_id)
+                .having(~holds if opposite else holds)
+            )
+
+        return Condition(("watchers count", self.table.name, asked.operator, opposite), asked.values, build)
+
+
+class ResponsibilityFilter(Filter):
+    """How responsible the caller is for a ticket's bucket: 100 in groups that they are a member of, 0 elsewhere.
+
+    Buckets of level 0 are hidden, whatever is asked. Ours: levels are not set one by one."""
+
+    type = "number"
+    counted_as = "level"
+    splits_commas = True
+
+    def condition(self, term: Term, scope: "Scope") -> Condition:
+        plain = super().condition(Term(term.field, term.value, False, term.position), scope)
+        return self._own(scope) if (plain is NEVER) == term.negated else NEVER
+
+    def one(self, text: Text, scope: "Scope") -> Condition:
+        if is_null(text) or not comparison(text.value).holds(FULL_LEVEL):
+            return NEVER
+        return self._own(scope)
+
+    def order(self, scope: "Scope") -> Any:
+        member = peewee.Table("group_member", alias="own_groups")
+        own = member.select(member.c.group_id).where(member.c.worker_id == scope.actor_id)
+        group = peewee.Column(self.table.sql, "group_id")
+        return peewee.Case(None, ((group.in_(own), FULL_LEVEL),), 0)
+
+    def order_key(self, scope: "Scope") -> Hashable:
+        return scope.actor_id
+
+    def _own(self, scope: "Scope") -> Condition:
+        member = peewee.Table("group_member", alias="own_groups")
+        group = peewee.Column(self.table.sql, "group_id")
+        return Condition(
+            ("own groups", self.table.name),
+            (scope.actor_id,),
+            lambda at: group.in_(member.select(member.c.group_id).where(member.c.worker_id == at(0))),
+            frozenset(("group_id",)),
+        )

@@ -1,0 +1,69 @@
+"""Bare words on tickets: found in a message with its subject and sender, in the ticket's subject, in the names of its
+requesters and of its organization, and as the beginning of its mask.
+
+All words of a search must be in one of these: `gondola ana` finds Ana's mail about a gondola. Source: Search, Bare
+words; where words are looked for is ours."""
+
+from typing import Any
+
+import peewee
+
+from server.people.types.address import ADDRESS_TEXT
+from server.people.types.org import ORG_TEXT
+from server.search.ast import Text
+from server.search.conditions import NEVER, At, Condition
+from server.search.filters.fulltext import WordsFilter
+from server.search.filters.text import LAST_CHARACTER
+from server.store import fulltext
+from server.tickets.types.message_parts.filters import MESSAGE_TEXT
+
+TICKET_TEXT = fulltext.Text("ticket_text", ("subject",), "ticket")
+IN_MESSAGE = "content header_subject header_from"  # parts of the index of messages
+
+
+class TicketWords(WordsFilter):
+    """The filter `text` of tickets. One list of ids, so that a search begins with what was found, wherever it was."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "text", "Words of a message with its subject and sender, of the subject, of the requesters, of the "
+            "organization, or the beginning of the mask.", MESSAGE_TEXT, default=True,
+        )  # fmt: skip
+
+    @property
+    def indexes(self) -> tuple[fulltext.Text, ...]:
+        return (MESSAGE_TEXT, TICKET_TEXT, ADDRESS_TEXT, ORG_TEXT)
+
+    def words(self, texts: list[Text]) -> Condition:
+        queries = [[fulltext.words_query(each.value, each.quoted, part) for each in texts] for part in (IN_MESSAGE, "")]
+        said, named = (" AND ".join(filter(None, each)) for each in queries)
+        if not said:
+            return NEVER
+        values: tuple[Any, ...] = (said, named)
+        mask = texts[0].value.strip() if len(texts) == 1 else ""
+        if mask.isascii() and mask.replace("-", "").isalnum():
+            values += (mask, mask + LAST_CHARACTER)
+        own = peewee.Column(self.table.sql, "id")
+        return Condition(("ticket words", len(values)), values, lambda at: own.in_(_found(at, len(values) > 2)))
+
+
+def _found(at: At, has_mask: bool) -> Any:
+    """The ids of the tickets. at: the query for messages, that for names, and the bounds of a mask."""
+    message, requester, of_org, masked = (
+        peewee.Table(name, alias=f"{name}_{alias}")
+        for name, alias in (("message", "said"), ("requester", "named"), ("ticket", "of_org"), ("ticket", "masked"))
+    )
+    found: Any = message.select(message.c.ticket_id).where(message.c.id.in_(_rows(MESSAGE_TEXT, at(0))))
+    found = found.union_all(_rows(TICKET_TEXT, at(1)))
+    found = found.union_all(
+        requester.select(requester.c.ticket_id).where(requester.c.address_id.in_(_rows(ADDRESS_TEXT, at(1))))
+    )
+    found = found.union_all(of_org.select(of_org.c.id).where(of_org.c.org_id.in_(_rows(ORG_TEXT, at(1)))))
+    if has_mask:
+        in_range = (masked.c.mask >= at(2)) & (masked.c.mask < at(3))
+        found = found.union_all(masked.select(masked.c.id).where(in_range))
+    return found
+
+
+def _rows(text: fulltext.Text, query: Any) -> Any:
+    return text.sql.select(text.sql.rowid).where(fulltext.match(text, query))

@@ -1,0 +1,499 @@
+"""Backups that the service makes by itself: when, into which folder, which of them are kept, and whether they are
+sound. Copying is store/backup.py; putting one back is restoring.py."""
+
+import os
+import re
+import time
+from calendar import timegm
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from server import log
+from server.access.actor import APP, WORKER
+from server.access.own import own_context
+from server.context import Context, Service
+from server.desk import activity, live_settings
+from server.desk.service_settings import get, put
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
+from server.jobs import clock_watch
+from server.jobs.queue import JobQueue, job
+from server.jobs.scheduler import at_start, periodic
+from server.mailroom.mailboxes.telling import MAX_ERROR_CHARACTERS, administrators
+from server.outbox.sender import default_sender, way_of
+from server.people.password_change import send
+from server.records.shared.points import POINTS
+from server.settings import MiB, Settings
+from server.store import backup
+from server.store.backup import Contents
+from server.store.copying import PART, sync
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+from server.upkeep import scheduled
+
+KIND, VERIFY = "backup", "backup.verify"
+MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
+PROGRESS = "backup"  # where a store keeps how far the copy is that is being made
+LOOKING = "backup.look"  # where a store keeps {name of a backup: the step that looking at it is at}
+FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
+HOUR_SECONDS = 3600
+NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
+ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # those that somebody sent, too
+ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # what a restore left
+MOMENT = "%Y%m%d-%H%M%S"
+OWN_FOLDER = "backups"  # inside the data folder, where somebody sets them up in the console
+NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
+SUBJECT = "No backup could be made"
+TEXT = """\
+The last backup of {url} failed:
+
+{error}
+
+It is tried again by itself. What there is of backups, and what is wrong: {url}/admin/backups
+"""
+_log = log.get("backup")
+
+LOOK = Table(
+    "backup_look",
+    [
+        Column("name", "TEXT"),
+        Column("bytes"),
+        Column("at"),
+        Column("program", "TEXT"),
+        Column("tickets"),
+        Column("problem", "TEXT"),
+    ],
+    key=("name",),
+)  # what reading all of a backup has shown; bytes: of the file as it was then
+
+
+@dataclass(frozen=True)
+class Look:
+    """What reading all of a backup has shown. at: when, Unix seconds. program: the version that it is of. tickets: how
+    many it holds. problem: "" for a sound one."""
+
+    at: int
+    program: str
+    tickets: int
+    problem: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """at: when the last backup failed, Unix seconds. error: why."""
+
+    at: int
+    error: str
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A backup in the folder. at: Unix seconds of its making, or of its sending, as its name tells. bytes: 0 for one
+    that was removed since it was listed."""
+
+    path: Path
+    at: int
+
+    @property
+    def bytes(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether somebody sent it: no rule of what is kept has a say in that one."""
+        return not NAME.match(self.path.name)
+
+
+def listed(settings: Settings) -> list[Backup]:
+    """The backups that the service made, the newest first; [] without a folder. Files with other names are not looked
+    at. Raises Unavailable when the folder cannot be read. Source: ours."""
+    return [each for each in everything(settings) if not each.is_sent]
+
+
+def everything(settings: Settings) -> list[Backup]:
+    """The same with those that were sent."""
+    if not settings.backup_folder:
+        return []
+    folder = Path(settings.backup_folder)
+    try:
+        paths = list(folder.iterdir()) if folder.exists() else []
+    except OSError as error:
+        raise Unavailable(f"the backup folder {folder} cannot be read ({error.strerror}); check it") from error
+    found = [Backup(path, at) for path in paths if (at := _moment(path.name))]
+    return sorted(found, key=lambda each: each.at, reverse=True)
+
+
+def make(service: Service, now: int) -> Backup:
+    """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
+    Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
+    all the same. Source: ours."""
+    settings = service.settings
+    folder = _folder(settings)
+    while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
+        now += 1  # another one of the same second
+    made = Backup(path, now)
+    _remove_unfinished(folder)
+    shared = service.store.shared
+    try:
+        size = backup.make(service.store.path, made.path, lambda *far: shared.update({PROGRESS: far}))
+    finally:
+        shared.pop(PROGRESS, None)
+    _log.info("backup.made", file=made.path.name, bytes=size)
+    try:
+        look_at(service, made, now)
+    except Damaged:
+        _remove_superfluous(service)
+        raise
+    _remove_superfluous(service)
+    return made
+
+
+def _remove_superfluous(service: Service) -> None:
+    """Beside a sound one those that are damaged count for nothing, or a few bad days would drive out all that can be
+    restored. They themselves go by the same rules: one may be sound, and its disk have failed when it was read. After
+    the clock was set none is removed: which is the newest may not be true."""
+    if clock_watch.holds(service):
+        return
+    settings = service.settings
+    found, looks = listed(settings), seen(service)
+    damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}
+    sound = [each for each in found if each not in damaged]
+    for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
+        each.path.unlink(missing_ok=True)
+        _log.info("backup.removed", file=each.path.name)
+
+
+@periodic("databases that restores put aside", deletes=True)
+def remove_put_aside(service: Service, now: int) -> int:
+    """Remove those that no rule of what is kept of backups keeps; answers when to look again: in a day."""
+    database = service.store.path
+    aside = [
+        Backup(path, int(match[1])) for path in database.parent.glob(f"{database.name}.*")
+        if (match := ASIDE.search(path.name))
+    ]
+    for each in superfluous(sorted(aside, key=lambda each: each.at, reverse=True), service.settings):
+        for ending in ("", *backup.LOGS, "-shm"):
+            each.path.with_name(each.path.name + ending).unlink(missing_ok=True)
+        _log.info("restore.removed", file=each.path.name)
+    return now + 24 * HOUR_SECONDS
+
+
+def _folder(settings: Settings) -> Path:
+    """The folder for backups, made when it is missing."""
+    if not settings.backup_folder:
+        raise Unavailable(NO_FOLDER)
+    folder = Path(settings.backup_folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"the backup folder {folder} cannot be made ({error.strerror}); check it") from error
+    return folder
+
+
+def superfluous(backups: Sequence[Backup], settings: Settings) -> list[Backup]:
+    """Those that no rule keeps: neither among the newest, nor the last of one of the newest days, ISO weeks or months
+    that have any. Days are those of UTC. backups: the newest first. Source: ours."""
+    kept = set(backups[: settings.backup_keep_last])
+    for count, span in (
+        (settings.backup_keep_days, "%Y-%m-%d"),
+        (settings.backup_keep_weeks, "%G-%V"),
+        (settings.backup_keep_months, "%Y-%m"),
+    ):
+        kept |= set(_last_of_each(backups, count, span))
+    return [each for each in backups if each not in kept]
+
+
+def _last_of_each(backups: Sequence[Backup], count: int, span: str) -> list[Backup]:
+    """The last backup of each of the newest `count` spans. span: the form of time.strftime that names one."""
+    last: dict[str, Backup] = {}
+    for each in backups:
+        last.setdefault(time.strftime(span, time.gmtime(each.at)), each)
+    return list(last.values())[:count]
+
+
+def slot_of(now: int, settings: Settings) -> int:
+    """When the last backup was to be made, Unix seconds at or before now: steps of backup_hours, counted from backup_at
+    of the first day of 1970, so that days begin with one where they divide evenly."""
+    hour, minute = map(int, settings.backup_at.split(":"))
+    first, step = hour * HOUR_SECONDS + minute * 60, settings.backup_hours * HOUR_SECONDS
+    return now - (now - first) % step
+
+
+@periodic("backups")
+def add_due(service: Service, now: int) -> int | None:
+    """Add a job when the backup of this slot is missing; answers when the next slot begins. One that was made by a
+    clock far ahead counts for none."""
+    settings = service.settings
+    if not settings.backup_folder:
+        return None
+    slot, step = slot_of(now, settings), settings.backup_hours * HOUR_SECONDS
+    try:
+        is_made = any(slot <= each.at <= now + step for each in listed(settings))
+    except Unavailable:  # the job will tell administrators of it
+        is_made = False
+    if not is_made:
+        service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, KIND))
+    return slot + step
+
+
+@at_start("backups that were sent half")
+def _remove_half_sent(service: Service, now: int) -> None:
+    """What a process that is gone has left; here, as nobody sends one yet."""
+    if service.settings.backup_folder:
+        for path in Path(service.settings.backup_folder).glob(f"uploaded-*.db{PART}"):
+            path.unlink(missing_ok=True)
+
+
+@job(KIND)
+def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
+    try:
+        make(service, now)
+    except Exception as error:
+        _failed(service, now, error.message if isinstance(error, HelpdeskError) else str(error))
+        raise
+    service.store.write(lambda tx: put(tx, FAILURE, None))
+
+
+def _failed(service: Service, now: int, error: str) -> None:
+    """Note it, and tell administrators once until one is made again: in the console, and by mail where it is set up."""
+    ctx, told = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
+
+    def write(tx: Transaction) -> None:
+        is_known = get(tx, FAILURE) is not None
+        put(tx, FAILURE, told)
+        if is_known:
+            return
+        writing, sender = RecordWriter(ctx, tx), default_sender(tx)
+        ids, message = administrators(tx), {"message": f"{SUBJECT}: {told['error']}"}
+        # Every worker reads this one, and the reason may hold a folder of the machine.
+        writing.log("custom.other", APP, 0, {"message": f"{SUBJECT}; administrators are told why"})
+        shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
+        for id in ids:  # by hand, as the entry is on no record that they could watch
+            activity.notify(writing, id, "custom.other", WORKER, id, shown)
+        if sender and way_of(tx, service.registry, sender) is not None:
+            for worker in filter(None, (writing.record("worker", id) for id in ids)):
+                send(writing, worker, SUBJECT, TEXT, {"url": service.base_url, "error": told["error"]})
+
+    try:
+        service.store.write(write)
+    except HelpdeskError:  # such as a full disk, which the backup may have failed for
+        _log.exception("backup.failure_not_noted")
+
+
+def failure(ctx: Context) -> Failure | None:
+    """How the last backup failed; None when it was made. Raises AdminOnly."""
+    _require_admin(ctx)
+    found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
+    return Failure(found["at"], found["error"]) if found else None
+
+
+def progress(ctx: Context) -> tuple[int, int] | None:
+    """(pages that are copied, all of them) of the backup that is being made; None when none is. Raises AdminOnly."""
+    _require_admin(ctx)
+    found: tuple[int, int] | None = ctx.service.store.shared.get(PROGRESS)
+    return found
+
+
+def set_up(ctx: Context) -> None:
+    """Make backups from now on, into a folder of the data folder, the first one at once. Raises AdminOnly; Invalid
+    where the settings file or a variable says otherwise. Source: ours."""
+    live_settings.change(ctx, {"backup_folder": OWN_FOLDER})
+    start(ctx)
+
+
+def start(ctx: Context) -> None:
+    """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
+    if not ctx.service.settings.backup_folder:
+        raise Unavailable(NO_FOLDER)
+    scheduled.begin(ctx, KIND, "backup.made")
+
+
+# -- looking at them ---------------------------------------------------------------------------------------------------
+
+
+def look_at(service: Service, found: Backup, now: int) -> None:
+    """Read all of a backup and note what that shows. Raises Damaged, NotFound."""
+    name = found.path.name
+    steps = service.store.shared.setdefault(LOOKING, {})
+    try:
+        contents = backup.verify(found.path, lambda step: steps.update({name: step}))
+    except Damaged as error:
+        _note(service, found, {"at": now, "bytes": found.bytes, "problem": error.message[:MAX_ERROR_CHARACTERS]})
+        raise
+    finally:
+        steps.pop(name, None)
+    _note_sound(service, found, contents, now)
+
+
+def _note_sound(service: Service, found: Backup, contents: Contents, now: int) -> None:
+    tickets = contents.tables.get("ticket", 0)
+    _note(service, found, {"at": now, "bytes": contents.bytes, "program": contents.program, "tickets": tickets})
+
+
+def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
+    """Note what was seen of a backup, and forget what is known of those that are gone."""
+    names = {each.path.name for each in everything(service.settings)}
+
+    def write(tx: Transaction) -> None:
+        tx.put(LOOK, {"name": found.path.name, "program": "", "tickets": 0, "problem": "", **seen})
+        for row in tx.find(LOOK):
+            if row[0] not in names:
+                tx.delete(LOOK, name=row[0])
+
+    service.store.write(write)
+
+
+@job(VERIFY)
+def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
+    found = next((each for each in everything(service.settings) if each.path.name == payload["name"]), None)
+    if found is None:
+        return  # removed meanwhile
+    try:
+        look_at(service, found, now)
+    except Damaged as error:  # which is noted, and not better at the next attempt
+        _log.error("backup.damaged", file=found.path.name, reason=error.message)
+
+
+def verify(ctx: Context, name: str) -> None:
+    """Let the scheduler read all of a backup now. Raises AdminOnly, NotFound."""
+    found = named(ctx, name)
+
+    def write(tx: Transaction) -> None:
+        _log_act(ctx, tx, "backup.verified", found)
+        JobQueue.add(tx, VERIFY, ctx.now, {"name": found.path.name}, f"{VERIFY}:{found.path.name}")
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def looks(ctx: Context) -> dict[str, Look]:
+    """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
+    AdminOnly, Unavailable."""
+    _require_admin(ctx)
+    return seen(ctx.service)
+
+
+def seen(service: Service) -> dict[str, Look]:
+    """The same for the service itself. Raises Unavailable."""
+    sizes = {each.path.name: each.bytes for each in everything(service.settings)}
+    rows = service.store.read(lambda tx: tx.find(LOOK))
+    return {
+        name: Look(at, program, tickets, problem)
+        for name, size, at, program, tickets, problem in rows if sizes.get(name) == size
+    }  # fmt: skip
+
+
+def being_verified(ctx: Context) -> set[str]:
+    """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
+    found, _ = scheduled.listed(ctx, kind=VERIFY)
+    return {scheduled.given(each).get("name", "") for each in found if each.state != "failed"}
+
+
+def steps(ctx: Context) -> dict[str, str]:
+    """{name of a backup that is being read: the step, such as "step 1 of 3: reading the structure"}. Raises
+    AdminOnly."""
+    _require_admin(ctx)
+    return dict(ctx.service.store.shared.get(LOOKING, {}))
+
+
+# -- single ones -------------------------------------------------------------------------------------------------------
+
+
+def named(ctx: Context, name: str) -> Backup:
+    """The backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
+    _require_admin(ctx)
+    wanted = f"{name.removesuffix('.db')}.db"
+    found = next((each for each in everything(ctx.service.settings) if each.path.name == wanted), None)
+    if found is None:
+        raise NotFound(f"there is no backup {wanted[:100]} any more; load the list again")
+    return found
+
+
+def keep_sent(ctx: Context, content: bytes) -> Backup:
+    """Put a backup that somebody sent into the folder, once all of it was read; whatever is no whole backup of this
+    program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
+    _require_admin(ctx)
+    settings = ctx.service.settings
+    folder, at = _folder(settings), max(ctx.now, *(each.at + 1 for each in everything(settings) if each.is_sent), 0)
+    made = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
+    part = made.path.with_name(made.path.name + PART)
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+        sync(part)
+        contents = backup.verify(part)
+        part.replace(made.path)
+        sync(folder)
+    except FileExistsError as error:
+        raise Unavailable("another backup is being sent just now; try again", retry_after=1) from error
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Unavailable(f"{made.path} cannot be written ({error.strerror}); check the backup folder") from error
+    except Damaged as error:
+        part.unlink(missing_ok=True)
+        raise Damaged(error.message.replace(str(part), "what was sent")) from error
+    _note_sound(ctx.service, made, contents, ctx.now)
+    _tell(ctx, "backup.sent", made)
+    return made
+
+
+def fetched(ctx: Context, name: str) -> Backup:
+    """A backup for who asks for its file: with it goes all that the service knows, so that it is noted in the activity
+    log. Raises AdminOnly, NotFound, Unavailable."""
+    found = named(ctx, name)
+    _tell(ctx, "backup.downloaded", found)
+    return found
+
+
+def remove(ctx: Context, name: str) -> None:
+    """Remove a backup. Raises AdminOnly, NotFound, Unavailable."""
+    found = named(ctx, name)
+    try:
+        found.path.unlink(missing_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{found.path} cannot be removed ({error.strerror})") from error
+    _tell(ctx, "backup.removed", found)
+
+
+def _tell(ctx: Context, point: str, found: Backup) -> None:
+    _log.warning(point, by=ctx.actor.name, file=found.path.name)
+    ctx.service.store.write(lambda tx: _log_act(ctx, tx, point, found))
+
+
+def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
+    RecordWriter(ctx, tx).log(point, APP, 0, {"file": found.path.name})
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look at backups")
+
+
+def newest(settings: Settings) -> Backup | None:
+    """The last backup in the folder; None when there is none."""
+    return next(iter(listed(settings)), None)
+
+
+def _moment(name: str) -> int:
+    """When the backup of a name was made; 0 for a name that is none of ours.
+
+    >>> _moment("helpdesk-20261120-101500.db"), _moment("helpdesk-20261320-101500.db"), _moment("helpdesk.db")
+    (1795169700, 0, 0)
+    """
+    match = ANY_NAME.match(name)
+    try:
+        return timegm(time.strptime(match[1], MOMENT)) if match else 0
+    except ValueError:  # such as a 13th month
+        return 0
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """What backups of this service have left that were killed; one at a time is made."""
+    for path in folder.glob(f"helpdesk-*.db{PART}*"):
+        if NAME.match(path.name.partition(PART)[0]):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,80 @@
+"""Mail in the check-up: who it comes from, whether mail servers answer, whether mailboxes could be read, whether mail
+could be taken."""
+
+import hashlib
+from collections.abc import Iterator
+
+from server.access.own import own_context
+from server.context import Service
+from server.errors import HelpdeskError
+from server.mailroom import mail_listening
+from server.mailroom.mailboxes import dead_letters
+from server.outbox.sender import Way, default_sender, opened
+from server.records.base import Record
+from server.store.transaction import Transaction
+from server.upkeep.finding import Ask, Finding, at_once
+
+MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
+
+
+def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
+    """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
+    transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
+    if not transports:
+        yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
+                      "create one in the console, under Mail; the first becomes the default")  # fmt: skip
+    for each in transports[:MOST_TRANSPORTS]:
+        yield from _reached(service, each, now, ask)
+    if nameless:
+        yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
+                      "set the reply address of each group, or the default sender of the service")  # fmt: skip
+    listener = mail_listening.state(service)
+    if listener.error:
+        yield Finding("mail", "problem", f"the listener for mail is closed: {listener.error}",
+                      "correct it in the console")  # fmt: skip
+    if dead_letters.exist(service.settings):
+        yield Finding("mail", "warning", "mail could not be taken, and is kept",
+                      "look at it in the console: Mail, Failed mail")  # fmt: skip
+    for each in boxes:
+        name = f"mailbox {each['id']} ({each['name']})"
+        if each["last_error"]:
+            often = "once" if each["num_fails"] == 1 else f"{each['num_fails']} times"
+            yield Finding("mail", "problem", f"{name} could not be read, {often}: {each['last_error']}",
+                          "correct the mailbox, or start that server")  # fmt: skip
+        else:
+            yield Finding("mail", "ok", f"{name} had no trouble when it was looked at last")
+
+
+def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
+    """The mail transports, the mailboxes that are read, and the groups whose mail comes from nobody."""
+    transports, boxes, groups = (
+        [kind.record(row) for row in tx.find(kind.table)]
+        for kind in map(service.registry.type, ("mail_transport", "mailbox", "group"))
+    )
+    nameless = [] if default_sender(tx) else [str(each["name"]) for each in groups if not each["reply_address_id"]]
+    return transports, [each for each in boxes if each["is_enabled"]], nameless
+
+
+def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Finding]:
+    """Nothing while that is not known."""
+    name = f"mail transport {found['id']} ({found['name']})"
+    way = Way(found["id"], found["extension_id"], found["params"])
+    wrong = ask(("transport", _digest(way)), lambda: _probed(service, way, now))
+    if wrong:
+        yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
+    elif wrong is not None:
+        yield Finding("mail", "ok", f"{name} can be reached")
+
+
+def _digest(way: Way) -> str:
+    """Of all that it is reached by: a look before a change tells nothing. The password is not kept for that."""
+    return hashlib.sha256(repr(way).encode("utf-8", "replace")).hexdigest()
+
+
+def _probed(service: Service, way: Way, now: int) -> str:
+    try:
+        chosen, settings = opened(own_context(service, now), way)
+        chosen.probe(settings)
+    except HelpdeskError as error:
+        return error.message
+    return ""

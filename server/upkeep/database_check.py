@@ -1,0 +1,50 @@
+"""A look at the whole database file for damage, as a job: it reads every page. Source: ours."""
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from server.context import Context, Service
+from server.desk.service_settings import get, put
+from server.errors import AdminOnly
+from server.jobs.queue import job
+from server.upkeep import scheduled
+
+KIND = "database.check"
+FOUND = "database_check"  # the service setting that keeps what the last look found
+MAX_PROBLEMS = 20  # kept of one look
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """at: when it ended, Unix seconds. seconds: how long it took. problems: in SQLite's words, () for none."""
+
+    at: int
+    seconds: float
+    problems: tuple[str, ...]
+
+
+def start(ctx: Context) -> None:
+    """Let the scheduler look at the database now. Raises AdminOnly."""
+    scheduled.begin(ctx, KIND)
+
+
+def last(ctx: Context) -> Look | None:
+    """What the last look found, None when there was none. Raises AdminOnly."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may see what a look at the database found")
+    return found(ctx.service)
+
+
+def found(service: Service) -> Look | None:
+    """The same, for the service itself."""
+    kept = service.store.read(lambda tx: get(tx, FOUND))
+    return Look(kept["at"], kept["seconds"], tuple(kept["problems"])) if kept else None
+
+
+@job(KIND)
+def _look(service: Service, payload: dict[str, Any], now: int) -> None:
+    began = time.monotonic()
+    problems = service.store.check()[:MAX_PROBLEMS]
+    found = Look(now, round(time.monotonic() - began, 1), tuple(problems))
+    service.store.write(lambda tx: put(tx, FOUND, asdict(found)))

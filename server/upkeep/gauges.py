@@ -1,0 +1,56 @@
+"""What is measured once in every five minutes: who was active, and how many tickets are open where."""
+
+from typing import Any
+
+import peewee
+
+from server.context import Service
+from server.desk.metrics import builtin, record
+from server.jobs.scheduler import periodic
+from server.records.shared.noted import BIN_SECONDS
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts.status import OPEN
+
+ACTIVE_SECONDS = BIN_SECONDS  # so long after their last request a worker counts as active
+
+
+@periodic("gauges")
+def measure(service: Service, now: int) -> int:
+    """Measure once in each bin; answers when the next one begins."""
+    begins = now - now % BIN_SECONDS
+    if service.store.shared.get("measured") != begins:
+        service.store.shared["measured"] = begins
+        _measure(service, now)
+    return begins + BIN_SECONDS
+
+
+def _measure(service: Service, now: int) -> None:
+    open_tickets, active = service.store.read(lambda tx: (_open_tickets(tx), _active(tx, now - ACTIVE_SECONDS)))
+    for group_id, bucket_id, count in open_tickets:
+        record(service, builtin.TICKETS_OPEN, count, {"group_id": group_id, "bucket_id": bucket_id}, now)
+    for worker_id in active:
+        record(service, builtin.WORKERS_ACTIVE, 1, {"worker_id": worker_id}, now)
+
+
+def _open_tickets(tx: Transaction) -> list[tuple[int, int, int]]:
+    """[(group, bucket, how many)], from the counts that are kept with the tickets; 0 where all were dealt with."""
+    counts = peewee.Table("ticket_summary")
+
+    def build() -> Any:
+        is_open = peewee.Case(None, [(counts.c.status_id == slot(0), counts.c.n)], 0)
+        return counts.select(counts.c.group_id, counts.c.bucket_id, peewee.fn.SUM(is_open)).group_by(
+            counts.c.group_id, counts.c.bucket_id
+        )
+
+    return [(row[0], row[1], int(row[2])) for row in tx.rows(("open tickets by bucket",), build, (OPEN,))]
+
+
+def _active(tx: Transaction, since: int) -> list[int]:
+    worker = peewee.Table("worker")
+    rows = tx.rows(
+        ("active workers",),
+        lambda: worker.select(worker.c.id).where(worker.c.last_activity_at >= slot(0)),
+        (since,),
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,183 @@
+"""Whether the service is well, and how much waits in it. For /health, /metrics, `helpdesk doctor` and the console."""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import peewee
+
+from server import clock, log
+from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
+from server.context import Service
+from server.errors import HelpdeskError, Unavailable
+from server.jobs.queue import JOB
+from server.outbox.rows import OUTGOING
+from server.store.database import Store
+from server.store.schema import META
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.store.writer import Pending
+
+WRITE_SECONDS = 5.0  # a write that takes longer than this is none
+RECENT_SECONDS = 60.0  # that it is believed by what tells of it along the way, such as a mark on every page
+TRUSTED_SECONDS = 1.0  # that an answer of the disk is believed, so that asking often writes seldom
+LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
+WATCH = "watch"  # where a store keeps the Watch of its service
+MIB = 1024 * 1024
+LOG = log.get("health")
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What waits. jobs_due: jobs that could run now, oldest_job_seconds how long the first of them could.
+
+    jobs_failed: jobs that are tried no more. mail_queued: mail to be sent now or later, mail_failing of it after a
+    failure, mail_parked for want of a mail server. queue_messages: messages in the queues of automations."""
+
+    jobs_due: int
+    jobs_later: int
+    jobs_failed: int
+    oldest_job_seconds: int
+    mail_queued: int
+    mail_failing: int
+    mail_parked: int
+    queue_messages: int
+
+
+@dataclass(frozen=True)
+class Health:
+    """What is well: each of these must be. free_bytes: room on the disk of the data folder."""
+
+    database_readable: bool
+    database_writable: bool
+    files_in_place: bool
+    scheduler_alive: bool
+    disk_has_room: bool
+    free_bytes: int
+
+    @property
+    def is_well(self) -> bool:
+        return all(self.checks().values())
+
+    def checks(self) -> dict[str, bool]:
+        """{name: whether it is well}."""
+        return {name: value for name, value in asdict(self).items() if isinstance(value, bool)}
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A service that runs. started_at: since when, Unix seconds. look(seconds): its state, that of the disk at most so
+    many seconds old. jobs_running: how many."""
+
+    started_at: int
+    look: Callable[[float], Health]
+    jobs_running: Callable[[], int]
+
+
+def watch(service: Service, look: Callable[[float], Health], jobs_running: Callable[[], int]) -> None:
+    """Let others of this process see how the service is."""
+    service.store.shared[WATCH] = Watch(clock.now(), look, jobs_running)
+
+
+def of_running(service: Service) -> Watch:
+    """How the service is. Raises Unavailable for one that is only a database, such as that of a command."""
+    found = service.store.shared.get(WATCH)
+    if not isinstance(found, Watch):
+        raise Unavailable("nobody looks after this service: it is not running")
+    return found
+
+
+def backlog(tx: Transaction, now: int) -> Backlog:
+    """What waits at `now`, in Unix seconds. Source: ours."""
+    job, outgoing, message = JOB.sql, OUTGOING.sql, QUEUE_MESSAGE.sql
+    draft = peewee.Table("draft")
+    count, total, least = peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.SUM, peewee.fn.MIN
+    live = job.failed_at == 0
+    due = tx.row(
+        ("backlog", "due"), lambda: job.select(count, least(job.due_at)).where(live, job.due_at <= slot(0)), (now,)
+    )
+    mail = tx.row(
+        ("backlog", "mail"), lambda: draft.select(count, total(draft.c.queue_fails > 0)).where(draft.c.is_queued == 1)
+    )
+    assert due is not None and mail is not None
+    return Backlog(
+        jobs_due=due[0],
+        jobs_later=_count(tx, "later", lambda: job.select(count).where(live, job.due_at > slot(0)), now),
+        jobs_failed=_count(tx, "failed", lambda: job.select(count).where(job.failed_at > 0)),
+        oldest_job_seconds=max(now - due[1], 0) if due[0] else 0,
+        mail_queued=mail[0],
+        mail_failing=int(mail[1] or 0),
+        mail_parked=_count(tx, "parked", lambda: outgoing.select(count).where(outgoing.is_parked == 1)),
+        queue_messages=_count(tx, "messages", lambda: message.select(count)),
+    )
+
+
+def _count(tx: Transaction, name: str, build: Any, *values: Any) -> int:
+    return int(tx.value(("backlog", name), build, values) or 0)
+
+
+class Pulse:
+    """Looks whether one service is well. Many may ask at once; the disk is written once for all of them."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._looked_at = -RECENT_SECONDS
+        self._disk = (False, False, False, 0)
+
+    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS) -> Health:
+        """The state of now; that of the disk may be so many seconds old. Source: ours."""
+        service = self._service
+        with self._lock:
+            if time.monotonic() - self._looked_at >= seconds:
+                store, free = service.store, free_bytes(Path(service.settings.data))
+                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place, free)
+                self._looked_at = time.monotonic()
+            readable, writable, in_place, free = self._disk
+        return Health(readable, writable, in_place, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
+
+
+def free_bytes(folder: Path) -> int:
+    """Room on the disk of a folder; 0 when it cannot be told."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError as error:
+        LOG.warning("disk.unknown", reason=error.strerror or str(error))
+        return 0
+
+
+def is_readable(store: Store) -> bool:
+    """Whether the database answers."""
+    try:
+        store.read(lambda tx: tx.first(META, name=LOOKED_AT))
+    except HelpdeskError as error:
+        LOG.error("database.unreadable", reason=error.message)
+        return False
+    return True
+
+
+def is_writable(store: Store) -> bool:
+    """Whether a write is on disk within WRITE_SECONDS."""
+    ended = threading.Event()
+    answers: list[Pending] = []
+
+    def done(pending: Pending) -> None:
+        answers.append(pending)
+        ended.set()
+
+    try:
+        store.submit(lambda tx: tx.put(META, {"name": LOOKED_AT, "value": clock.now()}), done)
+    except HelpdeskError as error:
+        LOG.error("database.unwritable", reason=error.message)
+        return False
+    if not ended.wait(WRITE_SECONDS):
+        LOG.error("database.unwritable", reason=f"a write took more than {WRITE_SECONDS:.0f} seconds")
+        return False
+    failure = answers[0].error
+    if failure is not None:
+        LOG.error("database.unwritable", reason=str(failure))
+    return failure is None

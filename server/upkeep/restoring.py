@@ -1,0 +1,161 @@
+"""Putting a backup in the place of the database while the service runs: it comes back by itself.
+
+The backup is copied beside the database and the copy is checked while all goes on. Only then the service ends what is
+under way as it does when it is told to stop, the files are exchanged in a moment in which nothing has the database
+open, and the service starts again in the same process, with the same ports and the lock on its folder. To exchange the
+file below a service that runs would not be sound: requests, jobs and all that is remembered of rows would hold on to
+the old one. When the exchange fails, or the restored database cannot be opened, the service goes on with the old one.
+
+Copying and exchanging are store/backup.py; ending and starting is app.py. Source: ours."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from server import log
+from server.access.actor import APP
+from server.access.own import own_context
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, Unavailable
+from server.store import backup
+from server.store.database import Store
+from server.upkeep import backups
+
+RESTORES = "restores"  # where a store keeps the Restores of its process
+UNDER_WAY = ("copying", "checking", "stopping")
+_log = log.get("restore")
+
+Undo = Callable[[str], None]  # told why
+Exchange = Callable[[], Undo | None]  # what is done while nothing has the database open; answers how to take it back
+
+
+@dataclass(frozen=True)
+class Restore:
+    """One restore, as far as it is. stage: copying, checking, stopping, done or failed. done, total: pages that are
+    copied. kept: the name of the file that the database before it has now. problem: why it failed."""
+
+    name: str
+    by: str
+    at: int
+    stage: str = "copying"
+    done: int = 0
+    total: int = 0
+    kept: str = ""
+    problem: str = ""
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.stage in UNDER_WAY
+
+
+class Restores:
+    """The restores of one process, which outlive its service. restart(exchange): has the service end, the exchange made
+    and the service start again; may be called on any thread."""
+
+    def __init__(self, restart: Callable[[Exchange], None]) -> None:
+        self._restart = restart
+        self._lock = threading.Lock()
+        self.last: Restore | None = None
+
+    def offer(self, service: Service) -> None:
+        """Let others of this process restore backups of a service; to be called when it has started. The restore that
+        made it start again is at its end with that, and is noted in the activity log."""
+        service.store.shared[RESTORES] = self
+        last = self.last
+        if last is None or last.stage != "stopping":
+            return
+        _log.warning("restore.done", file=last.name, kept=last.kept)
+        self.last = replace(last, stage="done")
+        own = own_context(service)  # who it was need not be in this database, or may be somebody else there
+        try:
+            log_restored(own.as_actor(replace(own.actor, name=last.by), own.tz), last.name, last.kept)
+        except HelpdeskError:  # such as a full disk: the service is of use all the same
+            _log.exception("restore.not_noted")
+
+    def begin(self, file: Path, store: Store, by: str, now: int) -> None:
+        """Begin one on a thread of its own. Raises Conflict when another one is under way."""
+        with self._lock:
+            if self.last is not None and self.last.is_under_way:
+                raise Conflict(f"{self.last.name} is being restored just now; wait until that has ended")
+            self.last = Restore(file.name, by, now)
+        _log.warning("restore.begun", file=file.name)
+        threading.Thread(target=self._run, args=(file, store.path), name="restore", daemon=True).start()
+
+    def _run(self, file: Path, database: Path) -> None:
+        def progress(done: int, total: int) -> None:
+            self._note(done=done, total=total)
+
+        try:
+            backup.prepare(file, database, progress, lambda stage: self._note(stage=stage))
+        except Exception as error:
+            self._fail(error)
+            return
+        self._note(stage="stopping")
+        self._restart(lambda: self._exchange(database))
+
+    def _exchange(self, database: Path) -> Undo | None:
+        try:
+            kept, _ = backup.put_in_place(database)
+        except Exception as error:
+            self._fail(error)
+            return None
+        assert kept is not None
+        self._note(kept=kept.name)
+
+        def undo(why: str) -> None:
+            aside = backup.put_back(database, kept)
+            self._fail(Unavailable(
+                f"the restored database could not be used ({why}); the one before has its place again, and the "
+                f"restored one is kept as {aside.name}"
+            ))  # fmt: skip
+
+        return undo
+
+    def _note(self, **changes: Any) -> None:
+        assert self.last is not None
+        self.last = replace(self.last, **changes)
+
+    def _fail(self, error: Exception) -> None:
+        if isinstance(error, HelpdeskError):
+            problem = error.message
+            _log.error("restore.failed", reason=problem)
+        else:
+            problem = "something went wrong on our side; the log of the service tells what"
+            _log.exception("restore.failed")
+        self._note(stage="failed", problem=problem)
+
+
+def log_restored(ctx: Context, name: str, kept: str) -> None:
+    """Tell in the activity log of the restored database that it was restored. kept: the name of the one before."""
+    told = {"file": name, "kept": kept or "nothing, as there was none"}
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("backup.restored", APP, 0, told))
+
+
+def start(ctx: Context, name: str, typed: str) -> None:
+    """Put a backup of the folder in the place of the database. typed: its name once more, by hand.
+
+    Raises AdminOnly, NotFound, Damaged for a file that is none, Invalid, Conflict, Unavailable where no server runs."""
+    restores = of_running(ctx)
+    found = backups.named(ctx, name)
+    if typed.strip() != found.path.name:
+        raise Invalid(f"type the name of the backup, {found.path.name}, to have it restored", field="typed")
+    backup.require_backup(found.path)
+    restores.begin(found.path, ctx.service.store, ctx.actor.name, ctx.now)
+
+
+def last(ctx: Context) -> Restore | None:
+    """The last restore of this process, None when there was none. Raises AdminOnly."""
+    return of_running(ctx).last
+
+
+def of_running(ctx: Context) -> Restores:
+    """Raises AdminOnly, Unavailable for a database that no server runs on."""
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may restore backups")
+    found = ctx.service.store.shared.get(RESTORES)
+    if not isinstance(found, Restores):
+        raise Unavailable("no server runs here; restore it with `helpdesk restore`")
+    return found

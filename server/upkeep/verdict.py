@@ -1,0 +1,135 @@
+"""One verdict on the state of a service. Everything that tells of it asks here and so says the same: System, the
+check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`. Source: ours."""
+
+import threading
+from collections.abc import Hashable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.context import Service
+from server.jobs.queue import JobQueue, job
+from server.jobs.scheduler import periodic
+from server.upkeep import checkup
+from server.upkeep.finding import Finding, Look, State, at_once
+from server.upkeep.health import WATCH
+
+KIND = "service.look"
+NOTES = "what took long to look at"  # where a store keeps the Notes of its service
+LOOK_SECONDS = 600  # after which mail servers and names are looked at once more
+LOOKS = 8  # mail servers and names that are looked at side by side
+TRUSTED_SECONDS = 5  # that a look at them is believed, so that asking often connects seldom
+STATES: tuple[State, ...] = ("ok", "warning", "problem")
+# In this order they are told.
+PARTS = ("server", "data folder", "disk", "database", "search index", "write-ahead log", "clock", "base URL", "clients",
+         "mail", "jobs", "backups")  # fmt: skip
+_looking = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What took long to find out: {what was looked at: what is wrong with it}. at: when, Unix seconds."""
+
+    at: int = 0
+    found: Mapping[Hashable, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """findings: of every part, those that are well among them."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def state(self) -> State:
+        """The worst of its findings."""
+        return max((each.state for each in self.findings), key=STATES.index, default="ok")
+
+    @property
+    def wrong(self) -> list[Finding]:
+        """What needs attention, problems first."""
+        wrong = [each for each in self.findings if each.state != "ok"]
+        return sorted(wrong, key=lambda each: -STATES.index(each.state))
+
+    def about(self, part: str) -> "Verdict":
+        """That of one part alone; "" is all of them."""
+        return Verdict(tuple(each for each in self.findings if part in ("", each.part)))
+
+    @property
+    def text(self) -> str:
+        """The same in words.
+
+        >>> Verdict((Finding("disk", "problem", ""), Finding("mail", "warning", ""))).text, Verdict(()).text
+        ('1 problem and 1 warning', 'all is well')
+        """
+        counts = [(state, sum(each.state == state for each in self.findings)) for state in ("problem", "warning")]
+        told = [f"{count} {state}{'' if count == 1 else 's'}" for state, count in counts if count]
+        return " and ".join(told) or "all is well"
+
+
+def of(service: Service, now: int) -> Verdict:
+    """The state of now. Mail servers and names are not asked: what the last look at them found holds until the next.
+    now: Unix seconds."""
+    return _judged(service, now, _notes(service).found)
+
+
+def anew(service: Service, now: int) -> Verdict:
+    """The same after a look at mail servers and names, which takes as long as they do; the next `of` knows it. While
+    somebody else looks at them, what is known already."""
+    if _looking.acquire(blocking=False):
+        try:
+            far, notes = _far_ends(service, now), _notes(service)
+            if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
+                service.store.shared[NOTES] = Notes(now, _looked(far))
+        finally:
+            _looking.release()
+    return of(service, now)
+
+
+def at_rest(service: Service, now: int) -> Verdict:
+    """That of a database which no service runs on, looked at by a command. Nothing is kept."""
+    return Verdict(tuple(_sorted(checkup.of_service(service, now, at_once))))
+
+
+@periodic("mail servers to look at")
+def find_due(service: Service, now: int) -> None:
+    """Add a job when the last look is long ago, or the service has run that long without one."""
+    watch = service.store.shared.get(WATCH)
+    since = max(_notes(service).at, watch.started_at if watch else now)
+    if now - since >= LOOK_SECONDS and _far_ends(service, now):
+        service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, unique_key=KIND, is_slow=True))
+
+
+@job(KIND)
+def _look(service: Service, payload: dict[str, Any], now: int) -> None:
+    anew(service, now)
+
+
+def _looked(far: Mapping[Hashable, Look]) -> dict[Hashable, str]:
+    """{what was looked at: what is wrong with it}. One that does not answer holds up few others."""
+    with ThreadPoolExecutor(LOOKS, thread_name_prefix="looks") as pool:
+        return dict(zip(far, pool.map(lambda look: look(), far.values()), strict=True))
+
+
+def _far_ends(service: Service, now: int) -> dict[Hashable, Look]:
+    """{what takes long to look at: the look at it}."""
+    found: dict[Hashable, Look] = {}
+
+    def note(what: Hashable, look: Look) -> None:
+        found[what] = look
+
+    list(checkup.of_service(service, now, note))
+    return found
+
+
+def _judged(service: Service, now: int, known: Mapping[Hashable, str]) -> Verdict:
+    return Verdict(tuple(_sorted(checkup.of_service(service, now, lambda what, look: known.get(what)))))
+
+
+def _sorted(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: PARTS.index(each.part))
+
+
+def _notes(service: Service) -> Notes:
+    found = service.store.shared.get(NOTES)
+    return found if isinstance(found, Notes) else Notes()
