@@ -15,8 +15,8 @@ import pytest
 
 from server import passwords
 from server.__main__ import main
+from server.access.logins import WORKER_LOGIN
 from server.cli.commands import ABOUT, parser
-from server.people.types.worker import WORKER_LOGIN
 from server.settings import SETTINGS
 from tests.service import PASSWORD, Api, Server, command
 

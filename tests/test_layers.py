@@ -14,8 +14,8 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "errors",
-        "passwords clock settings log context events markup memory resources discovery times wildcards digits "
-        "cells file_names",
+        ("passwords clock settings log context events markup memory resources discovery times wildcards digits "
+        "cells file_names"),
         "store mail kata template outbound",
         "search",
         "fields",

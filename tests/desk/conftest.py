@@ -17,6 +17,7 @@ from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.first_start import setup
 from server.jobs.scheduler import Scheduler
+from server.outbox import due
 from server.records.base import Record
 from server.records.registry import Registry
 from server.records.registry import load as load_types
@@ -24,7 +25,7 @@ from server.records.shared.tables import REQUESTER
 from server.settings import load
 from server.store import schema
 from server.store.transaction import Transaction
-from server.tickets import due, reopening, requesters
+from server.tickets import reopening, requesters
 from tests.smtp_server import SmtpServer
 
 SCANS = (due.find_due, reopening.reopen_due, reopening.purge_deleted)  # registered by being imported

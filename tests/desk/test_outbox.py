@@ -13,8 +13,8 @@ from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.outbox import rows
 from server.outbox.deliver import deliver
+from server.outbox.due import send_draft
 from server.tickets.compose import prepare, save
-from server.tickets.due import send_draft
 from server.tickets.parameters import compose_request
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
+from server.access.logins import WORKER_LOGIN
 from server.desk import records
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.packages import document, importing, requirements
 from server.packages.importing import ATTEMPTS, import_package
 from server.packages.preparing import Prepared
 from server.packages.substitution import Substitution
-from server.people.types.worker import WORKER_LOGIN
 from server.records.base import Record
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task
 from tests.records.desk import Desk
