@@ -322,7 +322,7 @@ def test_the_temporary_folder_goes_after_an_error_too(run, tmp_path, temporary, 
         assert not made_nothing(temporary)
         raise Damaged("no room")
 
-    monkeypatch.setattr(workspace.app.first_start, "prepare", fail)
+    monkeypatch.setattr(workspace.app.setup, "prepare", fail)
     policy = tmp_path / "p.kata"
     policy.write_text(ALLOW_ALL)
     code, out, _ = run("automation", "run", "-", "--policy", str(policy), stdin="start:\n" + STORE)

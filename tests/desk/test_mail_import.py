@@ -155,7 +155,7 @@ def without_ids(count: int) -> list[bytes]:
 KILLED = """
 import io, os, signal, sys
 from pathlib import Path
-from server.desk import mail_import
+from server.mailroom import mail_import
 from tests.desk.mailroom import Desk
 
 def progress(done, total):
@@ -185,7 +185,7 @@ def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> Non
 INTERRUPTED = """
 import os, signal, sys
 from server.__main__ import main
-from server.desk import mail_import
+from server.mailroom import mail_import
 run = mail_import.run
 
 def interrupted(ctx, paths, standard_input, progress, problem):
