@@ -45,7 +45,7 @@ def test_backups_under_load_are_sound_and_hold_what_was_acknowledged_before(
         clients.join()
         assert sum(during.values()) >= sum(len(rows) for rows in acknowledged.values())
         read = command("backup", "verify", str(tmp_path / f"{number}.db"), data=server.data)
-        assert read.returncode == 0 and read.stderr.splitlines()[0] == b"step 1 of 3: reading the structure"
+        assert read.returncode == 0 and not read.stderr
     _restored_holds(tmp_path / f"{BACKUPS - 1}.db", tmp_path / "restored", nora, acknowledged)
 
 

@@ -77,7 +77,7 @@ INTERNAL = {
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
         people.accounts.MAX_HANDED_OVER
-        desk.reminders.MAX_BATCHES tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        people.reminders.MAX_BATCHES tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from server.records import registry
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # From the top down. A unit is a module or a folder directly under server/, or the console. It may import units of rows
@@ -41,6 +43,14 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "__main__",
     )
 )
+MAX_FILES, MAX_LINES = 40, 5_000  # of a folder, without those below it
+# The types that comments, files, entries, custom fields, events and actors are made of; `message` is a key of answers.
+ANY_RECORD_HAS = {
+    "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",
+    "notification", "worker",
+    "svc.contexts.activity_log", "svc.contexts.attachment", "svc.contexts.comment", "svc.contexts.worker",
+}  # fmt: skip
+COUNTED = {"builtin.py", "storing.py", "noted.py"}  # metrics are named after what they count
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
 
 def modules(root: Path) -> dict[str, Path]:
@@ -166,6 +176,54 @@ def test_imports_run_in_no_circle():
 def test_every_module_under_server_has_a_row():
     homeless = [module for module in modules(ROOT) if unit_of(module) not in (None, *ROW)]
     assert homeless == [], "add the module to a folder of the table, or the folder to the table"
+
+
+def test_folders_below_a_room_import_each_other_in_no_circle():
+    """Files of a folder may use its subfolders, and these the folder they are in; two subfolders not each other."""
+    below: dict[str, set[str]] = {}
+    for module, targets in project_graph().items():
+        for target in targets:
+            one, other = beside(module, target)
+            if one != other:
+                below.setdefault(one, set()).add(other)
+                below.setdefault(other, set())
+    assert circle(below) == []
+
+
+def beside(module: str, target: str) -> tuple[str, str]:
+    """The two folders side by side, inside one room, that two modules are in; the same twice when there are none.
+
+    >>> beside("server.a.b.c", "server.a.d.e.f"), beside("server.a.b.c", "server.a.d")
+    (('server.a.b', 'server.a.d'), ('', ''))
+    """
+    ours, theirs = module.split("."), target.split(".")
+    place = next((at for at, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other), 0)
+    is_inside = place >= (1 if ours[0] == "console" else 2) and len(ours) > place + 1 and len(theirs) > place + 1
+    return (".".join(ours[: place + 1]), ".".join(theirs[: place + 1])) if is_inside else ("", "")
+
+
+def test_no_folder_is_a_drawer():
+    """What holds more is several things; lists of record types, and of the kinds of data queries, are one each."""
+    files: dict[Path, list[int]] = {}
+    for path in modules(ROOT).values():
+        files.setdefault(path.parent, []).append(len(path.read_text("utf-8").splitlines()))
+    lists = {ROOT / "server/records", *ROOT.glob("server/*/types"), ROOT / "server/queries/kinds"}
+    crowded = {str(folder.relative_to(ROOT)): len(found) for folder, found in files.items() if len(found) > MAX_FILES}
+    large = {str(folder.relative_to(ROOT)): sum(found) for folder, found in files.items() if sum(found) > MAX_LINES}
+    assert {name for name in crowded if ROOT / name not in lists} == set() and large == {}
+
+
+def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
+    """What a type adds stands with the type: a name in desk/ would make every record pay for one."""
+    types = registry.load()
+    names = {name for each in types for name in (each.uri, each.context)} - {""} - ANY_RECORD_HAS
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in (ROOT / "server/desk").rglob("*.py") if path.name not in COUNTED
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    }  # fmt: skip
+    assert found == set()
 
 
 @pytest.mark.parametrize(

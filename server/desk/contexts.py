@@ -12,17 +12,6 @@ from server.records.base import Record, RecordType
 from server.records.shared.custom.definitions import KINDS
 from server.store.transaction import Transaction
 
-CORE = "svc.core"
-PLUGINS = {
-    "asset": "svc.assets",
-    "call": "svc.calls",
-    "kb_article": "svc.kb",
-    "kb_category": "svc.kb",
-    "opportunity": "svc.crm",
-    "time_entry": "svc.timetracking",
-    "timetracking_activity": "svc.timetracking",
-    "webhook_listener": "svc.webhooks",
-}  # all are built in; packages and clients know them by these names
 PRIVILEGED = ("create", "delete", "update")
 
 Dictionary = dict[str, Any]
@@ -73,7 +62,7 @@ def _described(record_type: RecordType, fields: list[Dictionary], fieldsets: lis
     found: Dictionary = {
         "id": record_type.context,
         "name": singular,
-        "plugin_id": PLUGINS.get(record_type.uri, CORE),
+        "plugin_id": record_type.plugin,
         "alias": record_type.uri,
         "params": {
             "names": {singular.lower(): "singular", plural.lower(): "plural"},

@@ -12,9 +12,8 @@ import peewee
 from server.context import Context
 from server.desk.dictionary import Dictionaries
 from server.jobs.queue import JobQueue
-from server.records.base import Change, Record, RecordType
+from server.records.base import Change, Record, RecordType, Writing
 from server.store.database import Store
-from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
 JOB = "event"
 VERSION = "automations"
 CHANGED = "record.changed"
-# Written by the service about itself, many at a time; automations that answered to them would answer to themselves.
-SILENT = frozenset(("activity_log", "automation_log", "notification", "metric"))
-
-CAUSE = Table(
-    "draft_cause", [Column("draft_id", references="draft(id)"), Column("depth"), Column("is_by_machine")],
-    key=("draft_id",),
-)
-# depth: of the automation that wrote the draft, for what its mail sets off. Drafts of others have no row.
-# is_by_machine: whether it did so because of mail that a program wrote, and the draft is not sent.
-
 Values = dict[str, Any]
 Ask = Callable[[Context, str, Values], Iterator[Mapping[str, Any]]]
 _asked: list[Ask] = []
@@ -90,7 +79,7 @@ def _prime(store: Store) -> None:
     store.read(bound)
 
 
-def tell(writing: "RecordWriter", name: str, values: Values) -> int:
+def tell(writing: Writing, name: str, values: Values) -> int:
     """Something happened in this transaction. Answers the id of the job that tells of it, 0 when nobody listens."""
     tx, ctx = writing.tx, writing.ctx
     if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
@@ -111,7 +100,7 @@ def record_values(prefix: str, context: str, id: int) -> Values:
     return {f"{prefix}__context": context, f"{prefix}_id": id}
 
 
-def actor_values(writing: "RecordWriter") -> Values:
+def actor_values(writing: Writing) -> Values:
     """Who did it."""
     actor = writing.actor
     record_type = writing.registry.find(actor.context)
@@ -125,7 +114,7 @@ def actor_values(writing: "RecordWriter") -> Values:
 def before(writing: "RecordWriter", record_type: RecordType, old: Record | None) -> Values | None:
     """What `was_record_` will hold, taken before a write; None when nobody listens."""
     ctx = writing.ctx
-    if ctx.is_quiet or ctx.is_untold or record_type.uri in SILENT or CHANGED not in bound(writing.tx):
+    if ctx.is_quiet or ctx.is_untold or record_type.is_silent or CHANGED not in bound(writing.tx):
         return None
     if old is None:
         return {}
@@ -161,39 +150,3 @@ def is_change(change: Change, differing: Mapping[str, Any], has_customs: bool) -
     """Whether a write changed more than the times that every write sets."""
     automatic = {name for name, field in change.type.fields.items() if field.auto_update}
     return change.is_create or has_customs or bool(change.extras) or bool(differing.keys() - automatic)
-
-
-def moved(writing: "RecordWriter", change: Change) -> None:
-    """A ticket went to another group or bucket."""
-    if change.type.uri != "ticket" or change.is_create:
-        return
-    if not change.changes("group_id") and not change.changes("bucket_id"):
-        return
-    values = record_values("ticket", change.type.context, change.id) | actor_values(writing)
-    for uri in ("group", "bucket"):
-        values |= record_values(f"was_{uri}", writing.registry.type(uri).context, change.was(f"{uri}_id") or 0)
-    tell(writing, "mail.moved", values)
-
-
-# -- mail of automations ----------------------------------------------------------------------------------------------
-
-
-def note_cause(writing: "RecordWriter", change: Change) -> None:
-    """Remember that an automation wrote a draft: its mail leaves later, and two automations that answer each other's
-    mail would go on for ever. What somebody else queues afterwards is theirs."""
-    if change.type.uri != "draft":
-        return
-    tx, ctx = writing.tx, writing.ctx
-    is_queueing = bool(change.changes("is_queued") and change.value("is_queued"))
-    if ctx.depth:
-        by_machine = ctx.is_by_machine and (change.is_create or is_queueing)
-        by_machine = by_machine or cause_of(tx, change.id)[1]
-        tx.put(CAUSE, {"draft_id": change.id, "depth": ctx.depth, "is_by_machine": int(by_machine)})
-    elif is_queueing and not change.is_create:
-        tx.delete(CAUSE, draft_id=change.id)
-
-
-def cause_of(tx: Transaction, draft_id: int) -> tuple[int, bool]:
-    """How many automations caused each other before this draft, and whether mail that a program wrote set them off."""
-    row = tx.first(CAUSE, draft_id=draft_id)
-    return (int(row[1]), bool(row[2])) if row is not None else (0, False)

@@ -336,8 +336,6 @@ class RecordWriter:
             self._write_extras(change)
         if was is not None and events.is_change(change, differing, bool(customs)):
             events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
-        events.moved(self, change)
-        events.note_cause(self, change)
         record_type.after_write(change, self)
         if record_type.wakes(change):
             self.wake()

@@ -22,7 +22,7 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
 from server.mail.transports import Delivery, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import rows, standing
+from server.outbox import causes, rows, standing
 from server.outbox.content import ImageUrl, Placeholders, in_template
 from server.outbox.sender import NO_TRANSPORT, Way, opened, way_of
 from server.people import late_links
@@ -131,7 +131,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
 
 def sending_context(service: Service, draft_id: int, now: int) -> Context:
     """The context in which a mail leaves. What it sets off counts the automations that wrote it."""
-    depth, is_by_machine = service.store.read(lambda tx: events.cause_of(tx, draft_id))
+    depth, is_by_machine = service.store.read(lambda tx: causes.of(tx, draft_id))
     return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
 
 

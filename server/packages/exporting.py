@@ -10,7 +10,6 @@ import peewee
 
 from server.context import Context
 from server.desk import references
-from server.desk.contexts import CORE, PLUGINS
 from server.desk.data_taken import log_export
 from server.desk.dictionary import Dictionaries
 from server.errors import AdminOnly, Invalid, Required, TooLarge
@@ -18,7 +17,7 @@ from server.fields.base import Field
 from server.fields.link import APP, ContextName, Id
 from server.packages.requirements import SVC_VERSION
 from server.packages.substitution import escaped
-from server.records.base import Record, RecordType
+from server.records.base import CORE, Record, RecordType
 from server.records.shared.behavior_events import exported
 from server.records.shared.custom_types import CustomType, context_of
 from server.store.statements import in_list, slot
@@ -73,7 +72,7 @@ def _document(shown: Dictionaries, listed: list[references.Reference], name: str
         writing.entry(uri, record) for (uri, _), record in found.items() if uri not in ("bot", "behavior")
     ]  # fmt: skip
     bots = [writing.bot(record) for (uri, _), record in found.items() if uri == "bot"]
-    plugins = sorted({PLUGINS.get(uri, CORE) for uri, _ in found} - {CORE})
+    plugins = sorted({shown.type(uri).plugin for uri, _ in found} - {CORE})
     document: Tree = {
         "package": {
             "name": name or "Exported records",

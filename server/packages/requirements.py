@@ -3,14 +3,17 @@
 import itertools
 import re
 
-from server.desk.contexts import CORE, PLUGINS
 from server.errors import nearest
 from server.packages.document import Document, bad
+from server.records.base import CORE
 
 # Packages name the version of the interface that they are written for, and this is the one that is offered here. The
 # number of the program's own releases (settings.VERSION) is another one.
 SVC_VERSION = "10.4.10"
-BUILT_IN = frozenset((CORE, "svc.bots.portal.widget", "svc.restapi", *PLUGINS.values()))
+BUILT_IN = frozenset((
+    CORE, "svc.assets", "svc.bots.portal.widget", "svc.calls", "svc.crm", "svc.kb", "svc.restapi", "svc.timetracking",
+    "svc.webhooks",
+))  # fmt: skip
 END = (4, -1)  # of a version; before any further number, and between candidates and patches
 _ORDER = {"dev": 0, "alpha": 1, "a": 1, "beta": 2, "b": 2, "rc": 3, "pl": 5, "p": 5}
 _PART = re.compile(r"[0-9]{1,18}|[A-Za-z]+")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
-from server.desk.contexts import CORE, PLUGINS
 from server.mail.transports import TRANSPORTS
 from server.queries import frame
+from server.records.base import CORE
 from server.records.registry import field_kinds
 from server.records.shared.custom import KINDS
 from server.records.shared.points import POINTS
@@ -38,7 +38,7 @@ class ExtensionPoint:
 
 def _record_types(ctx: Context) -> Iterable[Extension]:
     for each in ctx.service.registry:
-        yield Extension(each.context, each.label_names[0], {"uri": each.uri}, PLUGINS.get(each.uri, CORE))
+        yield Extension(each.context, each.label_names[0], {"uri": each.uri}, each.plugin)
 
 
 def _custom_fields(ctx: Context) -> Iterable[Extension]:

@@ -28,6 +28,7 @@ class ActivityLog(RecordType):
     Source: Contexts, Create activity log entry; its fields are ours."""
 
     uri, context = "activity_log", "svc.contexts.activity_log"
+    is_silent = True
     aliases = (
         "activity log", "activity logs", "log", "logs", "activity", "activities", "audit log", "audit logs",
     )  # fmt: skip

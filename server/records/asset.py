@@ -34,6 +34,7 @@ class Asset(RecordType):
     ours."""
 
     uri, context = "asset", "svc.contexts.asset"
+    plugin = "svc.assets"
     aliases = ("assets",)
     label_names = ("Asset", "Assets")
     features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))

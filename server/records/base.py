@@ -46,6 +46,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+CORE = "svc.core"
+
+
 class RecordType:
     """The base of all. The order of `fields` is that of the columns."""
 
@@ -61,6 +64,8 @@ class RecordType:
         "retrieve": True, "search": True, "create": True, "update": True, "delete": True,
     }
     access: ClassVar[Access]
+    plugin: ClassVar[str] = CORE  # which part packages and clients know it by; all of them are built in
+    is_silent: ClassVar[bool] = False  # whether automations are not told of it: the service writes many about itself
     is_administrative: ClassVar[bool] = False  # whether all writing is; what administrators alone may do always is
     ownerless_is_open: ClassVar[bool] = False  # by the rule "owner": whether a record without one is everybody's
     fields: dict[str, Field] = {}

@@ -27,6 +27,7 @@ class Metric(RecordType):
     Source: Data queries, metrics.timeseries; its fields are ours."""
 
     uri, context = "metric", "svc.contexts.metric"
+    is_silent = True
     aliases = ("metrics",)
     label_names = ("Metric", "Metrics")
     tier = 3

@@ -32,6 +32,7 @@ class Notification(RecordType):
     Source: Events; its fields are ours."""
 
     uri, context = "notification", "svc.contexts.notification"
+    is_silent = True
     aliases = ("notifications", "alert", "alerts")
     label_names = ("Notification", "Notifications")
     tier = 2

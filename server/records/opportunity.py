@@ -21,6 +21,7 @@ class Opportunity(RecordType):
     """A possible sale: open, won or lost, with its amount in one currency. Source: Ours."""
 
     uri, context = "opportunity", "svc.contexts.opportunity"
+    plugin = "svc.crm"
     aliases = ("opportunities", "opp", "opps")
     label_names = ("Opportunity", "Opportunities")
     tier = 3

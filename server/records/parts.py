@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from server.store.tables import Index
 
 if TYPE_CHECKING:
+    from server.context import Context
     from server.records.base import RecordType
+    from server.records.registry import Registry
     from server.search.conditions import Condition
     from server.store.transaction import Transaction
 
@@ -188,8 +190,10 @@ class Caller(Protocol):
 class Writing(Protocol):
     """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
 
+    ctx: "Context"
     tx: "Transaction"
     now: int
+    registry: "Registry"
 
     @property
     def actor(self) -> Caller: ...

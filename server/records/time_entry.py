@@ -24,6 +24,7 @@ class TimeEntry(RecordType):
     """Time that a worker spent, perhaps on a kind of work. Archived ones are closed. Source: Ours."""
 
     uri, context = "time_entry", CONTEXT
+    plugin = "svc.timetracking"
     aliases = (
         "time tracking entry", "time tracking entries", "time entry", "time entries", "time tracking", "time slip",
         "time slips", "timetracking", "time_tracking",

@@ -13,6 +13,7 @@ class TimetrackingActivity(RecordType):
     """A kind of work, named by time entries. Source: Ours."""
 
     uri, context = "timetracking_activity", "svc.contexts.timetracking.activity"
+    plugin = "svc.timetracking"
     aliases = ("time tracking activity", "time tracking activities")
     label_names = ("Time Tracking Activity", "Time Tracking Activities")
     tier = 3

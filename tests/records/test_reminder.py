@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from server.desk.reminders import remind_due
 from server.errors import Forbidden, Invalid, Required
+from server.people.reminders import remind_due
 from tests.records.desk import NOW, Desk
 
 LATER = NOW + 3600

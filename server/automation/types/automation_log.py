@@ -61,6 +61,7 @@ class AutomationLog(RecordType):
     """One line that an automation wrote. Too long texts are cut. Source: Automation log entry; its keys are ours."""
 
     uri = "automation_log"
+    is_silent = True
     label_names = ("Automation Log", "Automation Logs")
     features = frozenset(("search",))
     operations = {"retrieve": False, "search": True, "create": False, "update": False, "delete": False}

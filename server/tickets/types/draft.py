@@ -9,6 +9,7 @@ from server.fields.number import Uint
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
+from server.outbox import causes
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import paths
 from server.records.shared.secrets import random_text
@@ -118,6 +119,9 @@ class Draft(RecordType):
             new.setdefault("queue_fails", 0)
         if change.is_create and not new.get("token"):
             new["token"] = random_text(TOKEN_CHARS)
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        causes.follow(change, writing)
 
     def wakes(self, change: Change) -> bool:
         """A client queued it; those of the service say so themselves."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import peewee
 
+from server.desk import events
 from server.errors import Conflict
 from server.fields.link import Id
 from server.fields.number import Float, Number, Uint
@@ -333,6 +334,7 @@ class Ticket(RecordType):
             return
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})
         if change.changes("group_id") or change.changes("bucket_id"):
+            _tell_moved(change, writing)
             group = writing.label("group", change.value("group_id"))
             bucket = writing.label("bucket", change.value("bucket_id"))
             writing.log("ticket.moved", CONTEXT, change.id, {"target": target, "group": group, "bucket": bucket})
@@ -400,3 +402,12 @@ def _log_owner(change: Change, writing: Writing, target: str) -> None:
         writing.log("ticket.owner.assigned", CONTEXT, change.id, variables)
     else:
         writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
+
+
+def _tell_moved(change: Change, writing: Writing) -> None:
+    """Let automations know that the ticket went to another group or bucket."""
+    values = events.record_values("ticket", CONTEXT, change.id) | events.actor_values(writing)
+    for uri in ("group", "bucket"):
+        context = writing.registry.type(uri).context
+        values |= events.record_values(f"was_{uri}", context, change.was(f"{uri}_id") or 0)
+    events.tell(writing, "mail.moved", values)

@@ -1,4 +1,4 @@
-"""Reminders: what a worker wants to be told at a time. Telling them is not done here; desk/reminders.py does."""
+"""Reminders: what a worker wants to be told at a time. Telling them is not done here; people/reminders.py does."""
 
 from server.errors import Required
 from server.fields.flag import Bit
