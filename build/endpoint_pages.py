@@ -24,7 +24,6 @@ FIRST = ("records", "tickets", "parser")  # families of endpoints that everybody
 LEGACY, OTHERS = "of-one-type", "outside-rest"
 COMPONENTS = {
     "Subtotal": "a map with `label`, `hits`, and `key` or `distribution`",
-    "RecordOfAnyType": "a record of any type",
 }
 REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 TYPE_WORDS = {"string": "text", "boolean": "yes/no", "array": "list", "object": "map", "null": "null"}

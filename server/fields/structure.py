@@ -62,7 +62,7 @@ class Structure(Field):
         return {"max_length": self.max}
 
     def schema(self) -> dict[str, Any]:
-        return {"type": ["object", "array", "string"], "description": self.note}
+        return {"type": ["object", "array", "string"], "items": {}, "description": self.note}
 
 
 class Image(Field):

@@ -6,6 +6,8 @@ from server.web.openapi import shapes
 from server.web.openapi.shapes import JSON, Schema, Success
 from server.web.routes import Endpoint
 
+ANY_BYTES = "application/octet-stream"  # told before another type: generators that know no `*/*` take this one
+BYTES: Schema = {"type": "string", "format": "binary"}
 ENVELOPE: Schema = {
     "type": "object",
     "description": "What every successful answer holds besides its payload.",
@@ -31,13 +33,6 @@ SUBTOTAL: Schema = {
     "required": ["label", "hits"],
     "additionalProperties": False,
 }
-RECORD_OF_ANY_TYPE: Schema = {
-    "type": "object",
-    "description": "A record; `_type` names its type.",
-    "properties": {"_context": shapes.TEXT, "_type": shapes.TEXT, "_label": shapes.TEXT, "id": shapes.ID},
-    "required": ["_context", "_type", "id"],
-    "additionalProperties": True,
-}
 
 
 def responses(each: Endpoint, uri: str) -> dict[str, Schema]:
@@ -51,7 +46,7 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
     if one.schema is not None:
         shown["content"] = {JSON: {"schema": enveloped(_filled(one.schema, uri), has_meta)}}
     elif one.media_type:
-        shown["content"] = {one.media_type: {}}
+        shown["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
     if one.headers:
         shown["headers"] = {
             name: {"description": note, "required": True, "schema": {"type": "string"}}

@@ -25,24 +25,26 @@ HEAD is answered as GET without a body, OPTIONS with the methods of a path. A si
 """
 
 
-def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = "") -> dict[str, Any]:
-    """The whole document. base_url: where the service is reached."""
-    found = Paths(sorted(endpoints, key=attrgetter("path", "method")), registry)
+def document(
+    registry: Registry, endpoints: Iterable[Endpoint], base_url: str = "", *, only_json: bool = False
+) -> dict[str, Any]:
+    """The whole document. base_url: where the service is reached. only_json: without the other types of bodies, for
+    generators of clients that want one for each operation."""
+    found = Paths(sorted(endpoints, key=attrgetter("path", "method")), registry, only_json)
     schemas = {
         "Envelope": answers.ENVELOPE,
         "Error": errors.ERROR,
         "Meta": answers.META,
-        "RecordOfAnyType": answers.RECORD_OF_ANY_TYPE,
         "Subtotal": answers.SUBTOTAL,
     }
     for each in registry:
         schemas |= record_types.schemas(each)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Helpdesk", "version": VERSION, "description": ABOUT},
+        "info": _info(base_url),
         "servers": [{"url": base_url or "/"}],
         "security": [{"token": []}, {"login": []}],
-        "tags": tags(registry),
+        "tags": [*tags(registry), *found.tags()],
         "paths": found.paths,
         "components": {
             "schemas": schemas | found.schemas,
@@ -56,6 +58,16 @@ def document(registry: Registry, endpoints: Iterable[Endpoint], base_url: str = 
                 "login": _login(base_url),
             },
         },
+    }
+
+
+def _info(base_url: str) -> dict[str, Any]:
+    return {
+        "title": "Helpdesk",
+        "version": VERSION,
+        "description": ABOUT,
+        "contact": {"name": "The administrators of this service"} | ({"url": base_url} if base_url else {}),
+        "license": {"name": "As agreed with the administrators", "identifier": "LicenseRef-as-agreed"},
     }
 
 

@@ -14,7 +14,7 @@ TYPES: dict[str, Schema] = {
     "integer": {"type": "integer"},
     "id": {"type": "integer", "minimum": 0},
     "number": {"type": "number"},
-    "boolean": {"type": ["boolean", "integer"], "enum": [True, False, 0, 1]},
+    "boolean": {"type": ["boolean", "integer"], "minimum": 0, "maximum": 1},  # generators know no enum of both
     "time": {"type": ["integer", "string"]},
     "array": {"type": "array", "items": {"type": ["string", "integer"]}},
     "map": {"type": "object"},

@@ -16,7 +16,9 @@ TYPE_ARGUMENT = "{uri}"
 class Paths:
     """The paths of all endpoints, and the schemas of the bodies that they take."""
 
-    def __init__(self, endpoints: Iterable[Endpoint], registry: Registry) -> None:
+    def __init__(self, endpoints: Iterable[Endpoint], registry: Registry, only_json: bool = False) -> None:
+        self._only_json = only_json
+        self._controllers: dict[str, str] = {}
         self.paths: dict[str, Schema] = {}
         self.schemas: dict[str, Schema] = {}
         for each in endpoints:
@@ -38,7 +40,8 @@ class Paths:
         shown: Schema = {
             "operationId": name,
             "summary": each.note,
-            "tags": [record_type.uri if record_type else _controller(each).capitalize()],
+            "description": _description(each, path, record_type),
+            "tags": [self._tag(each, record_type)],
             "parameters": [
                 *parameters.in_path(path, each), *parameters.in_query(each), *parameters.in_header(each),
             ],
@@ -53,10 +56,24 @@ class Paths:
             shown["requestBody"] = body
         return shown
 
+    def tags(self) -> list[Schema]:
+        """What operations are grouped by where they are those of no record type."""
+        return [
+            {"name": tag, "description": f"Endpoints below /rest/{self._controllers[tag]}/.", "x-names": []}
+            for tag in sorted(self._controllers)
+        ]
+
+    def _tag(self, each: Endpoint, record_type: RecordType | None) -> str:
+        if record_type is not None:
+            return record_type.uri
+        tag = _controller(each).capitalize()
+        self._controllers[tag] = _controller(each)
+        return tag
+
     def _body(self, name: str, each: Endpoint, record_type: RecordType | None) -> Schema | None:
         fields = None
         if record_type is not None:
-            part = "Create" if each.operation == "create" else "Update"
+            part = "Create" if each.operation == "create" and each.method == "POST" else "Update"
             fields = shapes.component(shapes.component_name(record_type.uri, part))
         found = parameters.body(each, fields)
         if found is None:
@@ -64,6 +81,9 @@ class Paths:
         as_json, form = found
         json_name = form_name = shapes.component_name(name, "Body")
         self.schemas[json_name] = as_json
+        required = "required" in as_json
+        if self._only_json:
+            return {"required": required, "content": {JSON: {"schema": shapes.component(json_name)}}}
         if form != as_json:
             form_name = shapes.component_name(name, "Form")
             self.schemas[form_name] = form
@@ -75,7 +95,7 @@ class Paths:
         }
         if each.text_body:
             content["text/plain"] = {"schema": as_json["properties"][each.text_body]}
-        return {"required": "required" in as_json, "content": content}
+        return {"required": required, "content": content}
 
 
 def tags(registry: Registry) -> list[Schema]:
@@ -104,6 +124,17 @@ def offers(record_type: RecordType, operation: str) -> bool:
     if operation == "search" and "search" not in record_type.features:
         return False
     return not operation or bool(record_type.operations[operation])
+
+
+def _description(each: Endpoint, path: str, record_type: RecordType | None) -> str:
+    sentences = [each.note]
+    if record_type is not None:
+        sentences.append(f"Here: {record_type.label_names[1]}.")
+    first = f"/rest/{each.path}.json".replace(TYPE_ARGUMENT, quote(record_type.uri if record_type else ""))
+    if path != first:
+        sentences.append(f"Another path of {each.method} {first}.")
+    sentences.append("It changes nothing." if each.mode == "read" else "It may change something.")
+    return " ".join(sentences)
 
 
 def _controller(each: Endpoint) -> str:

@@ -1,4 +1,5 @@
-"""The schemas of a record type, made of its declaration: <Type>Record as shown, <Type>Create and <Type>Update as sent.
+"""The schemas of a record type, made of its declaration: <Type>Record as shown, and, where records of the type can be
+made or changed, <Type>Create and <Type>Update as sent.
 
 Not for what operations there are: that is paths.py."""
 
@@ -24,9 +25,9 @@ KEY_TYPES: dict[str, Schema] = {
     "float": shapes.NUMBER,
     "bit": shapes.FLAG,
     "boolean": shapes.BOOLEAN,
-    "object": {"type": ["object", "array"]},
-    "map": {"type": ["object", "array"]},  # `links` is a list in some of its forms
-    "array": {"type": "array"},
+    "object": {"type": ["object", "array"], "items": shapes.ANY},
+    "map": {"type": ["object", "array"], "items": shapes.ANY},  # `links` is a list in some of its forms
+    "array": {"type": "array", "items": shapes.ANY},
 }
 CUSTOM = "^custom(_|$)"
 
@@ -34,11 +35,12 @@ CUSTOM = "^custom(_|$)"
 def schemas(record_type: RecordType) -> dict[str, Schema]:
     """{component name: schema} of one type."""
     uri = record_type.uri
-    return {
-        shapes.component_name(uri, "Record"): shown(record_type),
-        shapes.component_name(uri, "Create"): sent(record_type, is_create=True),
-        shapes.component_name(uri, "Update"): sent(record_type, is_create=False),
-    }
+    made = {shapes.component_name(uri, "Record"): shown(record_type)}
+    if record_type.operations["create"]:
+        made[shapes.component_name(uri, "Create")] = sent(record_type, is_create=True)
+    if record_type.operations["create"] or record_type.operations["update"]:  # an upsert is either
+        made[shapes.component_name(uri, "Update")] = sent(record_type, is_create=False)
+    return made
 
 
 def shown(record_type: RecordType) -> Schema:
@@ -113,6 +115,6 @@ def _one_of(field: Field) -> Schema:
 
 def _field_schema(field: Field, is_create: bool) -> Schema:
     schema = field.schema()
-    if is_create and field.default not in (None, "") and "default" not in schema:
-        schema["default"] = field.default
+    if is_create and field.default not in (None, ""):  # in words: generators take a key with a default for required
+        schema["description"] = f"{schema['description']} {field.default} when absent."
     return schema

@@ -32,7 +32,6 @@ TIME: Schema = {"type": "integer", "description": "Unix seconds."}
 OBJECT: Schema = {"type": "object"}
 NOTHING: Schema = {"type": "object", "additionalProperties": False}
 RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a path for each type, where it is filled in
-ANY_RECORD: Schema = {"$ref": "#/components/schemas/RecordOfAnyType"}
 
 
 @dataclass(frozen=True)

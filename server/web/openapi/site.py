@@ -10,8 +10,9 @@ from typing import Any
 from server import clock
 from server.access import tokens
 from server.context import Service
-from server.errors import NotFound
+from server.errors import Invalid, NotFound
 from server.web.call import Answer
+from server.web.forms import decode_query
 from server.web.openapi.document import document
 from server.web.rest_site import bearer
 from server.web.routes import ENDPOINTS
@@ -42,13 +43,15 @@ class OpenApiSite(Site):
     def __init__(self, service: Service) -> None:
         self.service = service
         self._lock = threading.Lock()
-        self._made: dict[bool, _Made] = {}  # by whether the custom types are in it
+        self._made: dict[tuple[bool, bool], _Made] = {}  # by whether custom types are in it, and JSON bodies only
 
     def limit(self, method: str, path: str) -> int:
         return 0
 
     def inline(self, request: Request) -> bool:
-        made = self._made.get("Authorization" in request.headers)
+        if request.query:
+            return False
+        made = self._made.get(("Authorization" in request.headers, False))
         return made is not None and made.state == self._state()
 
     def answer(self, request: Request, steps: int | None) -> Answer:
@@ -60,26 +63,35 @@ class OpenApiSite(Site):
         has_token = "Authorization" in request.headers
         if has_token:
             self.service.store.read(lambda tx: tokens.check(tx, bearer(request), clock.now()))
-        made = self._current(has_token)
+        made = self._current(has_token, _wants_only_json(request))
         # Kept by clients, and asked for again each time.
         headers = {"ETag": made.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
         if _has_it(request, made.tag):
             return Answer(status=304, headers=headers)
         return Answer(headers=headers, body=made.body, content_type="application/json; charset=utf-8")
 
-    def _current(self, has_custom: bool) -> _Made:
+    def _current(self, has_custom: bool, only_json: bool) -> _Made:
         with self._lock:  # two that ask at once need one document
             state = self._state()
-            made = self._made.get(has_custom)
+            made = self._made.get((has_custom, only_json))
             if made is None or made.state != state:
                 registry = self.service.registry if has_custom else self.service.registry.without_custom()
-                body = json.dumps(document(registry, ENDPOINTS, self.service.base_url), separators=(",", ":")).encode()
+                content = document(registry, ENDPOINTS, self.service.base_url, only_json=only_json)
+                body = json.dumps(content, separators=(",", ":")).encode()
                 made = _Made(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
-                self._made[has_custom] = made
+                self._made[has_custom, only_json] = made
             return made
 
     def _state(self) -> tuple[int, str]:
         return self.service.registry.revision, self.service.base_url
+
+
+def _wants_only_json(request: Request) -> bool:
+    """Whether the query has body=json: bodies of requests as JSON alone. Raises Invalid for another one."""
+    body = decode_query(request.query).get("body", "")
+    if body not in ("", "json"):
+        raise Invalid("body is json, or left out for all types of bodies", field="body")
+    return body == "json"
 
 
 def _has_it(request: Request, tag: str) -> bool:

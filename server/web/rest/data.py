@@ -7,7 +7,9 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
-ANSWER = shapes.keys(data=shapes.ANY, _=shapes.OBJECT)
+# Generators make a word of a key's name, and of this one they cannot.
+ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The query's `type` and `format`, and more."}
+ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 
 @endpoint("GET", "data/query", "Ask a data query.", "read", Q, answer=ANSWER)
