@@ -132,7 +132,7 @@ INTERNAL = {
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
-        outbound.connection.MAX_ADDRESSES outbound.dns.MAX_NAME_STEPS outbound.dns.MAX_SERVERS
+        outbound.connection.MAX_ADDRESSES outbound.dns.MAX_SERVERS
         outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS
         automation.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS

@@ -1,5 +1,8 @@
 """`helpdesk completion`: what a shell needs to complete our commands, and the man page. All of it is made from the
-command line's own parser, so that it can tell nothing else."""
+command line's own parser, so that it can tell nothing else.
+
+Ours, because argcomplete starts the program at each press of the key, and shtab knows neither PowerShell nor man
+pages."""
 
 import argparse
 import re

@@ -1,4 +1,5 @@
-"""One server to a data folder: a lock on a file in it, which the system releases when the process ends."""
+"""One server to a data folder: a lock on a file in it, which the system releases when the process ends.
+Ours, because it is one call of each system; filelock's waiting and counting have no use here."""
 
 import os
 from pathlib import Path

@@ -2,9 +2,13 @@
 
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,10 +22,14 @@ Answer = Callable[[bytes], bytes]
 
 
 class NameServer:
-    """Answers every question on a port of its own, over UDP and TCP, as `answer` says."""
+    """Answers every question on a port of its own, over UDP and TCP, as `answer` says, which is not told of EDNS.
+
+    asked: every question over UDP as it came. before: packets that are sent ahead of each answer."""
 
     def __init__(self) -> None:
         self.answer: Answer = lambda question: b""
+        self.asked: list[bytes] = []
+        self.before: Callable[[bytes], list[bytes]] = lambda question: []
         self.stream = socket.create_server(("127.0.0.1", 0))
         self.packets = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.packets.bind(self.stream.getsockname())
@@ -33,7 +41,9 @@ class NameServer:
         while True:
             try:
                 question, sender = self.packets.recvfrom(4096)
-                self.packets.sendto(self.answer(question), sender)
+                self.asked.append(question)
+                for packet in (*self.before(plain(question)), self.answer(plain(question))):
+                    self.packets.sendto(packet, sender)
             except OSError:
                 return
 
@@ -44,20 +54,34 @@ class NameServer:
             except OSError:
                 return
             with connection:
-                question = connection.recv(4096)[2:]
-                answer = self.answer(question + b"tcp")
-                connection.sendall(struct.pack("!H", len(answer)) + answer)
+                answer = self.answer(plain(connection.recv(4096)[2:]) + b"tcp")
+                self.send(connection, struct.pack("!H", len(answer)) + answer)
+
+    def send(self, connection: socket.socket, answer: bytes) -> None:
+        connection.sendall(answer)
 
     def close(self) -> None:
         self.packets.close()
         self.stream.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server() -> Iterator[NameServer]:
     opened = NameServer()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For answers that never come, or are none."""
+    monkeypatch.setattr(dns, "SECONDS", 0.2)
+
+
+def plain(question: bytes) -> bytes:
+    """The head and the question alone, without what EDNS adds."""
+    end = question.index(b"\0", 12) + 5
+    return question[:10] + b"\0\0" + question[12:end]
 
 
 def record(type: int, data: bytes, name: bytes = NAME) -> bytes:
@@ -89,8 +113,16 @@ READ = [
 
 @pytest.mark.parametrize(("type", "sent", "wanted"), READ, ids=[each[0] for each in READ])
 def test_entries_of_every_type(server: NameServer, type: str, sent: bytes, wanted: dict[str, Any]) -> None:
-    server.answer = answering(record(99, b"other"), sent)
+    server.answer = answering(record(0xFF00, b"other"), sent)  # a type for private use
     assert dns.records("X.example.", type, [server.address]) == [HEAD | {"type": type.upper()} | wanted]
+
+
+@pytest.mark.parametrize("type", dns.TYPES)
+def test_entries_of_other_classes_are_left_out(server: NameServer, type: str) -> None:
+    data = {kind: sent for kind, sent, _ in READ}[type]
+    other = data[:4] + struct.pack("!H", 0xFF00) + data[6:]  # a class for private use
+    server.answer = answering(other, data)
+    assert len(dns.records("x.example", type, [server.address])) == 1
 
 
 def test_there_is_no_such_name(server: NameServer) -> None:
@@ -122,6 +154,106 @@ def test_a_long_answer_comes_over_tcp(server: NameServer) -> None:
     assert len(dns.records("x.example", "txt", [server.address])) == 40
 
 
+def long_over_tcp(question: bytes) -> bytes:
+    """Cut over UDP, whole over TCP."""
+    if question.endswith(b"tcp"):
+        return answering(record(16, b"\x01x"))(question.removesuffix(b"tcp"))
+    return answering(flags=0x8380)(question)
+
+
+class Dripping(NameServer):
+    """Sends its answers over TCP a byte at a time, each well within the time for one of them."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+        super().__init__()
+
+    def send(self, connection: socket.socket, answer: bytes) -> None:
+        with suppress(OSError):  # nobody waits for the rest
+            for byte in answer:
+                connection.sendall(bytes([byte]))
+                self.over.wait(0.05)
+
+    def close(self) -> None:
+        self.over.set()
+        super().close()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_answer_that_drips_over_tcp_is_given_up() -> None:
+    server = Dripping()
+    server.answer = long_over_tcp
+    with pytest.raises(Unavailable):
+        dns.records("x.example", "txt", [server.address])
+    server.close()
+
+
+class Breaking(NameServer):
+    """Ends the connection in the middle of its answers over TCP."""
+
+    def send(self, connection: socket.socket, answer: bytes) -> None:
+        connection.sendall(answer[:-1])
+
+
+def test_an_answer_that_breaks_off_over_tcp_is_none() -> None:
+    server = Breaking()
+    server.answer = long_over_tcp
+    with pytest.raises(Unavailable):
+        dns.records("x.example", "txt", [server.address])
+    server.close()
+
+
+def test_a_question_allows_long_packets(server: NameServer) -> None:
+    server.answer = answering(*[record(16, bytes([200]) + b"x" * 200)] * 5)
+    assert len(dns.records("x.example", "txt", [server.address])) == 5
+    assert server.asked[0][-11:] == b"\0" + struct.pack("!HHIH", 41, dns.PACKET_BYTES, 0, 0)
+
+
+@pytest.mark.parametrize("refusal", [1, 4], ids=["format error", "not implemented"])
+def test_an_old_server_is_asked_again_without_edns(server: NameServer, refusal: int) -> None:
+    def answer(question: bytes) -> bytes:
+        if server.asked[-1] != question:
+            return answering(flags=0x8180 | refusal)(question)
+        return answering(record(16, b"\x01x"))(question)
+
+    server.answer = answer
+    assert dns.records("x.example", "txt", [server.address])[0]["txt"] == "x"
+    assert len(server.asked) == 2
+
+
+def test_forged_packets_do_not_hide_the_true_answer(server: NameServer) -> None:
+    server.answer = answering(record(1, bytes([192, 0, 2, 7])))
+    forged = answering(record(1, bytes([203, 0, 113, 9])))
+    server.before = lambda question: [b"", b"x", bytes([question[0] ^ 1]) + forged(question)[1:],
+                                      forged(question[:12] + b"\x01y" + question[14:])]  # fmt: skip
+    assert [each["ip"] for each in dns.records("x.example", "a", [server.address])] == ["192.0.2.7"]
+
+
+def test_the_next_server_is_asked_when_one_is_of_no_use(server: NameServer) -> None:
+    refusing = NameServer()
+    refusing.answer = answering(flags=0x8182)
+    server.answer = answering(record(1, bytes([192, 0, 2, 7])))
+    servers = [("no address", 53), refusing.address, server.address]
+    assert dns.records("x.example", "a", servers)[0]["ip"] == "192.0.2.7"
+    refusing.close()
+
+
+def test_entries_above_the_limit_are_left_out(server: NameServer) -> None:
+    texts = [record(16, b"\x01x")] * (dns.MAX_RECORDS + 1)
+    server.answer = answering(*texts)
+    assert len(dns.records("x.example", "txt", [server.address])) == dns.MAX_RECORDS
+
+
+def test_the_root_is_an_empty_name(server: NameServer) -> None:
+    server.answer = answering(record(15, b"\0\0\0"))  # "takes no mail", RFC 7505
+    assert dns.records("x.example", "mx", [server.address])[0]["target"] == ""
+
+
+def test_the_library_waits_until_a_name_is_looked_up() -> None:
+    code = "import sys, server.app, server.outbound.dns; sys.exit('dns' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
 BROKEN: list[tuple[str, Answer]] = [  # to a question for a CNAME
     ("another question", lambda asked: b"\0\0" + answering()(asked)[2:]),
     ("nothing", lambda asked: asked[:2]),
@@ -133,6 +265,7 @@ BROKEN: list[tuple[str, Answer]] = [  # to a question for a CNAME
 ]
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("answer", [each for _, each in BROKEN], ids=[name for name, _ in BROKEN])
 def test_answers_that_are_none(server: NameServer, answer: Answer) -> None:
     server.answer = answer
@@ -158,3 +291,10 @@ def test_the_servers_of_the_machine(tmp_path: Path) -> None:
     assert dns.system_servers(tmp_path / "none") == []
     with pytest.raises(Unavailable):
         dns.records("x.example", "a", dns.system_servers(tmp_path / "none"))
+
+
+def test_windows_is_asked_for_its_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dns, "_ON_WINDOWS", True)
+    registry = SimpleNamespace(nameservers=["192.0.2.1", "2001:db8::1", "192.0.2.3"])
+    monkeypatch.setattr("dns.resolver.Resolver", lambda: registry)
+    assert dns.system_servers() == [("192.0.2.1", 53), ("2001:db8::1", 53)]
