@@ -68,6 +68,7 @@ setup(
             "jsonschema-rs>=0.60,<1",
             "openapi-spec-validator>=0.9,<0.10",
             "schemathesis>=4.32,<5",
+            "openapi-python-client>=0.29.1,<0.30",
             "mypy>=2.4,<3",
             "ruff>=0.17,<0.18",
             "types-bleach>=6.4,<7",

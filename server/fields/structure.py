@@ -62,7 +62,8 @@ class Structure(Field):
         return {"max_length": self.max}
 
     def schema(self) -> dict[str, Any]:
-        return {"type": ["object", "array", "string"], "items": {}, "description": self.note}
+        types = ["object", "array", "string"]
+        return {"type": types, "items": {}, "additionalProperties": {}, "description": self.note}
 
 
 class Image(Field):

@@ -93,6 +93,9 @@ def test_what_generators_of_clients_stumble_over_is_not_there() -> None:
             assert "items" in each, each
         if isinstance(each.get("enum"), list):
             assert len({type(value) for value in each["enum"]}) == 1, each
+        assert not [part for part in each.get("allOf", ()) if "allOf" in part], "generators look one level deep"
+        if types == "object":
+            assert each.keys() & {"properties", "additionalProperties", "patternProperties"}, "say which keys it has"
         if isinstance(types, str):
             assert "default" not in each, "say it in the description: clients would take the key for required"
 

@@ -57,14 +57,34 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
 
 def enveloped(payload: Schema, has_meta: bool = False) -> Schema:
     """The schema of a whole answer."""
+    if "anyOf" in payload:
+        return payload | {"anyOf": [enveloped(each, has_meta) for each in payload["anyOf"]]}
     more: Schema = {"_meta": shapes.component("Meta")} if has_meta else {}
-    if not payload.keys() & {"$ref", "allOf", "anyOf"}:
+    if not payload.keys() & {"$ref", "allOf"}:
         return payload | {
             "properties": payload.get("properties", {}) | ENVELOPE["properties"] | more,
             "required": sorted({*payload.get("required", ()), *ENVELOPE["required"]}),
         }
-    whole: Schema = {"allOf": [shapes.component("Envelope"), payload], "unevaluatedProperties": False}
-    return whole | ({"properties": more} if more else {})
+    whole = _merged({"allOf": [shapes.component("Envelope"), payload], "properties": more})
+    return whole | {"unevaluatedProperties": False}
+
+
+def _merged(schema: Schema) -> Schema:
+    """A schema with an `allOf` that holds no further one: generators of clients look one level deep."""
+    parts: list[Schema] = []
+    properties: dict[str, Schema] = {}
+    required = {*schema.get("required", ())}
+    for part in schema["allOf"]:
+        inner = _merged(part) if "allOf" in part else part
+        if not inner.keys() <= {"allOf", "properties", "required"}:
+            parts.append(inner)
+            continue
+        parts += inner.get("allOf", ())
+        properties |= inner.get("properties", {})
+        required |= {*inner.get("required", ())}
+    properties |= schema.get("properties", {})
+    found = schema | {"allOf": parts, "properties": properties, "required": sorted(required)}
+    return {key: value for key, value in found.items() if value}
 
 
 def _filled(schema: Any, uri: str) -> Any:
@@ -76,6 +96,8 @@ def _filled(schema: Any, uri: str) -> Any:
     if schema == shapes.RECORD:
         return shapes.record(uri)
     filled = {key: _filled(each, uri) for key, each in schema.items()}
+    if "allOf" in filled:
+        filled = _merged(filled)
     items = filled.get("items")
     if isinstance(items, dict) and str(items.get("$ref", "")).endswith("Record"):
         filled["items"] = items | {"unevaluatedProperties": False}

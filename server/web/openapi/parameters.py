@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from server.web.forms import RAW_NAMES
+from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
 from server.web.routes import Endpoint, Parameter
 
@@ -17,8 +18,8 @@ TYPES: dict[str, Schema] = {
     "boolean": {"type": ["boolean", "integer"], "minimum": 0, "maximum": 1},  # generators know no enum of both
     "time": {"type": ["integer", "string"]},
     "array": {"type": "array", "items": {"type": ["string", "integer"]}},
-    "map": {"type": "object"},
-    "object": {"type": "object"},
+    "map": shapes.OBJECT,
+    "object": shapes.OBJECT,
     "json": {},
     "mixed": {},
 }

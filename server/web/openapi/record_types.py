@@ -11,6 +11,7 @@ from server.records.base import RecordType
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
 
+OPEN: Schema = {"type": ["object", "array"], "items": shapes.ANY, "additionalProperties": shapes.ANY}
 KEY_TYPES: dict[str, Schema] = {
     "text": shapes.TEXT,
     "context": shapes.TEXT,
@@ -25,8 +26,8 @@ KEY_TYPES: dict[str, Schema] = {
     "float": shapes.NUMBER,
     "bit": shapes.FLAG,
     "boolean": shapes.BOOLEAN,
-    "object": {"type": ["object", "array"], "items": shapes.ANY},
-    "map": {"type": ["object", "array"], "items": shapes.ANY},  # `links` is a list in some of its forms
+    "object": OPEN,
+    "map": OPEN,  # `links` is a list in some of its forms
     "array": {"type": "array", "items": shapes.ANY},
 }
 CUSTOM = "^custom(_|$)"
@@ -82,8 +83,7 @@ def _key_schema(key: dict[str, Any]) -> Schema:
         return {"type": [KEY_TYPES[key["type"]]["type"], "null"]} | about
     if key["type"] != "records":
         return KEY_TYPES.get(key["type"], shapes.ANY) | about
-    item = {"type": "object"}
-    return {"type": ["object", "array"], "items": item, "additionalProperties": item} | about
+    return {"type": ["object", "array"], "items": shapes.OBJECT, "additionalProperties": shapes.OBJECT} | about
 
 
 def sent(record_type: RecordType, *, is_create: bool) -> Schema:

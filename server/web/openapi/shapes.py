@@ -29,7 +29,7 @@ FLAG: Schema = {"type": "integer", "enum": [0, 1]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 ID: Schema = {"type": "integer", "minimum": 0}
 TIME: Schema = {"type": "integer", "description": "Unix seconds."}
-OBJECT: Schema = {"type": "object"}
+OBJECT: Schema = {"type": "object", "additionalProperties": ANY}  # said, since some generators take silence for no key
 NOTHING: Schema = {"type": "object", "additionalProperties": False}
 RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a path for each type, where it is filled in
 

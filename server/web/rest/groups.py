@@ -23,7 +23,7 @@ def change_members(call: Call) -> dict[str, Any]:
 
 @endpoint("PUT", "groups/{id}", "Change a group; with json, rosters as groups/members does.", "small write",
           Parameter("json", "json", ROSTERS), fields_of(GROUPS), EXPAND, META, size="file", is_small=is_small,
-          answer=shapes.any_of(shape(GROUPS), shapes.OBJECT))
+          answer=shapes.any_of(shape(GROUPS), shapes.NOTHING))
 def update_group(call: Call) -> dict[str, Any]:
     """Clients send rosters to both addresses, whatever group the path names."""
     if "json" in call.params:

@@ -1,0 +1,31 @@
+"""A client for Python, which openapi-python-client makes of the plain document: of all of it, without a warning, and it
+works.
+
+Those for Node.js are in test_made_clients_in_node.py."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.service import Api
+from tests.web.made import HERE, OPERATIONS, document, got
+
+
+def run(*arguments: str | Path) -> str:
+    """What this Python prints for these arguments, when it succeeds."""
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_openapi_python_client_makes_every_operation_and_ten_calls_work(api: Api, tmp_path) -> None:
+    made, config = tmp_path / "helpdesk_client", tmp_path / "config.yaml"
+    config.write_text("post_hooks: []\n")  # nobody reads it, so it need not be pretty
+    run(
+        "-m", "openapi_python_client", "generate", "--path", document(api, tmp_path / "helpdesk.json"),
+        "--config", config, "--output-path", made, "--meta", "none", "--fail-on-warning",
+    )  # fmt: skip
+    told = json.loads(run(HERE / "use.py", tmp_path, api.url, api.token))
+    wrong, refused = ["Error", "ERROR_PARAM_INVALID"], ["Error", "ERROR_UNAUTHORIZED"]
+    assert told == got("python", operations=OPERATIONS, wrong=wrong, refused=refused)
