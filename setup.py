@@ -59,6 +59,8 @@ setup(
         "IMAPClient>=4.1,<5",
         "aiosmtpd>=1.4.6,<2",
         "dnspython>=2.9,<3",  # name servers: packets that were cut, long answers, the settings of Windows
+        "dkimpy>=1.1.8,<2",  # signs mail; cryptography makes the keys
+        "cryptography>=46,<51",
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={

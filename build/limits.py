@@ -152,6 +152,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.merge.MAX_MERGED", "", "tickets merged at once"),
         ("tickets.reply.MAX_QUOTED", "characters", "message quoted in a reply; longer ones are cut"),
         ("tickets.letter.MAX_INLINE", "", "images shown inside one outgoing mail"),
+        ("mailroom.dkim.MAX_KEYS", "", "keys of a sender domain that sign mail"),
         ("mail.transports.smtp.MAX_TIMEOUT_SECONDS", "seconds", "`timeout` of a mail transport"),
         (
             "mailroom.mailboxes.checking.MAX_HEAD_BYTES", "bytes",

@@ -44,6 +44,7 @@ PLACES = (
     Place("/admin/packages/export", "Export a package", "Admin", "admin", is_part=True),
     Place("/admin/mail", "Mail", "Admin", "admin", "m", "smtp imap mailboxes transports"),
     Place("/admin/mail/dns", "DNS of sender domains", "Admin", "admin", words="spf dkim dmarc mx", is_part=True),
+    Place("/admin/mail/signing", "Signing of mail", "Admin", "admin", words="dkim keys domains", is_part=True),
     Place("/admin/mail/outbox", "Outbox", "Admin", "admin", words="mail queue", is_part=True),
     Place("/admin/mail/failed", "Failed mail", "Admin", "admin", words="dead letters", is_part=True),
     Place("/admin/mail/listener", "Mail from a mail server", "Admin", "admin", words="lmtp listener", is_part=True),

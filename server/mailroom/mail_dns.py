@@ -6,23 +6,27 @@ from dataclasses import dataclass
 
 from server.context import Context
 from server.errors import Invalid, Unavailable
-from server.mailroom import mail_setup
+from server.mailroom import dkim, mail_setup
 from server.outbound import dns
+from server.outbox.signing import ascii_domain
 
 MAX_DOMAINS = 10  # looked at, since each takes some seconds where no name server answers
 MAX_SHOWN_CHARS = 300  # of an entry
 SPF, DMARC = "v=spf1", "v=dmarc1"
+DKIM = "DKIM"
+UNSIGNED = "mail from it is not signed here: make a key under Signing, unless your mail server signs"
 
 
 @dataclass(frozen=True)
 class Hint:
     """What one kind of entry says of a domain. found: the entry, "" for none. advice: what to do, "" where all is well.
-    """
+    is_choice: whether all may be well without it, too."""
 
     domain: str
     kind: str
     found: str
     advice: str = ""
+    is_choice: bool = False
 
 
 def domains(ctx: Context) -> list[str]:
@@ -34,7 +38,13 @@ def domains(ctx: Context) -> list[str]:
 def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
     """The hints for all of them. Asks name servers: those of this machine when no others are told. Raises AdminOnly,
     Unavailable when none answers."""
-    return [hint for domain in domains(ctx) for hint in of_domain(domain, servers)]
+    keys = dkim.listed(ctx)
+    found: list[Hint] = []
+    for domain in domains(ctx):
+        found += of_domain(domain, servers)
+        used = [each for each in keys if each.is_used and each.domain == ascii_domain(domain)]
+        found += [_dkim(domain, each, servers) for each in used] or [Hint(domain, DKIM, "", UNSIGNED, is_choice=True)]
+    return found
 
 
 def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
@@ -47,9 +57,7 @@ def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[
         exchanges = [str(each["target"]) for each in dns.records(domain, "mx", servers)]
     except Invalid as error:
         return [Hint(domain, "name", "", error.message)]
-    return [_spf(domain, texts), _dmarc(domain, policies), _mx(domain, exchanges), Hint(
-        domain, "DKIM", "", "its name is chosen by the server that signs: ask your mail provider which entry it needs"
-    )]  # fmt: skip
+    return [_spf(domain, texts), _dmarc(domain, policies), _mx(domain, exchanges)]
 
 
 def _texts(name: str, servers: Sequence[dns.Server] | None) -> list[str]:
@@ -78,6 +86,13 @@ def _dmarc(domain: str, texts: list[str]) -> Hint:
     if not found:
         return Hint(domain, "DMARC", "", f"add a TXT entry at _dmarc.{domain}, such as v=DMARC1; p=none")
     return Hint(domain, "DMARC", _cut(found[0]), "several are taken for none: keep one" if len(found) > 1 else "")
+
+
+def _dkim(domain: str, key: dkim.Key, servers: Sequence[dns.Server] | None) -> Hint:
+    """Whether others can read the signatures that mail gets here."""
+    is_there = dkim.is_published(key, servers)
+    return Hint(domain, DKIM, key.name if is_there else "", "" if is_there else
+                f"mail is signed with {key.selector}, and DNS does not show that key: add its entry again, or stop it")
 
 
 def _mx(domain: str, exchanges: list[str]) -> Hint:

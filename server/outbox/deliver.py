@@ -22,7 +22,7 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
 from server.mail.transports import Delivery, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, rows, standing
+from server.outbox import causes, rows, signing, standing
 from server.outbox.content import ImageUrl, Placeholders, in_template
 from server.outbox.sender import NO_TRANSPORT, Way, opened, way_of
 from server.people import late_links
@@ -244,11 +244,11 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
 
 
 def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
-    """Give a mail to a transport. Raises TransportFailed, Invalid, TooLarge."""
-    raw = compose(loaded.outgoing)
+    """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
+    raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
     chosen, settings = opened(ctx, way)
     try:
-        return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw)
+        return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw, sign)
     except TokenRefused:
         accounts.token_refused(ctx, settings.account, settings.token)
         raise

@@ -121,6 +121,8 @@ ACTS = [
     act("/admin/mail/transports/{id}/test", "mail.tested"),
     act("/admin/mail/default", "setting.changed"),
     act("/admin/mail/senders", "sender.changed", email="shop@desk.example", transport="{transport}"),
+    act("/admin/mail/signing", "dkim.key.created", domain="desk.example"),
+    act("/admin/mail/signing/{id}/delete", "dkim.key.deleted", path="/admin/mail/signing/1/delete"),
     act("/admin/mail/senders/{id}/remove", "sender.changed", path="/admin/mail/senders/{sender}/remove"),
     act("/admin/mail/transports/{id}/delete", "mail_transport.deleted"),
     act("/admin/mail/mailboxes/new", "mailbox.created", name="Sales", host="127.0.0.1", username="s", password="x",
@@ -172,11 +174,12 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
-# test_first_start.py.
+# test_first_start.py, desk/test_dkim.py.
 ELSEWHERE = (
     "/confirm-address/{code}", "/reset/{code}", "/setup/{code}",
     "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
     "/admin/backups/set-up", "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
+    "/admin/mail/signing/{id}/use", "/admin/mail/signing/{id}/stop",
 )
 
 

@@ -1,10 +1,11 @@
 """Ways for composed mail to leave, by the extension id that a mail transport record carries.
 
 A transport is a module with `settings_from(params)`, which checks what is stored, `send(settings, envelope_from,
-recipients, raw)`, and `probe(settings)`. Which transport, when, and what follows from a failure is decided in desk.
+recipients, raw, sign)`, and `probe(settings)`. Which transport, when, and what follows from a failure is decided in
+desk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -38,14 +39,24 @@ class Delivery:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
+Sign = Callable[[bytes], bytes]  # the last to see a mail: nothing of it may change afterwards
+
+
+def unsigned(raw: bytes) -> bytes:
+    """Signs nothing."""
+    return raw
+
+
 class Transport(Protocol):
     """What each module of this folder offers. `Any` is the module's own type of settings."""
 
     def settings_from(self, params: Mapping[str, object]) -> Any:
         """The settings in `params`, checked. Raises Invalid that names the key."""
 
-    def send(self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
-        """Deliver `raw`. Raises TransportFailed when no recipient gets it."""
+    def send(
+        self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
+    ) -> Delivery:
+        """Deliver `raw`, once `sign` has signed what will be sent. Raises TransportFailed when no recipient gets it."""
 
     def probe(self, settings: Any) -> None:
         """Go as far as a mail would, and send none. Raises TransportFailed."""

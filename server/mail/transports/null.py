@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from server.mail.transports import Delivery
+from server.mail.transports import Delivery, Sign, unsigned
 
 
 def settings_from(params: Mapping[str, object]) -> None:
     """There is nothing to set; what is stored is not looked at."""
 
 
-def send(settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
+def send(
+    settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
+) -> Delivery:
     """Do nothing, successfully."""
     return Delivery()
 

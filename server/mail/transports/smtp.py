@@ -15,7 +15,7 @@ from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
 from server.mail.compose import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
-from server.mail.transports import Delivery, TokenRefused, TransportFailed
+from server.mail.transports import Delivery, Sign, TokenRefused, TransportFailed, unsigned
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
@@ -83,7 +83,9 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
     return settings
 
 
-def send(settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], raw: bytes) -> Delivery:
+def send(
+    settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
+) -> Delivery:
     """Deliver `raw` to `recipients`; `envelope_from` may be empty. Waits at most `timeout_seconds` for each answer.
 
     Returns who was refused while others were not. Raises TransportFailed: permanent for answers 5xx and when all are
@@ -93,7 +95,7 @@ def send(settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], 
     _check_envelope(envelope_from, recipients)
     written = {ascii_address(address): address for address in recipients}
     with _told(settings), _connected(settings) as server:
-        refused = _refused(server, ascii_address(envelope_from), list(written), raw)
+        refused = _refused(server, ascii_address(envelope_from), list(written), raw, sign)
         return Delivery({written[address]: _answer(*answer) for address, answer in refused.items()})
 
 
@@ -199,7 +201,9 @@ def _context(settings: SmtpSettings) -> ssl.SSLContext:
     return context
 
 
-def _refused(server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes) -> dict[str, tuple[int, bytes]]:
+def _refused(
+    server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes, sign: Sign
+) -> dict[str, tuple[int, bytes]]:
     server.ehlo_or_helo_if_needed()
     # Only where it is needed, since a server that offers it may know none to pass such mail on to.
     needs_it = not (_head(raw).isascii() and all(address.isascii() for address in (sender, *recipients)))
@@ -215,7 +219,7 @@ def _refused(server: smtplib.SMTP, sender: str, recipients: list[str], raw: byte
             raise TransportFailed(f"the mail server {NO_UTF8}", is_permanent=True)
     if not raw.isascii() and server.has_extn("8bitmime"):
         options.append("BODY=8BITMIME")
-    return server.sendmail(sender, recipients, raw, options) | {
+    return server.sendmail(sender, recipients, sign(raw), options) | {
         each: (553, f"5.6.7 the mail server {NO_UTF8}".encode()) for each in left_out
     }
 

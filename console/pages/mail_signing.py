@@ -1,0 +1,68 @@
+"""Signing of outgoing mail: a key for each sender domain, its DNS entry to copy, and whether DNS shows it."""
+
+from console.forms import Form, sentence
+from console.rendering import render
+from console.routes import page
+from console.shown import Shown, see
+from console.visit import Visit
+from server.errors import HelpdeskError
+from server.mailroom import dkim
+
+BASE = "/admin/mail/signing"
+LABELS = {"domain": "Domain"}
+
+
+@page("GET", BASE, "proven admin")
+def show(visit: Visit) -> Shown:
+    """The keys, and the sender domains that have none."""
+    return _all(visit, Form())
+
+
+@page("POST", BASE, "proven admin")
+def make(visit: Visit) -> Shown:
+    """Make a key for a domain; it is used once DNS shows it."""
+    form = Form.sent(visit.form, ("domain",))
+    try:
+        made = dkim.make(visit.ctx, form.get("domain"))
+    except HelpdeskError as error:
+        return _all(visit, form.refuse(error))
+    visit.tell(f"The key {made.selector} is made. Add its entry to the DNS of {made.domain}, then start signing.")
+    return see(f"{BASE}#key{made.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/use", "proven admin")
+def use(visit: Visit) -> Shown:
+    """Sign with a key, once DNS was seen to show it."""
+    try:
+        key = dkim.use(visit.ctx, visit.id)
+    except HelpdeskError as error:
+        return _all(visit, Form().fail("", sentence(error.message)))
+    visit.tell(f"Mail from {key.domain} is signed with {key.selector} from now on.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/stop", "proven admin")
+def stop(visit: Visit) -> Shown:
+    """Sign with a key no more."""
+    key = dkim.stop(visit.ctx, visit.id)
+    visit.tell(f"Mail from {key.domain} is no longer signed with {key.selector}.")
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
+def delete(visit: Visit) -> Shown:
+    """Forget a key for good."""
+    try:
+        key = dkim.delete(visit.ctx, visit.id)
+    except HelpdeskError as error:
+        return _all(visit, Form().fail("", sentence(error.message)))
+    visit.tell(f"The key {key.selector} of {key.domain} is deleted. You can take its entry out of DNS.")
+    return see(BASE)
+
+
+def _all(visit: Visit, form: Form) -> Shown:
+    keys, domains = dkim.listed(visit.ctx), dkim.sender_domains(visit.ctx)
+    return render(
+        visit, "mail_signing.html", form.status, form=form, labels=LABELS, keys=keys, base=BASE,
+        domains=[(each, each) for each in domains], signed={each.domain for each in keys if each.is_used},
+    )  # fmt: skip

@@ -1,0 +1,156 @@
+"""Keys with which outgoing mail is signed, one in use for each sender domain. They are made here, published in DNS by
+whoever looks after the domain, and used once DNS shows them. Private keys are in no record, package or export.
+
+Source: ours; RFC 6376."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from server.access.actor import APP
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import AdminOnly, Conflict, Invalid, NotFound, Unavailable
+from server.mail import dkim_signing
+from server.mailroom import mail_setup
+from server.outbound import dns
+from server.outbox.signing import DKIM_KEY, ascii_domain
+from server.store.transaction import Transaction
+
+MAX_KEYS = 10  # of one domain
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key, without its secret. created_at: Unix seconds. is_used: whether mail of the domain is signed with it."""
+
+    id: int
+    domain: str
+    selector: str
+    public_key: str
+    created_at: int
+    is_used: bool
+
+    @property
+    def name(self) -> str:
+        """Of the DNS entry."""
+        return f"{self.selector}._domainkey.{self.domain}"
+
+    @property
+    def entry(self) -> str:
+        """The text of the DNS entry."""
+        return dkim_signing.entry_of(self.public_key)
+
+
+def listed(ctx: Context) -> list[Key]:
+    """All keys, those of one domain together, the newest first. Raises AdminOnly."""
+    _require_admin(ctx)
+    rows = ctx.service.store.read(lambda tx: tx.find(DKIM_KEY))
+    return sorted(map(_key, rows), key=lambda each: (each.domain, -each.id))
+
+
+def one(ctx: Context, id: int) -> Key:
+    """Raises AdminOnly, NotFound."""
+    _require_admin(ctx)
+    row = ctx.service.store.read(lambda tx: tx.get(DKIM_KEY, id))
+    if row is None:
+        raise NotFound(f"there is no signing key {id} any more")
+    return _key(row)
+
+
+def make(ctx: Context, domain: str) -> Key:
+    """Make a key for a sender domain, under a selector that the domain has not had. It signs nothing yet. Raises
+    AdminOnly; Invalid for a domain that no mail comes from; Conflict where there are enough."""
+    _require_admin(ctx)
+    wanted = ascii_domain(domain)
+    if wanted not in sender_domains(ctx):
+        raise Invalid("domain: no mail comes from this domain; set a sender address of it first", field="domain")
+    private, public = dkim_signing.new_key()
+
+    def write(tx: Transaction) -> int:
+        taken = {row[2] for row in tx.find(DKIM_KEY, domain=wanted)}
+        if len(taken) >= MAX_KEYS:
+            raise Conflict(f"{wanted} has {len(taken)} keys; delete those that are not used any more")
+        selector = next(each for each in (f"desk{ctx.now + later}" for later in range(MAX_KEYS)) if each not in taken)
+        id = tx.insert(DKIM_KEY, {
+            "domain": wanted, "selector": selector, "private_key": private, "public_key": public,
+            "created_at": ctx.now, "is_used": 0,
+        })  # fmt: skip
+        _log(ctx, tx, "dkim.key.created", wanted, selector)
+        return id
+
+    return one(ctx, ctx.service.store.write(write))
+
+
+def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> Key:
+    """Sign mail of its domain with a key from now on, in place of the one before, which others still need in DNS for
+    mail that is on its way. Raises AdminOnly, NotFound; Conflict when DNS does not show the key, as mail would be
+    taken for forged; Unavailable when no name server answers."""
+    key = one(ctx, id)
+    if not is_published(key, servers):
+        raise Conflict(f"DNS does not show this key at {key.name} yet; it may take an hour after you added it")
+
+    def write(tx: Transaction) -> None:
+        for row in tx.find(DKIM_KEY, domain=key.domain):
+            tx.update(DKIM_KEY, row[0], {"is_used": int(row[0] == id)})
+        _log(ctx, tx, "dkim.key.used", key.domain, key.selector)
+
+    ctx.service.store.write(write)
+    return one(ctx, id)
+
+
+def stop(ctx: Context, id: int) -> Key:
+    """Sign nothing with a key any more. Raises AdminOnly, NotFound."""
+    key = one(ctx, id)
+
+    def write(tx: Transaction) -> None:
+        if not key.is_used:
+            return
+        tx.update(DKIM_KEY, id, {"is_used": 0})
+        _log(ctx, tx, "dkim.key.stopped", key.domain, key.selector)
+
+    ctx.service.store.write(write)
+    return one(ctx, id)
+
+
+def delete(ctx: Context, id: int) -> Key:
+    """Forget a key for good. Raises AdminOnly, NotFound; Conflict for one in use."""
+    key = one(ctx, id)
+    if key.is_used:
+        raise Conflict("mail is signed with this key; stop that first, or use another one")
+
+    def write(tx: Transaction) -> None:
+        tx.delete(DKIM_KEY, id=id)
+        _log(ctx, tx, "dkim.key.deleted", key.domain, key.selector)
+
+    ctx.service.store.write(write)
+    return key
+
+
+def is_published(key: Key, servers: Sequence[dns.Server] | None = None) -> bool:
+    """Whether DNS shows the key. Raises Unavailable when no name server answers."""
+    try:
+        texts = [str(each["txt"]) for each in dns.records(key.name, "txt", servers)]
+    except Invalid:
+        return False
+    except Unavailable:
+        raise Unavailable("no name server answers from here, so nothing can be told of DNS") from None
+    return any(dkim_signing.publishes(text, key.public_key) for text in texts)
+
+
+def sender_domains(ctx: Context) -> list[str]:
+    """The domains that mail comes from, as DNS knows them. Raises AdminOnly."""
+    return list(dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx)))
+
+
+def _key(row: Sequence[object]) -> Key:
+    id, domain, selector, _, public, created_at, is_used = row
+    return Key(int(str(id)), str(domain), str(selector), str(public), int(str(created_at)), bool(is_used))
+
+
+def _log(ctx: Context, tx: Transaction, point: str, domain: str, selector: str) -> None:
+    RecordWriter(ctx, tx).log(point, APP, 0, {"domain": domain, "selector": selector})
+
+
+def _require_admin(ctx: Context) -> None:
+    if not ctx.actor.is_admin:
+        raise AdminOnly("only administrators may look after the keys that sign mail")

@@ -1,0 +1,45 @@
+"""Signs outgoing mail with the key of its domain. The keys are looked after by mailroom/dkim.py."""
+
+from collections.abc import Callable
+
+from server.context import Context
+from server.mail import dkim_signing
+from server.mail.compose import ascii_address
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+DKIM_KEY = Table(
+    "dkim_key",
+    [
+        Column("domain", "TEXT"),
+        Column("selector", "TEXT"),
+        Column("private_key", "TEXT"),
+        Column("public_key", "TEXT"),
+        Column("created_at"),
+        Column("is_used"),
+    ],
+    [Index(("domain", "is_used"), "the key in use of a domain")],
+)
+
+
+def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
+    """What signs mail from an address: with the key in use of its domain, else of the nearest domain above that has
+    one; nothing is signed where there is none."""
+    domain = ascii_domain(from_address.rpartition("@")[2])
+    labels = domain.split(".")
+    above = [".".join(labels[place:]) for place in range(max(len(labels) - 1, 1))]
+
+    def read(tx: Transaction) -> tuple[str, str, str] | None:
+        for each in above:
+            row = tx.first(DKIM_KEY, domain=each, is_used=1)
+            if row is not None:
+                return row[1], row[2], row[3]
+        return None
+
+    found = ctx.service.store.read(read)
+    return lambda raw: raw if found is None else dkim_signing.signed(raw, *found)
+
+
+def ascii_domain(domain: str) -> str:
+    """A domain as DNS knows it, in small letters."""
+    return ascii_address(f"x@{domain.strip().lower()}").rpartition("@")[2]
