@@ -70,6 +70,19 @@ def test_names_stay_apart_when_generators_spell_them_their_way() -> None:
     assert len(spelled) == len(set(spelled))
 
 
+def test_record_types_with_names_alike_stay_apart(api: Api) -> None:
+    made = [api.create("custom_record", name=uri, name_plural=uri, uri=uri).ok()["id"] for uri in ("k_x", "k__x", "kx")]
+    document = api.get("/openapi.json").json
+    operations = [each["operationId"] for item in document["paths"].values() for each in item.values()]
+    schemas = document["components"]["schemas"]
+    types = [schema["properties"]["_type"]["const"] for name, schema in schemas.items() if name.endswith("Record")]
+    for id in made:
+        api.remove("custom_record", id).ok()
+    assert {"k_x", "k__x", "kx"} <= set(types)
+    for names in (operations, [*schemas]):
+        assert len({re.sub("[^a-z0-9]", "", name.lower()) for name in names}) == len(names)
+
+
 def test_operations_are_described_and_have_a_declared_tag() -> None:
     listed = {tag["name"] for tag in DOCUMENT.content["tags"] if tag["description"]}
     for item in DOCUMENT.paths.values():

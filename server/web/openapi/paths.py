@@ -116,7 +116,8 @@ def _other_names(record_type: RecordType) -> list[str]:
 
 def operation_id(each: Endpoint, uri: str) -> str:
     """The name that generated clients give the operation: first part of the path, record type, function."""
-    return "_".join(part.replace(" ", "_") for part in (_controller(each), uri, each.function.__name__) if part)
+    spelled = shapes.spelled(uri) if uri else ""
+    return "_".join(part for part in (_controller(each), spelled, each.function.__name__) if part)
 
 
 def offers(record_type: RecordType, operation: str) -> bool:

@@ -12,6 +12,7 @@ schemas are made of their declarations.
     answer=(shapes.Success(shapes.NOTHING), shapes.Success(status=304))  several ways to succeed
 """
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 Schema = dict[str, Any]
 
 JSON = "application/json"
+# Words of two letters or more, with one underscore between: what generators spell differently when it is different.
+PLAIN_NAME = re.compile(r"[a-z][a-z0-9]+(_[a-z][a-z0-9]+)*")
 
 ANY: Schema = {}
 TEXT: Schema = {"type": "string"}
@@ -97,8 +100,20 @@ def component_name(uri: str, part: str) -> str:
     >>> component_name("custom_fieldset", "Record")
     'CustomFieldsetRecord'
     """
-    words = re.split(r"[^0-9A-Za-z]+", uri)
+    words = re.split(r"[^0-9A-Za-z]+", spelled(uri))
     return "".join(word[:1].upper() + word[1:] for word in words) + part
+
+
+def spelled(name: str) -> str:
+    """A name that stays apart from others when generators spell it their way, which of `a__b` and `a_b` makes the same.
+
+    >>> spelled("custom_fieldset"), spelled("a__b"), spelled("a_b")
+    ('custom_fieldset', 'a_b_x63e5c1', 'a_b_x648fa9')
+    """
+    if PLAIN_NAME.fullmatch(name):
+        return name
+    words = re.sub("[^0-9A-Za-z]+", "_", name).strip("_")
+    return f"{words}_x{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def page(item: Schema, sometimes: dict[str, Schema] | None = None, /, **always: Schema) -> Schema:
