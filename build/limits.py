@@ -152,6 +152,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("tickets.merge.MAX_MERGED", "", "tickets merged at once"),
         ("tickets.reply.MAX_QUOTED", "characters", "message quoted in a reply; longer ones are cut"),
         ("tickets.letter.MAX_INLINE", "", "images shown inside one outgoing mail"),
+        ("people.types.group.MAX_LIST_HEADERS", "characters", "`list_headers` of a group"),
+        ("mail.list_headers.MAX_VALUE", "characters", "one of these header fields"),
         ("mailroom.dkim.MAX_KEYS", "", "keys of a sender domain that sign mail"),
         ("mail.transports.smtp.MAX_TIMEOUT_SECONDS", "seconds", "`timeout` of a mail transport"),
         (

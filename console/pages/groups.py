@@ -24,10 +24,14 @@ ROSTERS = "/admin/people/rosters"
 CHOSEN = {
     "reply_address_id": "address", "reply_signature_id": "email_signature", "reply_html_template_id": "html_template",
 }  # fmt: skip
-LINES = ("name", "reply_address_id", "reply_personal", "reply_signature_id", "reply_html_template_id")
+LINES = (
+    "name", "reply_address_id", "reply_personal", "reply_to", "reply_signature_id", "reply_html_template_id",
+    "list_headers",
+)  # fmt: skip
 LABELS = {
     "name": "Name", "reply_address_id": "Replies come from", "reply_personal": "Sender name",
     "reply_signature_id": "Signature", "reply_html_template_id": "Mail template", "is_default": "Default group",
+    "reply_to": "Answers go to", "list_headers": "Header fields of a list",
 }  # fmt: skip
 FLAGS = ("is_private", "is_default")
 PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]

@@ -73,6 +73,8 @@ class Outgoing:
     references: tuple[str, ...] = ()
     is_autoreply: bool = False
     is_generated: bool = False
+    reply_to: str = ""
+    list_headers: tuple[tuple[str, str], ...] = ()
 
 
 def compose(mail: Outgoing) -> bytes:
@@ -188,6 +190,8 @@ def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
     yield "Date", format_datetime(datetime.fromtimestamp(mail.date, mail.tz))
     yield "Subject", _unstructured("subject", mail.subject)
     yield "From", _mailboxes("from", [(mail.from_name, mail.from_address)])
+    if mail.reply_to:
+        yield "Reply-To", _mailboxes("reply_to", [("", mail.reply_to)])
     if mail.to:
         yield "To", _mailboxes("to", mail.to)
     if mail.cc:
@@ -200,6 +204,9 @@ def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
     for answered in _ids("in_reply_to", [mail.in_reply_to] if mail.in_reply_to else []):
         yield "In-Reply-To", f"<{answered}>"
     yield from automatic_headers(mail.is_autoreply, mail.is_generated)
+    for name, value in mail.list_headers:
+        _refuse_line_breaks("list_headers", value)
+        yield name, value
 
 
 def _body(mail: Outgoing) -> EmailMessage:

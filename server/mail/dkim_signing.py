@@ -5,6 +5,7 @@ import re
 
 from server import log
 
+ONE_CLICK = b"list-unsubscribe-post"
 KEY_BITS = 2048  # the largest that fits into one DNS entry of every provider
 _LOG = log.get("mail")
 _SPACES = re.compile(r"\s+")
@@ -46,9 +47,12 @@ def signed(raw: bytes, domain: str, selector: str, private_key: str) -> bytes:
     import dkim  # 80 ms to import, and only who signs needs it
 
     try:
-        signature: bytes = dkim.sign(
-            raw, selector.encode("ascii"), domain.encode("ascii"), private_key.encode("ascii"),
-            canonicalize=(b"relaxed", b"relaxed"),
+        mail = dkim.DKIM(raw)
+        # One click leaves a list only where the signature covers the field that says so. Source: RFC 8058.
+        covered = [*mail.default_sign_headers(), *(name for name, _ in mail.headers if name.lower() == ONE_CLICK)]
+        signature: bytes = mail.sign(
+            selector.encode("ascii"), domain.encode("ascii"), private_key.encode("ascii"),
+            canonicalize=(b"relaxed", b"relaxed"), include_headers=covered,
         )  # fmt: skip
     except (dkim.DKIMException, ValueError) as error:
         _LOG.error("mail.unsigned", domain=domain, reason=str(error))

@@ -17,6 +17,7 @@ from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
+from server.mail import list_headers
 from server.mail.addresses import Address, parse_all
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
@@ -43,7 +44,7 @@ class Mail:
 
     `message_id` and `in_reply_to` without angle brackets. `date`: Unix seconds, written in the zone named `zone`.
     `records`: ids of worker, group, bucket, ticket for the template. `text` and `html` are empty when a message with
-    both is kept."""
+    both is kept. `list_headers`: one a line."""
 
     message_id: str
     date: int
@@ -64,6 +65,8 @@ class Mail:
     records: dict[str, int] = field(default_factory=dict)
     text: str = ""
     html: str = ""
+    reply_to: str = ""
+    list_headers: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """For the row of the draft."""
@@ -232,6 +235,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
         from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
         in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
         is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
+        reply_to=mail.reply_to, list_headers=list_headers.parse(mail.list_headers),
     )  # fmt: skip
     recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
     most = ctx.service.settings.mail_max_recipients

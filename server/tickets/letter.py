@@ -15,6 +15,7 @@ from server.context import Context
 from server.desk import custom_values
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
+from server.mail import list_headers
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
 from server.outbox import rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
@@ -195,7 +196,10 @@ def mail_of(
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
     mail = mail_from(ctx, request, facts.sender, facts.from_name, facts.zone)
-    return replace(mail, subject=subject, records=records)
+    group = facts.group
+    return replace(
+        mail, subject=subject, records=records, reply_to=group["reply_to"], list_headers=group["list_headers"]
+    )
 
 
 def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> Mail:
@@ -224,6 +228,7 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
         ("Date", format_datetime(datetime.fromtimestamp(mail.date, times.zone(mail.zone)))),
         ("Subject", mail.subject),
         ("From", _shown(mail.from_name, mail.from_address)),
+        ("Reply-To", mail.reply_to),
         ("To", ", ".join(_shown(*each) for each in recipients.to)),
         ("Cc", ", ".join(_shown(*each) for each in recipients.cc)),
         ("Bcc", ", ".join(_shown(*each) for each in recipients.bcc)),
@@ -231,6 +236,7 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
         ("References", " ".join(ids)),
         ("In-Reply-To", f"<{mail.in_reply_to}>" if mail.in_reply_to else ""),
         *automatic_headers(mail.is_autoreply, mail.is_generated),
+        *list_headers.parse(mail.list_headers),
     ]
     return "".join(f"{name}: {value}\n" for name, value in lines if value)
 

@@ -65,6 +65,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("draft", "type"): ("mail.compose", "mail.compose"),
     ("group", "is_default"): ("0", 0),
     ("group", "members"): lambda api: ({"member": str(api.ids["milo"])}, None),
+    ("group", "list_headers"): ("list-id: <a.b>", "List-Id: <a.b>"),
     ("group", "reply_address_id"): lambda api: twice(
         made(api, "address", mail_transport_id=made(api, "mail_transport"))
     ),

@@ -18,7 +18,7 @@ SOMEBODY = {
 }  # fmt: skip
 NAMED = re.compile(
     r"email|sender|worker|author|uploader|actor|owner|member|participant|mention"  # who
-    r"|url|host|port$|callback|username|folder|protocol|uri$"  # where
+    r"|url|host|port$|callback|username|folder|protocol|uri$|reply_to|list_headers"  # where
     r"|password|secret|token|guid|client_id"  # what opens it
     r"|^is_(superuser|disabled|enabled|mfa|private|public|pkce|dynamic|banned|defunct|outgoing)"
     r"|^is_default$|scopes|privs|kata$|^script$|params|event_point"  # what may be done, and what runs
@@ -102,6 +102,7 @@ _TABLE: list[tuple[str, str, str, str]] = [
     ("email_signature", "owner__context owner_id", ITS_OWNER, _OWNED),
     ("file_bundle", "owner__context owner_id", ITS_OWNER, _OWNED),
     ("group", "reply_address_id", ADMINS, "who its mail comes from"),
+    ("group", "reply_to list_headers", ADMINS, "where answers to its mail go, and what mail programs offer"),
     ("group", "members is_private is_default", ADMINS, "who reads and answers its tickets"),
     ("html_template", "owner__context owner_id", ADMINS, "what it shows is filled in as the service"),
     ("mail_transport", "params", ADMINS, "where mail goes, and a password"),

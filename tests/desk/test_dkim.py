@@ -284,3 +284,44 @@ def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, sign
         assert (PRIVATE in text) is with_secrets
     assert PRIVATE not in repr(dkim.listed(desk.context(desk.nora)))
     assert PRIVATE not in json.dumps([dict(each) for each in desk.all("activity_log")], default=str)
+
+
+# -- what groups add to the header -------------------------------------------------------------------------------------
+
+ONE_CLICK = "List-Unsubscribe: <https://desk.example/leave>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click"
+
+
+def test_a_group_says_where_answers_go_and_how_to_leave_and_the_signature_covers_it(
+    desk: Post, smtp: SmtpServer, names: Names, signing: Key
+) -> None:
+    fields = {"reply_to": "Answers@Kite.example", "list_headers": f"list-id: <pumps.desk.example>\n{ONE_CLICK}"}
+    records.update(desk.context(desk.nora), "group", desk.support, fields)
+    ticket = desk.compose()[1]
+    raw = smtp.take()[2]
+    mail = message_from_bytes(raw, policy=default)
+    assert (mail["Reply-To"], mail["List-Id"]) == ("answers@kite.example", "<pumps.desk.example>")
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click" and mail["From"] == "support@desk.example"
+    assert is_good(names, raw)
+    for part in (b"https://desk.example/leave", b"answers@kite.example", b"<pumps.", b"=One-Click"):
+        assert not is_good(names, raw.replace(part, part.replace(b"e", b"i").replace(b"s", b"z"))), part
+    kept = desk.message(ticket)["headers"]
+    assert "Reply-To: answers@kite.example\n" in kept and "List-Id: <pumps.desk.example>\n" in kept
+
+
+def test_mail_of_groups_that_want_nothing_has_neither(desk: Post, smtp: SmtpServer) -> None:
+    desk.compose()
+    head = smtp.take()[2].partition(b"\r\n\r\n")[0]
+    assert b"Reply-To" not in head and b"List-" not in head
+
+
+@pytest.mark.parametrize(("name", "sent", "reason"), [
+    ("reply_to", "nobody", "reply_to: 'nobody' is not a mail address"),
+    ("reply_to", "a@b.example, c@d.example", "reply_to: "),
+    ("reply_to", "a@b.example\r\nBcc: c@d.example", "reply_to: must be one line"),
+    ("list_headers", "Bcc: c@d.example", "list_headers: 'Bcc' is none of"),
+    ("list_headers", "x" * 2001, "list_headers: at most 2000 characters"),
+])  # fmt: skip
+def test_what_would_change_the_mail_otherwise_is_refused(desk: Post, name: str, sent: str, reason: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        records.update(desk.context(desk.nora), "group", desk.support, {name: sent})
+    assert reason in refused.value.message and desk.one("group", id=desk.support)[name] == ""

@@ -13,6 +13,7 @@ from server.fields.link import Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import Timestamp
+from server.mail import list_headers
 from server.people import rosters
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 INBOX = "Inbox"
 MAX_MEMBERS = 1000  # in one change
+MAX_LIST_HEADERS = 2_000  # characters
 
 
 class Members(Structure):
@@ -62,6 +64,18 @@ class Members(Structure):
         if len(texts) > MAX_MEMBERS:
             raise self.bad(f"at most {MAX_MEMBERS} workers in one change")
         return [int(text) for text in texts if text]
+
+
+class ListHeaders(Text):
+    """Header fields for mail, one a line, in their usual spelling."""
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        text = super().read(raw, intake)
+        try:
+            found = list_headers.parse(text)
+        except Invalid as error:
+            raise self.bad(error.message) from None
+        return "\n".join(f"{name}: {value}" for name, value in found)
 
 
 def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
@@ -109,6 +123,10 @@ class Group(RecordType):
         "created": Timestamp("When the record was made; now when omitted.", auto="now"),
         "is_default": Bit("Takes the mail that nothing else claims. Setting it here takes it from the other group."),
         "is_private": Bit("0: everybody may read its tickets; 1: members only."),
+        "list_headers": ListHeaders(
+            "Header fields that mark its mail as that of a list, one a line, such as `List-Id: <support.desk.example>` "
+            "or `List-Unsubscribe: <https://desk.example/leave>`.", MAX_LIST_HEADERS,
+        ),
         "members": Members(
             'Change of the roster, as a map or JSON: {"manager": "1,2", "member": "3", "remove": "4"}, with worker '
             "ids.", stored=False,
@@ -119,6 +137,10 @@ class Group(RecordType):
             alternatives=("replyto_id",), shown=False,
         ),
         "reply_html_template_id": Id("Default mail template.", "html_template", zero_ok=True, shown=False),
+        "reply_to": Text(
+            "Where answers to its mail go instead of the address that it comes from; blank for that address.",
+            form="email", one_line=True,
+        ),
         "reply_personal": Text("Sender name on replies.", one_line=True),
         "reply_signature_id": Id("Default signature.", "email_signature", zero_ok=True, shown=False),
         "reply_signing_key_id": Id("Key that signs outgoing mail.", "gpg_private_key", zero_ok=True, shown=False),

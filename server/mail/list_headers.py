@@ -1,0 +1,60 @@
+"""Header fields that mark mail as that of a list, such as List-Id and List-Unsubscribe, as lines that people write.
+
+Source: RFC 2369, RFC 2919, RFC 8058; which of them a group may have is ours."""
+
+import re
+
+from server.errors import Invalid
+
+ID, UNSUBSCRIBE, ONE_CLICK, POST = "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Post"
+NAMES = (ID, "List-Help", UNSUBSCRIBE, ONE_CLICK, "List-Subscribe", POST, "List-Owner", "List-Archive")
+MAX_VALUE = 500  # characters of one; header lines may hold 998
+_KNOWN = {name.lower(): name for name in NAMES}
+_ID = re.compile(r"(?:[ !#-;=?A-Z\[-~]* |\"[ !#-\[\]-~]*\" )?<[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+>")
+_ADDRESS = r"<(?:https?|mailto):[!#-;=?-\[\]_a-z~A-Z%]+>"
+_ADDRESSES = re.compile(rf"{_ADDRESS}(?: ?, ?{_ADDRESS})*")
+_PRINTED = re.compile(r"[ -~]*")
+_YES = "List-Unsubscribe=One-Click"
+
+
+def parse(text: str) -> tuple[tuple[str, str], ...]:
+    """The fields of a text, one a line, in their usual spelling. Raises Invalid that names the line.
+
+    >>> parse("list-id: Pumps <pumps.desk.example>")
+    (('List-Id', 'Pumps <pumps.desk.example>'),)
+    """
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, value = _field(line)
+        if name in found:
+            raise Invalid(f"{name} stands there twice; keep one")
+        found[name] = value
+    if ONE_CLICK in found and "<https:" not in found.get(UNSUBSCRIBE, ""):
+        raise Invalid(f"{ONE_CLICK} needs a {UNSUBSCRIBE} with an address that begins with https:")
+    return tuple(found.items())
+
+
+def _field(line: str) -> tuple[str, str]:
+    written, colon, rest = line.partition(":")
+    name, value = _KNOWN.get(written.strip().lower(), ""), rest.strip()
+    if not colon or not name:
+        raise Invalid(f"'{written.strip()[:60]}' is none of {', '.join(NAMES)}; write a line such as "
+                      "List-Id: <support.desk.example>")  # fmt: skip
+    if len(value) > MAX_VALUE:
+        raise Invalid(f"{name}: at most {MAX_VALUE} characters, this has {len(value)}")
+    wrong = _wrong(name, value)
+    if wrong:
+        raise Invalid(f"{name}: {wrong}")
+    return name, value
+
+
+def _wrong(name: str, value: str) -> str:
+    """What is wrong with a value, "" for nothing."""
+    if not _PRINTED.fullmatch(value):
+        return "takes letters, digits and signs of ASCII alone"
+    if name == ID:
+        return "" if _ID.fullmatch(value) else "takes a name such as <support.desk.example>, in angle brackets"
+    if name == ONE_CLICK:
+        return "" if value == _YES else f"takes {_YES} and nothing else"
+    is_fine = _ADDRESSES.fullmatch(value) or (name == POST and value == "NO")
+    return "" if is_fine else "takes addresses in angle brackets, such as <https://desk.example/leave>"
