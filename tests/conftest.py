@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from tests.cheap import cheap_hashes
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
 
@@ -16,6 +17,7 @@ from tests.service import Api, Server, people
 # does, each of them would compile the whole program first, which is half of what a start takes.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+cheap_hashes()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:

@@ -1,14 +1,17 @@
 """Passwords as slow hashes."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 
+import argon2
 import pytest
 
 from server import passwords
 from server.errors import TooMany
 from tests.console.visitor import Visitor
-from tests.service import PASSWORD, Api
+from tests.service import PASSWORD, ROOT, Api
 from tests.watched import off_the_loop
 
 
@@ -28,8 +31,6 @@ def test_what_is_no_hash_has_no_password():
 
 
 def test_a_hash_with_weaker_parameters_is_made_again():
-    import argon2
-
     weak = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash("correct horse")
     assert passwords.verify(weak, "correct horse") and passwords.needs_rehash(weak)
 
@@ -122,3 +123,13 @@ def test_no_request_hashes_on_the_loop_or_the_writer(api: Api) -> None:
     assert visitor.sign_in("pia@desk.example", PASSWORD).status_code == 422
     assert visitor.sign_in("pia@desk.example", PASSWORD + "3").status_code == 303
     api.remove("worker", id).ok()
+
+
+def test_what_the_service_hashes_with_is_slow() -> None:
+    """Here it is quick (cheap.py), so a process that is started as the service is asked."""
+    code = "from server import passwords; print(passwords.hash('correct horse'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = argon2.extract_parameters(done.stdout.strip())
+    assert (found.memory_cost, found.time_cost, found.parallelism) == (65_536, 3, 1)
+    assert (found.hash_len, found.salt_len, found.type) == (32, 16, argon2.Type.ID)
+    assert passwords.needs_rehash(done.stdout.strip()), "the cheap hashes of tests are in force here"

@@ -18,6 +18,7 @@ from server.web import rest_site
 from server.web.forms import Tree
 from server.web.routes import Endpoint
 from server.web.server import Request
+from tests.cheap import cheap_hashes
 
 Result = TypeVar("Result")
 _parameters = rest_site.parameters
@@ -93,6 +94,7 @@ def measured(submit: Callable[..., None], most_seconds: float) -> Callable[..., 
 if __name__ == "__main__":
     if os.environ.get("TEST_HOLD_MS"):
         Writer.submit = measured(Writer.submit, int(os.environ["TEST_HOLD_MS"]) / 1000)  # type: ignore[method-assign]
+    cheap_hashes()
     passwords.hash, passwords.verify = off_the_loop(passwords.hash), off_the_loop(passwords.verify)
     rest_site.parameters = parameters
     sys.argv[0] = "server"
