@@ -14,7 +14,7 @@ from typing import Any
 
 import requests
 
-from tests import conformance
+from tests import conformance, zygote
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery"
@@ -31,10 +31,20 @@ def command(
     *arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
+    asked, environment = ["server", *arguments, "--data", str(data)], {**os.environ, **BARE, **(env or {})}
+    if zygote.CAN_FORK and not options:
+        return zygote.run(asked, input=stdin, env=environment, timeout=120)
     return subprocess.run(
-        [sys.executable, "-m", "server", *arguments, "--data", str(data)],
-        input=stdin, capture_output=True, cwd=ROOT, env={**os.environ, **BARE, **(env or {})}, timeout=120, **options,
+        [sys.executable, "-m", *asked], input=stdin, capture_output=True, cwd=ROOT, env=environment, timeout=120,
+        **options,
     )  # fmt: skip
+
+
+def started(module: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    """A process of `python -m MODULE ...`."""
+    if zygote.CAN_FORK:
+        return zygote.Forked(module, **options)
+    return subprocess.Popen([sys.executable, "-m", *module], **options)
 
 
 class Server:
@@ -47,11 +57,10 @@ class Server:
         self.data = data
         self.log = (data.parent / f"{data.name}.log").open("ab")
         moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags],
-            stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT,
-            env={**os.environ, **BARE, **moved, **(env or {})},
-        )  # fmt: skip
+        asked = ["tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags]
+        self.process = started(
+            asked, stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**os.environ, **BARE, **moved, **(env or {})}
+        )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
         match = re.match(r"listening on (http://\S+)$", line)

@@ -1,0 +1,120 @@
+"""`python -m tests.zygote`: has imported the whole program, and forks for each process that a test starts.
+
+A process of the program takes half a second of a processor before it does anything, nearly all of it for imports, and
+the tests start hundreds. What is forked is a process of its own, with the arguments, environment, folder and files that
+it would have been started with; when it ends it is its tester's child, as that is a subreaper. Elsewhere than on Linux,
+and for whoever asks for more than this, processes are started in the ordinary way."""
+
+import atexit
+import ctypes
+import inspect
+import json
+import os
+import runpy
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_REQUEST = 1 << 20
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+CAN_FORK = sys.platform == "linux"
+
+
+class Forked(subprocess.Popen[bytes]):
+    """subprocess.Popen of `python -m MODULE ...`, forked instead of started. args: the module and its arguments."""
+
+    def _execute_child(self, *given: Any) -> None:
+        asked = inspect.signature(subprocess.Popen._execute_child).bind(self, *given).arguments  # type: ignore[attr-defined]
+        names = ("p2cread", "c2pwrite", "errwrite")
+        files = [asked[name] if asked[name] != -1 else standard for standard, name in enumerate(names)]
+        request = {"args": list(map(str, asked["args"])), "env": dict(asked["env"]), "cwd": str(asked["cwd"])}
+        line = _zygote()
+        socket.send_fds(line, [json.dumps(request).encode()], files)
+        self.pid = int(line.recv(64))
+        self._child_created = True
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._close_pipe_fds(*(asked[name] for name in ends))  # type: ignore[attr-defined]
+
+
+def run(args: Sequence[str], *, input: bytes | None, env: Mapping[str, str], timeout: float
+        ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
+    """subprocess.run of Forked, with what it printed."""
+    stdin = subprocess.PIPE if input is not None else None
+    with Forked(args, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=ROOT) as process:
+        try:
+            out, errors = process.communicate(input, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(list(args), process.returncode, out, errors)
+
+
+@cache
+def _zygote() -> socket.socket:
+    """The line to the zygote of this process, which is started by the first who asks."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1)
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with its:
+        subprocess.Popen([sys.executable, "-m", "tests.zygote", str(its.fileno())], pass_fds=[its.fileno()], cwd=ROOT)
+    atexit.register(ours.close)
+    return ours
+
+
+# -- in the zygote -----------------------------------------------------------------------------------------------------
+
+
+def _prepare() -> None:
+    from console import routes
+    from server import app
+    from server.cli.commands import parser
+    from server.discovery import load_all
+
+    parser()
+    routes.load()
+    app.endpoints()
+    for room in app.ROOMS:
+        load_all(room.__name__, room.__path__, is_deep=True)
+
+
+def _serve(line: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request. In a forked process: what it is to do. In the zygote: None, once its tester is gone."""
+    while True:
+        text, files, _, _ = socket.recv_fds(line, MAX_REQUEST, 3)
+        if not text:
+            return None
+        between = os.fork()
+        if between:
+            for each in files:
+                os.close(each)
+            os.waitpid(between, 0)
+            continue
+        pid = os.fork()
+        if pid:
+            line.send(str(pid).encode())
+            os._exit(0)  # its child is the tester's from now on
+        for standard, each in enumerate(files):
+            os.dup2(each, standard)
+            os.close(each)
+        line.close()
+        request: dict[str, Any] = json.loads(text)
+        return request
+
+
+def _become(request: dict[str, Any]) -> None:
+    module, *sys.argv[1:] = request["args"]
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _prepare()
+    asked = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if asked is not None:
+        _become(asked)
