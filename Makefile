@@ -20,6 +20,7 @@ test: $(VENV)/.for-dev .work/samples .work/node .work/browser  ## run all tests 
 
 lint: $(VENV)/.for-dev  ## ruff and mypy
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 bench: $(VENV)/.for-dev  ## measure speed beside a bare handler (ARGS="--help" shows choices)

@@ -18,7 +18,7 @@ def version() -> str:
     """The one version number, read as text: importing the package would need what is being installed."""
     found = re.search(r'^VERSION = "([^"]+)"', (ROOT / "server" / "settings.py").read_text("utf-8"), re.MULTILINE)
     if found is None:
-        raise SystemExit("server/settings.py has no line VERSION = \"...\"")
+        raise SystemExit('server/settings.py has no line VERSION = "..."')
     return found.group(1)
 
 

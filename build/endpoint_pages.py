@@ -228,9 +228,7 @@ def _family_page(name: str, listed: list[Endpoint]) -> str:
     anchor = ANCHORS.get(name)
     if anchor is None:
         raise SystemExit(f"build/endpoint_pages.py: where does resources/help/clients.md have an example of '{name}'?")
-    return _page(
-        _title(name), f"{_subject(listed)}.", SHARED.format(anchor=anchor), sections=map(_section, listed)
-    )
+    return _page(_title(name), f"{_subject(listed)}.", SHARED.format(anchor=anchor), sections=map(_section, listed))
 
 
 def _page(title: str, *about: str, sections: Iterable[Iterator[str]]) -> str:

@@ -76,10 +76,11 @@ def _page(record_type: RecordType) -> Iterator[str]:
     yield "How records are asked for, made and searched: [requests](../api/records.md), [search](../search.md)."
     yield from _section("Fields", _fields(about), "What create, update and upsert take. Required ones are bold.")
     yield from _section(
-        "Keys", _keys(about),
+        "Keys",
+        _keys(about),
         "What an answer holds. Keys that are opened stand in it when `expand` names them; one that ends in `_` brings "
         "the keys of that record, under its name.",
-    )  # fmt: skip
+    )
     yield from _section("Expand", _expands(about), "What `expand` takes besides.")
     yield from _section(
         "Filters", _filters(about), "Terms of a search, as `name:value`. Bare words go to the bold one."

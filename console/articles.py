@@ -110,9 +110,8 @@ def read(name: str, text: str, base_url: str = "") -> Article:
     plain = _LINK.sub(lambda match: f"]({base_url}{linked(name, match[1])}{match[2] or ''})", _COMMENT.sub("", text))
     fences = [match.span() for match in _FENCE.finditer(plain)]  # a line of a script may begin with #, too
     headings = [
-        match for match in _HEADING.finditer(plain)
-        if not any(start <= match.start() < end for start, end in fences)
-    ]  # fmt: skip
+        match for match in _HEADING.finditer(plain) if not any(start <= match.start() < end for start, end in fences)
+    ]
     title, parts, place, id, heading = name, [], 0, "", ""
     for match in headings:
         if match[1] == "#":

@@ -21,9 +21,10 @@ PUSH = {
     "commits": [{"id": "5f2c" * 10, "message": "Mend the tail", "author": {"name": "Ana"}, "modified": ["tail.txt"]}],
 }  # fmt: skip
 PAYMENT = {
-    "id": "evt_1", "type": "payment_intent.succeeded",
+    "id": "evt_1",
+    "type": "payment_intent.succeeded",
     "data": {"object": {"id": "pi_1", "amount": 4900, "currency": "eur", "receipt_email": "ana@sky.example"}},
-}  # fmt: skip
+}
 STANDARD = {"type": "order.shipped", "timestamp": "2026-11-22T09:00:00Z", "data": {"order": 7, "carrier": "kite"}}
 
 

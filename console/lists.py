@@ -44,9 +44,9 @@ def part(visit: Visit, rows: Sequence[Row], name: str = "page") -> tuple[list[Ro
 
 def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[str, Any]]:
     """All that a search finds, at most MAX_CHOICES."""
-    results: list[dict[str, Any]] = records.search(
-        visit.ctx, uri, SearchRequest(q, MAX_CHOICES, expand=expand)
-    )["results"]
+    results: list[dict[str, Any]] = records.search(visit.ctx, uri, SearchRequest(q, MAX_CHOICES, expand=expand))[
+        "results"
+    ]
     return results
 
 

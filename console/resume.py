@@ -94,9 +94,7 @@ def _asks(visit: Visit, reason: str) -> str:
 
 def _has_code(visit: Visit) -> bool:
     session = visit.session
-    return session is not None and visit.service.store.read(
-        lambda tx: second_factor.is_on(tx, session.actor.worker_id)
-    )
+    return session is not None and visit.service.store.read(lambda tx: second_factor.is_on(tx, session.actor.worker_id))
 
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:

@@ -44,8 +44,14 @@ PAGES: list[Page] = []
 
 
 def page(
-    method: str, path: str, access: Access = "worker", *, checks_form: bool = True,
-    form_bytes: int = SMALL_FORM_BYTES, is_open: bool = False, hashes: bool = False,
+    method: str,
+    path: str,
+    access: Access = "worker",
+    *,
+    checks_form: bool = True,
+    form_bytes: int = SMALL_FORM_BYTES,
+    is_open: bool = False,
+    hashes: bool = False,
 ) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
     """Declare the decorated function as a page. path: what stands in braces is an argument, by the names of _FORMS.
     `mask`, `file` and `rest` are as they were sent, not unquoted."""

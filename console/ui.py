@@ -23,11 +23,18 @@ from server.upkeep.finding import Finding
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
-    ("?", "show these keys", ""), ("/", "search on this page", ""), ("Ctrl K", "jump to anything", ""),
+    ("?", "show these keys", ""),
+    ("/", "search on this page", ""),
+    ("Ctrl K", "jump to anything", ""),
     *((f"g {each.key}", f"go to {each.label}", each.path) for each in PLACES if each.key),
-    ("j", "next row", ""), ("k", "previous row", ""), ("o", "open the row", ""), ("z", "undo what was just done", ""),
-    ("F6", "to the message, and back", ""), ("Ctrl Enter", "send the form", ""),
-    ("F8", "next mistake in an editor", ""), ("Esc", "close, then leave the field", ""),
+    ("j", "next row", ""),
+    ("k", "previous row", ""),
+    ("o", "open the row", ""),
+    ("z", "undo what was just done", ""),
+    ("F6", "to the message, and back", ""),
+    ("Ctrl Enter", "send the form", ""),
+    ("F8", "next mistake in an editor", ""),
+    ("Esc", "close, then leave the field", ""),
 )
 Option = tuple[str, str]  # value, label
 PAGE_ROWS = 25
@@ -134,9 +141,7 @@ def editor(
     return _part("editor", form, name, label, hint, attributes, text=form.get(name), mistakes=mistakes)
 
 
-def choice(
-    form: Form, name: str, label: str, options: Sequence[Option], hint: str = "", **attributes: Any
-) -> str:
+def choice(form: Form, name: str, label: str, options: Sequence[Option], hint: str = "", **attributes: Any) -> str:
     """One of a list. Long lists can be searched where scripts run."""
     if len(options) > 12:
         attributes["data-search-options"] = True
@@ -295,7 +300,7 @@ def bytes_text(number: int) -> str:
 
 def pager(
     visit: Visit, total: int, page: int, limit: int = PAGE_ROWS, name: str = "page", label: str = "Pages", at: str = ""
-) -> str:  # fmt: skip
+) -> str:
     """The way to the other pages of a list. page: counted from 1. name: of the parameter that says which. label: what
     they are pages of, for screen readers. at: the id of the list, where it stands far down its page."""
     last = max(1, -(-total // limit))
@@ -355,9 +360,7 @@ def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: d
     )  # fmt: skip
 
 
-def _button(
-    visit: Visit, path: str, label: str, kind: str, confirm: str, fields: Iterable[tuple[str, str]]
-) -> str:
+def _button(visit: Visit, path: str, label: str, kind: str, confirm: str, fields: Iterable[tuple[str, str]]) -> str:
     return fragment(
         "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields,
         asks=asks(confirm),

@@ -163,9 +163,7 @@ class Visit:
         """Let the browser hold a session. is_kept: when the browser is closed, too; None as it is now."""
         if is_kept is None:
             is_kept = self.session is not None and self.session.idle_seconds >= self._most_seconds
-        self.cookies.append(
-            cookies.write(cookies.SESSION, id, self.is_secure, self._most_seconds if is_kept else None)
-        )
+        self.cookies.append(cookies.write(cookies.SESSION, id, self.is_secure, self._most_seconds if is_kept else None))
         self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
         self.secret = id
 
@@ -256,9 +254,7 @@ class Visit:
 
 
 def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (name, each) for name, value in fields.items() for each in ([value] if isinstance(value, str) else value)
-    ]  # fmt: skip
+    return [(name, each) for name, value in fields.items() for each in ([value] if isinstance(value, str) else value)]
 
 
 def own_path(given: str) -> str:

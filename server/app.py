@@ -351,9 +351,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     api = {
         "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
     }  # fmt: skip
-    scheduler = Scheduler(
-        service, scripts, wake, slots=settings.script_threads, stop_seconds=settings.stop_seconds
-    )
+    scheduler = Scheduler(service, scripts, wake, slots=settings.script_threads, stop_seconds=settings.stop_seconds)
     meter = Meter()
     watching = WatchingSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
     all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
@@ -426,8 +424,7 @@ def _stop_on_signals(turns: Turns) -> None:
 
 
 def _read_settings_on_hangup(again: Callable[[], Settings]) -> None:
-    """Take over the log level of the settings as they are then. All else needs a new start; wrong ones change nothing.
-    """
+    """Take over the log level of the settings as they are then. All else needs a new start; wrong ones do nothing."""
 
     def read() -> None:
         try:

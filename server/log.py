@@ -85,8 +85,10 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
     level: debug, info, warning or error; form: text or json. Raises Invalid for others.
     """
     if level not in LEVELS or form not in ("text", "json"):
-        raise Invalid(f"log level '{level}' or format '{form}' is not known; use one of {', '.join(LEVELS)}, and text "
-                      "or json", field="log_level")
+        raise Invalid(
+            f"log level '{level}' or format '{form}' is not known; use one of {', '.join(LEVELS)}, and text or json",
+            field="log_level",
+        )
     # Facts that no line shows; finding them costs for each record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = LineHandler(stream or _standard_error(), text_line if form == "text" else json_line)

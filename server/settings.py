@@ -59,145 +59,353 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("host", "127.0.0.1", "Address that the server listens on.", type="text"),
     Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
-    Setting("base_url", "", "Address in links and mail, as others reach it; empty: from host and port.", type="text",
-            is_live=True),
-    Setting("webhook_base_url", "", "Address of webhooks under another host name, where nothing else answers and their "
-            "pages may run scripts of their own; empty: base_url, where they may not.", type="text"),
+    Setting(
+        "base_url",
+        "",
+        "Address in links and mail, as others reach it; empty: from host and port.",
+        type="text",
+        is_live=True,
+    ),
+    Setting(
+        "webhook_base_url",
+        "",
+        "Address of webhooks under another host name, where nothing else answers and their "
+        "pages may run scripts of their own; empty: base_url, where they may not.",
+        type="text",
+    ),
     Setting("open_browser", True, "Open the set-up link on the first start, where there is a desktop.", type="yes/no"),
-    Setting("starter_package", True, "Put snippets, searches, a workspace and the like into a new database.",
-            type="yes/no"),
-    Setting("admin_email", "", "Mail address of the administrator that a first start makes without the set-up link.",
-            type="text"),
+    Setting(
+        "starter_package", True, "Put snippets, searches, a workspace and the like into a new database.", type="yes/no"
+    ),
+    Setting(
+        "admin_email",
+        "",
+        "Mail address of the administrator that a first start makes without the set-up link.",
+        type="text",
+    ),
     Setting("admin_password_file", "", "File whose first line is the password of that administrator.", type="text"),
     Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
     Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
     # Log
-    Setting("log_level", "info", "Least important events that are logged.", type="text",
-            choices=("debug", "info", "warning", "error")),
+    Setting(
+        "log_level",
+        "info",
+        "Least important events that are logged.",
+        type="text",
+        choices=("debug", "info", "warning", "error"),
+    ),
     Setting("log_format", "text", "One event a line, as key=value or as JSON.", type="text", choices=("text", "json")),
     Setting("request_log", True, "Log one line for each request.", type="yes/no"),
     # Threads and queues
     Setting("worker_threads", 8, "Threads that answer requests.", "threads", least=1, most=256),
-    Setting("script_threads", 4, "Threads for automations and jobs, which may wait for networks.", "threads", least=1,
-            most=256),
-    Setting("webhook_threads", 256, "Threads for webhooks: requests whose automations may wait for other servers at "
-            "once.", "threads", least=1, most=1024),
+    Setting(
+        "script_threads",
+        4,
+        "Threads for automations and jobs, which may wait for networks.",
+        "threads",
+        least=1,
+        most=256,
+    ),
+    Setting(
+        "webhook_threads",
+        256,
+        "Threads for webhooks: requests whose automations may wait for other servers at once.",
+        "threads",
+        least=1,
+        most=1024,
+    ),
     Setting("request_queue", 512, "Requests that may wait for a thread; more are answered 503.", "requests", least=1),
     Setting("write_queue", 1024, "Writes that may wait for the writer; more are answered 503.", "writes", least=1),
     Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
-    Setting("inline_steps", 20000, "Steps of SQLite that a read may take on the event loop before it is moved to a "
-            "thread; 0: always on a thread.", "steps"),
-    Setting("sqlite_cache_kib", 2048, "Page cache of each connection that reads the database, of which there are 16 or "
-            "few more; the one that writes has four times as much.", "KiB", least=64, most=MiB),
-    Setting("max_database_pages", 0, "Largest database file; beyond it writes are answered 507. 0: no limit.", "pages "
-            "of 4 KiB"),
+    Setting(
+        "inline_steps",
+        20000,
+        "Steps of SQLite that a read may take on the event loop before it is moved to a thread; 0: always on a thread.",
+        "steps",
+    ),
+    Setting(
+        "sqlite_cache_kib",
+        2048,
+        "Page cache of each connection that reads the database, of which there are 16 or "
+        "few more; the one that writes has four times as much.",
+        "KiB",
+        least=64,
+        most=MiB,
+    ),
+    Setting(
+        "max_database_pages",
+        0,
+        "Largest database file; beyond it writes are answered 507. 0: no limit.",
+        "pages of 4 KiB",
+    ),
     # Time limits
     Setting("read_seconds", 5, "Time a read may take before it is interrupted.", "seconds", least=1, most=3600),
     Setting("body_timeout_seconds", 120, "Time a client has to send the body of a request.", "seconds", least=1),
-    Setting("idle_timeout_seconds", 30, "Time an idle connection stays open, and a client has to send the head of a "
-            "request.", "seconds", least=1),
+    Setting(
+        "idle_timeout_seconds",
+        30,
+        "Time an idle connection stays open, and a client has to send the head of a request.",
+        "seconds",
+        least=1,
+    ),
     Setting("stop_seconds", 10, "Time running requests have to finish when the server stops.", "seconds", most=600),
     # Sizes
-    Setting("max_body_bytes", 8 * MiB, "Largest request body; mail, uploads and webhooks have their own.", "bytes",
-            least=KiB),
+    Setting(
+        "max_body_bytes",
+        8 * MiB,
+        "Largest request body; mail, uploads and webhooks have their own.",
+        "bytes",
+        least=KiB,
+    ),
     Setting("max_webhook_bytes", 8 * MiB, "Largest request body to a webhook.", "bytes", least=KiB),
     Setting("max_mail_bytes", 64 * MiB, "Largest raw mail, through the parser or an import.", "bytes", least=KiB),
-    Setting("max_attachment_bytes", 25 * MiB, "Largest uploaded file, and all files of one outgoing mail.", "bytes",
-            least=KiB),
-    Setting("mail_file_bytes", 10_240_000, "Largest file kept from incoming mail; larger ones are noted on the "
-            "message.", "bytes", least=KiB),
+    Setting(
+        "max_attachment_bytes",
+        25 * MiB,
+        "Largest uploaded file, and all files of one outgoing mail.",
+        "bytes",
+        least=KiB,
+    ),
+    Setting(
+        "mail_file_bytes",
+        10_240_000,
+        "Largest file kept from incoming mail; larger ones are noted on the message.",
+        "bytes",
+        least=KiB,
+    ),
     # API
-    Setting("rest_errors_as_200", False, "Answer errors with status 200, but 401, for clients that expect it.",
-            type="yes/no"),
-    Setting("search_limit_default", 10, "Records on a page of search results unless asked otherwise.", "records",
-            least=1, most=500),
+    Setting(
+        "rest_errors_as_200",
+        False,
+        "Answer errors with status 200, but 401, for clients that expect it.",
+        type="yes/no",
+    ),
+    Setting(
+        "search_limit_default",
+        10,
+        "Records on a page of search results unless asked otherwise.",
+        "records",
+        least=1,
+        most=500,
+    ),
     Setting("search_limit_max", 500, "Most records on a page of search results.", "records", least=1, most=500),
     Setting("rate_limit_per_minute", 0, "Requests a token may make in a minute; 0: any number.", "requests"),
     # Tokens, sessions, passwords
-    Setting("session_idle_hours", 12, "Time without requests after which somebody is signed out of the console, unless "
-            "they asked to stay signed in.", "hours", least=1, most=8760),
-    Setting("session_days", 30, "Longest time that somebody stays signed in to the console.", "days", least=1,
-            most=365),
-    Setting("oauth_access_seconds", 3600, "Time an access token lasts that an app got by a login.", "seconds", least=60,
-            most=86400),
-    Setting("oauth_refresh_days", 30, "Time an app has to renew its tokens before the worker must sign in again.",
-            "days", least=1, most=365),
-    Setting("oauth_remember_consent", False, "Ask a worker only once what an app may do; no: at every login of the "
-            "app.", type="yes/no", is_live=True),
+    Setting(
+        "session_idle_hours",
+        12,
+        "Time without requests after which somebody is signed out of the console, unless they asked to stay signed in.",
+        "hours",
+        least=1,
+        most=8760,
+    ),
+    Setting(
+        "session_days", 30, "Longest time that somebody stays signed in to the console.", "days", least=1, most=365
+    ),
+    Setting(
+        "oauth_access_seconds",
+        3600,
+        "Time an access token lasts that an app got by a login.",
+        "seconds",
+        least=60,
+        most=86400,
+    ),
+    Setting(
+        "oauth_refresh_days",
+        30,
+        "Time an app has to renew its tokens before the worker must sign in again.",
+        "days",
+        least=1,
+        most=365,
+    ),
+    Setting(
+        "oauth_remember_consent",
+        False,
+        "Ask a worker only once what an app may do; no: at every login of the app.",
+        type="yes/no",
+        is_live=True,
+    ),
     # Mail
-    Setting("mail_mask_pattern", "LLL-NNNNN-NNN", "Form of ticket masks: L letter, N digit, C either, Y M D date, "
-            "{text} as it stands.", type="text", is_live=True),
-    Setting("mail_authserv_ids", (), "Mail servers of yours whose Authentication-Results are believed, by the name in "
-            "them: mail under a worker's address that fails DMARC there is a stranger's.", type="list"),
-    Setting("automatic_answers_per_hour", 200, "Automatic answers (is_autoreply) that leave in an hour at most; each "
-            "address gets one.", "mails", is_live=True),
-    Setting("mail_repeat_days", 30, "Days in which a mail without a Message-Id that comes again, byte for byte, is "
-            "taken for the same; 0: it never is.", "days", most=3660),
+    Setting(
+        "mail_mask_pattern",
+        "LLL-NNNNN-NNN",
+        "Form of ticket masks: L letter, N digit, C either, Y M D date, {text} as it stands.",
+        type="text",
+        is_live=True,
+    ),
+    Setting(
+        "mail_authserv_ids",
+        (),
+        "Mail servers of yours whose Authentication-Results are believed, by the name in "
+        "them: mail under a worker's address that fails DMARC there is a stranger's.",
+        type="list",
+    ),
+    Setting(
+        "automatic_answers_per_hour",
+        200,
+        "Automatic answers (is_autoreply) that leave in an hour at most; each address gets one.",
+        "mails",
+        is_live=True,
+    ),
+    Setting(
+        "mail_repeat_days",
+        30,
+        "Days in which a mail without a Message-Id that comes again, byte for byte, is "
+        "taken for the same; 0: it never is.",
+        "days",
+        most=3660,
+    ),
     Setting("mail_add_recipients", False, "Make the recipients of a new ticket's mail requesters.", type="yes/no"),
-    Setting("mail_exclude_patterns", (), "Addresses never made requesters, one a line: * wildcard or /regex/.",
-            type="lines"),
+    Setting(
+        "mail_exclude_patterns", (), "Addresses never made requesters, one a line: * wildcard or /regex/.", type="lines"
+    ),
     Setting("subject_mask", False, "Put the mask into the subject of outgoing mail.", type="yes/no", is_live=True),
-    Setting("subject_prefix", "", "Word before the mask in the subject, as in [Desk #ABC-12345-678].", type="text",
-            is_live=True),
+    Setting(
+        "subject_prefix",
+        "",
+        "Word before the mask in the subject, as in [Desk #ABC-12345-678].",
+        type="text",
+        is_live=True,
+    ),
     Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
     Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
-    Setting("mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400,
-            is_live=True),
+    Setting(
+        "mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400, is_live=True
+    ),
     Setting("lmtp_host", "", "Address on which mail servers hand over mail; empty: none.", type="text", is_live=True),
     Setting("lmtp_port", 8225, "TCP port for that; 0 takes any free one.", "port", most=65535, is_live=True),
-    Setting("lmtp_socket", "", "Path of a Unix socket on which mail servers hand over mail; empty: none.",
-            type="text"),
-    Setting("lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp"),
-            is_live=True),
+    Setting("lmtp_socket", "", "Path of a Unix socket on which mail servers hand over mail; empty: none.", type="text"),
+    Setting(
+        "lmtp_protocol", "lmtp", "What mail servers speak there.", type="text", choices=("lmtp", "smtp"), is_live=True
+    ),
     Setting("lmtp_domains", (), "Domains whose mail is taken there; empty: any.", type="list", is_live=True),
-    Setting("lmtp_connections", 16, "Mail servers that may be connected there at once.", "connections", least=1,
-            most=1024),
-    Setting("lmtp_certificate", "", "File of the certificate, with those that it rests on, in PEM, that STARTTLS is "
-            "offered with there; empty: it is not offered.", type="text"),
-    Setting("lmtp_key", "", "File of its private key, in PEM; empty: it is in the file of the certificate.",
-            type="text"),
+    Setting(
+        "lmtp_connections", 16, "Mail servers that may be connected there at once.", "connections", least=1, most=1024
+    ),
+    Setting(
+        "lmtp_certificate",
+        "",
+        "File of the certificate, with those that it rests on, in PEM, that STARTTLS is "
+        "offered with there; empty: it is not offered.",
+        type="text",
+    ),
+    Setting(
+        "lmtp_key", "", "File of its private key, in PEM; empty: it is in the file of the certificate.", type="text"
+    ),
     Setting("lmtp_requires_tls", False, "Take mail there only after STARTTLS.", type="yes/no"),
     # Requests to other programs
-    Setting("outbound_allow", (), "Addresses, networks and hosts that automations may reach although they are not on "
-            "the open internet, as 10.0.0.0/8 or erp.example.", type="list"),
-    Setting("outbound_seconds", 20, "Time that a request to another program may take unless it asks for less or more.",
-            "seconds", least=1, most=60),
-    Setting("outbound_max_bytes", 16 * MiB, "Largest answer of another program, unpacked.", "bytes", least=KiB,
-            most=256 * MiB),
-    Setting("script_dns", False, "Let scripts look names up in DNS, which tells name servers what they look for.",
-            type="yes/no"),
+    Setting(
+        "outbound_allow",
+        (),
+        "Addresses, networks and hosts that automations may reach although they are not on "
+        "the open internet, as 10.0.0.0/8 or erp.example.",
+        type="list",
+    ),
+    Setting(
+        "outbound_seconds",
+        20,
+        "Time that a request to another program may take unless it asks for less or more.",
+        "seconds",
+        least=1,
+        most=60,
+    ),
+    Setting(
+        "outbound_max_bytes",
+        16 * MiB,
+        "Largest answer of another program, unpacked.",
+        "bytes",
+        least=KiB,
+        most=256 * MiB,
+    ),
+    Setting(
+        "script_dns",
+        False,
+        "Let scripts look names up in DNS, which tells name servers what they look for.",
+        type="yes/no",
+    ),
     # Console
-    Setting("component_page", False, "Show every component of the console at /-/ui; for those who work on it.",
-            type="yes/no"),
+    Setting(
+        "component_page",
+        False,
+        "Show every component of the console at /-/ui; for those who work on it.",
+        type="yes/no",
+    ),
     # Backups
-    Setting("backup_folder", "", "Folder that backups are made into from time to time, best on another disk; empty: "
-            "none are made. In the console it is one inside the data folder.", type="text", is_live=True),
-    Setting("backup_hours", 24, "Time between two backups, counted from backup_at.", "hours", least=1, most=168,
-            is_live=True),
-    Setting("backup_at", "02:30", "Time of the day, in UTC, of the backup, or of the first one in a day.", type="text",
-            is_live=True),
-    Setting("backup_keep_last", 3, "Newest backups that are kept whatever the other rules say.", "backups", least=1,
-            most=1000, is_live=True),
+    Setting(
+        "backup_folder",
+        "",
+        "Folder that backups are made into from time to time, best on another disk; empty: "
+        "none are made. In the console it is one inside the data folder.",
+        type="text",
+        is_live=True,
+    ),
+    Setting(
+        "backup_hours",
+        24,
+        "Time between two backups, counted from backup_at.",
+        "hours",
+        least=1,
+        most=168,
+        is_live=True,
+    ),
+    Setting(
+        "backup_at",
+        "02:30",
+        "Time of the day, in UTC, of the backup, or of the first one in a day.",
+        type="text",
+        is_live=True,
+    ),
+    Setting(
+        "backup_keep_last",
+        3,
+        "Newest backups that are kept whatever the other rules say.",
+        "backups",
+        least=1,
+        most=1000,
+        is_live=True,
+    ),
     Setting("backup_keep_days", 7, "Days of which the last backup is kept.", "days", most=3660, is_live=True),
     Setting("backup_keep_weeks", 4, "Weeks of which the last backup is kept.", "weeks", most=520, is_live=True),
     Setting("backup_keep_months", 12, "Months of which the last backup is kept.", "months", most=1200, is_live=True),
     # Looking after the service
-    Setting("metrics_allow", ("127.0.0.0/8", "::1"), "Addresses or networks that may read /metrics, and the numbers of "
-            "/health.", type="list"),
-    Setting("disk_free_mib", 200, "Free room on the disk of the data folder below which /health says that there is a "
-            "problem.", "MiB", most=MiB),
+    Setting(
+        "metrics_allow",
+        ("127.0.0.0/8", "::1"),
+        "Addresses or networks that may read /metrics, and the numbers of /health.",
+        type="list",
+    ),
+    Setting(
+        "disk_free_mib",
+        200,
+        "Free room on the disk of the data folder below which /health says that there is a problem.",
+        "MiB",
+        most=MiB,
+    ),
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
-    Setting("automation_log_days", 14, "Days an entry of the automation log is kept.", "days", least=1, most=3660,
-            is_live=True),
+    Setting(
+        "automation_log_days",
+        14,
+        "Days an entry of the automation log is kept.",
+        "days",
+        least=1,
+        most=3660,
+        is_live=True,
+    ),
 )
 
 # Taken as the others are, and not listed: nobody needs them to run the service.
 HIDDEN: tuple[Setting, ...] = (
-    Setting("clock_offset_seconds", 0, "Seconds that this process's clock is ahead; for tests.", "seconds",
-            least=-100 * 366 * 86400, most=100 * 366 * 86400),
+    Setting(
+        "clock_offset_seconds",
+        0,
+        "Seconds that this process's clock is ahead; for tests.",
+        "seconds",
+        least=-100 * 366 * 86400,
+        most=100 * 366 * 86400,
+    ),
 )
 
 BY_NAME = {setting.name: setting for setting in (*SETTINGS, *HIDDEN)}
@@ -276,8 +484,11 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
     if config is None:
         from_file = _from_file(Path(str(said.get("data", defaults["data"]))) / FILE_NAME, optional=True)
         if "data" in from_file:
-            raise Invalid(f"'data' cannot be set in {FILE_NAME}, which lies in that folder; use --data, "
-                          f"{PREFIX}DATA, or a file named by --config", field="data")
+            raise Invalid(
+                f"'data' cannot be set in {FILE_NAME}, which lies in that folder; use --data, "
+                f"{PREFIX}DATA, or a file named by --config",
+                field="data",
+            )
     else:
         from_file = _from_file(Path(str(config)), optional=False)
     sources = dict.fromkeys(from_file, FILE_NAME if config is None else str(config))
@@ -342,8 +553,10 @@ def _from_file(path: Path, *, optional: bool) -> dict[str, Value]:
         raise Invalid(f"the settings file '{path}' cannot be read: {error.strerror}", field="config") from None
     except ValueError as error:  # bad TOML, or bytes that are not UTF-8
         raise Invalid(f"the settings file '{path}' is not TOML: {error}", field="config") from None
-    return {name: _typed(_known(name, f"{path.name}: {name}"), value, f"{path.name}: {name}")
-            for name, value in read.items()}
+    return {
+        name: _typed(_known(name, f"{path.name}: {name}"), value, f"{path.name}: {name}")
+        for name, value in read.items()
+    }
 
 
 def _from_text(name: str, text: str, shown_as: str) -> Value:
@@ -376,27 +589,33 @@ def _typed(setting: Setting, value: object, shown_as: str) -> Value:
         case "whole", int() if not isinstance(value, bool):
             if setting.least <= value <= setting.most:
                 return value
-            raise Invalid(f"{shown_as} is {value}; it must be from {setting.least} to {setting.most}"
-                          f"{' ' + setting.unit if setting.unit else ''}", field=setting.name)
+            raise Invalid(
+                f"{shown_as} is {value}; it must be from {setting.least} to {setting.most}"
+                f"{' ' + setting.unit if setting.unit else ''}",
+                field=setting.name,
+            )
         case "yes/no", bool():
             return value
         case "text", str():
             return _checked_text(setting, value, shown_as)
         case "folder", str() | Path() if str(value):
             return Path(value)
-        case ("list" | "lines"), str():
+        case (("list" | "lines"), str()):
             return _items(value, setting.type)
-        case ("list" | "lines"), list() | tuple() if all(isinstance(item, str) for item in value):
+        case (("list" | "lines"), list() | tuple()) if all(isinstance(item, str) for item in value):
             return tuple(value)
     wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
-    raise Invalid(f"{shown_as} is {value!r}; it must be {wanted.get(setting.type, 'a list of texts')}",
-                  field=setting.name)
+    raise Invalid(
+        f"{shown_as} is {value!r}; it must be {wanted.get(setting.type, 'a list of texts')}", field=setting.name
+    )
 
 
 def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
     if setting.choices and text not in setting.choices:
-        raise Invalid(f"{shown_as} is '{text}'; it must be one of {', '.join(setting.choices)}"
-                      f"{nearest(text, setting.choices)}", field=setting.name)
+        raise Invalid(
+            f"{shown_as} is '{text}'; it must be one of {', '.join(setting.choices)}{nearest(text, setting.choices)}",
+            field=setting.name,
+        )
     if setting.name in ("base_url", "webhook_base_url") and text:
         return _checked_url(setting.name, text, shown_as)
     if setting.name == "backup_at" and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
@@ -408,16 +627,20 @@ def _checked_url(name: str, text: str, shown_as: str) -> str:
     """The address without a slash at its end, so that paths can be put behind it."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk",
-                      field=name)
+        raise Invalid(
+            f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk", field=name
+        )
     return text.rstrip("/")
 
 
 def _require_apart(webhook_base_url: str, base_url: str) -> None:
     """Raises Invalid for one host name; another port does not help, since cookies know none."""
     if webhook_base_url and _host_of(webhook_base_url) == _host_of(base_url):
-        raise Invalid(f"webhook_base_url has the host name of base_url, {_host_of(base_url)}; give webhooks another "
-                      "host name, or leave it empty", field="webhook_base_url")
+        raise Invalid(
+            f"webhook_base_url has the host name of base_url, {_host_of(base_url)}; give webhooks another "
+            "host name, or leave it empty",
+            field="webhook_base_url",
+        )
 
 
 def _host_of(url: str) -> str:

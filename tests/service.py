@@ -50,9 +50,7 @@ def started(module: list[str], **options: Any) -> subprocess.Popen[bytes]:
 class Server:
     """`helpdesk serve` on a free port. `url` is where it listens, `setup_link` what it printed on a first start."""
 
-    def __init__(
-        self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int = 0
-    ) -> None:
+    def __init__(self, data: Path, *flags: str, env: Mapping[str, str] | None = None, seconds_off: int = 0) -> None:
         """seconds_off: how far its clock is off from that of the machine."""
         self.data = data
         self.log = (data.parent / f"{data.name}.log").open("ab")

@@ -1,8 +1,8 @@
 """A small real SMTP server on 127.0.0.1 for tests. It keeps what it is sent; it can refuse, ask for a login, speak TLS.
 
-    with SmtpServer() as server:
-        ...
-        sender, recipients, raw = server.take()
+with SmtpServer() as server:
+    ...
+    sender, recipients, raw = server.take()
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class SmtpServer:
         self.sender_answer, self.data_answer, self.login = sender_answer, data_answer, login
         self.token = token
         self.messages: list[Message] = []
-        self.options: list[list[str]] = []      # of MAIL, one list a message
+        self.options: list[list[str]] = []  # of MAIL, one list a message
         self._taken = 0
         self._hanging = 0
         self._goes_on = asyncio.Event()

@@ -81,9 +81,7 @@ def test_bash_offers_every_command(script: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_command_prints_each_form_and_every_command_is_in_it(
-    form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_each_form_and_every_command_is_in_it(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", form]) == 0
     shown = capsys.readouterr().out
     assert shown == FORMS[form](COMMANDS) and shown.endswith("\n")

@@ -318,7 +318,7 @@ def test_everything_that_has_a_name_is_named_on_a_page() -> None:
         "other name of an endpoint": {alias for each in described for alias in each["aliases"]},
         "event": {*EVENTS, *(f"svc.trigger.{name}" for name in OTHERS)},
         "activity point": set(POINTS),
-    }  # fmt: skip
+    }
     missing = {kind: names - words for kind, names in known.items()}
     assert {kind: names for kind, names in missing.items() if names} == {}
     assert [each.prog for each in parsers(parser()) if each.prog not in usages] == []

@@ -208,8 +208,9 @@ def test_the_base_url(desk: Desk, changes: dict[str, Any], state: str, words: st
 
 
 @pytest.mark.parametrize(
-    ("free", "state"), [(100, "problem"), (201, "ok")],
-)  # fmt: skip
+    ("free", "state"),
+    [(100, "problem"), (201, "ok")],
+)
 def test_the_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch, free: int, state: str) -> None:
     monkeypatch.setattr(checkup.health, "free_bytes", lambda folder: free * checkup.MIB)
     assert only(checkup.of_disk(desk.service.settings)).state == state
@@ -292,9 +293,7 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
         ({"mail_queued": 3, "mail_failing": 2}, "warning", "2 of 3 mails"),
     ],
 )
-def test_jobs(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, waiting: dict[str, int], state: str, words: str
-) -> None:
+def test_jobs(desk: Desk, monkeypatch: pytest.MonkeyPatch, waiting: dict[str, int], state: str, words: str) -> None:
     nothing = dict.fromkeys(checkup.health.Backlog.__dataclass_fields__, 0)
     monkeypatch.setattr(checkup.health, "backlog", lambda tx, now: checkup.health.Backlog(**nothing | waiting))
     told = only(checkup.of_jobs(desk.service, NOW))

@@ -29,7 +29,7 @@ FORM = {
     "first_name": "Nora", "last_name": "Berg", "email": "nora@desk.example", "timezone": "Europe/Berlin",
     "password": PASSWORD, "password_again": PASSWORD,
 }  # fmt: skip
-HOSTILE = '"><script>alert(1)</script>\'{{ 1 }}<b onmouseover=x>'
+HOSTILE = "\"><script>alert(1)</script>'{{ 1 }}<b onmouseover=x>"
 
 
 def _send(server: Server, **changed: str) -> requests.Response:
@@ -276,9 +276,10 @@ def test_the_link_and_the_first_administrator_are_told_in_the_activity_log(desk:
     setup.finish_setup(desk.context(), code, nora, PEER)
     assert desk.log("setup.link") != [] and code not in str(desk.log())
     assert desk.acts(before) == [
-        "Helpdesk created the worker Nora", "Helpdesk made Nora an administrator",
+        "Helpdesk created the worker Nora",
+        "Helpdesk made Nora an administrator",
         "Helpdesk changed who is in the group Support: Nora (manager)",
-    ]  # fmt: skip
+    ]
 
 
 def test_settings_make_the_administrator_where_nobody_opens_a_link(data: Path, tmp_path: Path) -> None:

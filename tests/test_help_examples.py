@@ -107,9 +107,10 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
         sent = {"params" if is_query else "data": form}
         answer = nora.session.request(method, server.url + path, timeout=60, **sent)
         assert answer.status_code == 200, f"{sample}{answer.text}"
-    assert server.stop() == 0 and len(samples) == sum(
-        page.read_text("utf-8").count("\n## ") for page in (HELP / "api").glob("[!o]*.md")
-    ) + 1  # of oauth.md; those of one type and outside of the API have none
+    assert (
+        server.stop() == 0
+        and len(samples) == sum(page.read_text("utf-8").count("\n## ") for page in (HELP / "api").glob("[!o]*.md")) + 1
+    )  # of oauth.md; those of one type and outside of the API have none
 
 
 def mail(number: int) -> str:

@@ -21,7 +21,7 @@ PAGE = (ROOT / "resources" / "help" / "oauth.md").read_text("utf-8")
 STEP = re.compile(r"^```(python|bash) app\n(.*?)^```$(?:\n\n```text shows\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 STEPS = STEP.findall(PAGE)
 (SCOPES,) = re.findall(r"^```yaml app\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-CURL = "" if shutil.which("curl") else f"curl() {{ python {ROOT}/tests/tour/curl.py \"$@\"; }}\n"
+CURL = "" if shutil.which("curl") else f'curl() {{ python {ROOT}/tests/tour/curl.py "$@"; }}\n'
 
 
 def same(shows: str, got: str) -> None:

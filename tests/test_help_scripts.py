@@ -21,13 +21,14 @@ from server.template.parser import TAGS
 HELP = Path(__file__).resolve().parent.parent / "resources" / "help"
 TEMPLATES, KATA, AUTOMATIONS = (
     (HELP / f"{name}.md").read_text("utf-8") for name in ("templates", "kata", "automations")
-)  # fmt: skip
+)
 BLOCKS = re.compile(r"^```(\w+ \w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 (VALUES,) = (json.loads(text) for kind, text in BLOCKS.findall(TEMPLATES) if kind == "json vars")
 ROW = re.compile(r"^\| `(.*)` \| (?:`(.*)` )?\|$", re.MULTILINE)
-PRINTED = [(source.replace("\\|", "|"), shown) for source, shown in ROW.findall(
-    TEMPLATES.partition("\n## By example\n")[2].partition("\n## ")[0]
-)]  # fmt: skip
+PRINTED = [
+    (source.replace("\\|", "|"), shown)
+    for source, shown in ROW.findall(TEMPLATES.partition("\n## By example\n")[2].partition("\n## ")[0])
+]
 
 
 def examples() -> list[dict[str, str]]:

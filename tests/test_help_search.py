@@ -50,8 +50,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, int]]
             importance=importance, **more,
         )  # fmt: skip
         assert made["id"] == number and status.startswith(more["status"])
-        desk.create("message", ticket_id=number, sender_id=sender, content=text, created=at(created),
-                    headers="From: ana@kite.example")
+        desk.create(
+            "message",
+            ticket_id=number,
+            sender_id=sender,
+            content=text,
+            created=at(created),
+            headers="From: ana@kite.example",
+        )
     desk.create("task", title="Order a seal", links=["ticket:1"])
     desk.update("ticket", 1, links=[f"worker:{people['nora']}"])
     yield desk, milo

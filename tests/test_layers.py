@@ -16,8 +16,10 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "errors",
-        ("passwords clock settings log context events markup memory resources discovery times wildcards digits "
-        "cells file_names"),
+        (
+            "passwords clock settings log context events markup memory resources discovery times wildcards digits "
+            "cells file_names"
+        ),
         "store mail kata template outbound",
         "search",
         "fields",
@@ -52,6 +54,7 @@ ANY_RECORD_HAS = {
 }  # fmt: skip
 COUNTED = {"builtin.py", "storing.py", "noted.py"}  # metrics are named after what they count
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
+
 
 def modules(root: Path) -> dict[str, Path]:
     """{dotted name: file} of everything under server/ and console/; a package's name stands for its __init__.py."""
@@ -117,8 +120,10 @@ def wrong_imports(graph: dict[str, set[str]]) -> list[str]:
             unit, other = unit_of(module), unit_of(target)
             if unit == other or (other is not None and unit is not None and ROW.get(other, 99) < ROW.get(unit, -1)):
                 continue
-            complaints.append(f"{module} imports {target}: '{unit}' stands in row {ROW.get(unit or '', '?')}, "
-                              f"'{other}' in row {ROW.get(other or '', '?')}")
+            complaints.append(
+                f"{module} imports {target}: '{unit}' stands in row {ROW.get(unit or '', '?')}, "
+                f"'{other}' in row {ROW.get(other or '', '?')}"
+            )
     return complaints
 
 
@@ -135,7 +140,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
                 continue
             target = targets.pop(0)
             if target in trail:
-                return [*trail[trail.index(target):], target]
+                return [*trail[trail.index(target) :], target]
             if target in graph and target not in finished:
                 trail.append(target)
                 left[target] = sorted(graph[target])
@@ -219,10 +224,11 @@ def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
     names = {name for each in types for name in (each.uri, each.context)} - {""} - ANY_RECORD_HAS
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
-        for path in (ROOT / "server/desk").rglob("*.py") if path.name not in COUNTED
+        for path in (ROOT / "server/desk").rglob("*.py")
+        if path.name not in COUNTED
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
-    }  # fmt: skip
+    }
     assert found == set()
 
 

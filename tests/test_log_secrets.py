@@ -76,8 +76,9 @@ def _app(nora: Api) -> dict[str, str]:
     later = requests.post(f"{nora.url}/oauth/access_token", data=form | app.login, timeout=30).json()
     told = {"app's secret": app.secret, "code": code, "verifier": VERIFIER, "state": asked["state"]}
     told |= {f"cookie {name} of the login": text for name, text in browser.session.cookies.items()}
-    return told | {f"{name} {n}": pair[f"{name}_token"] for n, pair in enumerate((first, later))
-                   for name in ("access", "refresh")}  # fmt: skip
+    return told | {
+        f"{name} {n}": pair[f"{name}_token"] for n, pair in enumerate((first, later)) for name in ("access", "refresh")
+    }
 
 
 def _forgotten(nora: Api, smtp: SmtpServer) -> dict[str, str]:
@@ -108,8 +109,9 @@ def _in_the_browser(server: Server) -> dict[str, str]:
     told = {"wrong password": "a wrong password", "second factor": key}
     told |= {f"recovery {n}": each for n, each in enumerate(codes)}
     told |= {f"recovery {n} without dashes": each.replace("-", "") for n, each in enumerate(codes)}
-    return told | {f"cookie {name} {n}": text for n, each in enumerate((visitor, other))
-                   for name, text in each.cookies.items()}  # fmt: skip
+    return told | {
+        f"cookie {name} {n}": text for n, each in enumerate((visitor, other)) for name, text in each.cookies.items()
+    }
 
 
 def _tokens(nora: Api) -> dict[str, str]:

@@ -160,8 +160,11 @@ def test_a_port_that_is_taken_at_the_start_is_tried_again(tmp_path: Path, taken:
         Listening(tmp_path, lmtp_host=HOST, lmtp_port=str(taken))
     with socket.create_server((HOST, 0)) as other:
         first = Listening(tmp_path)
-        first.desk.store.write(lambda tx: live_settings.service_settings.put(
-            tx, live_settings.KEY, ON | {"lmtp_port": str(other.getsockname()[1])}))
+        first.desk.store.write(
+            lambda tx: live_settings.service_settings.put(
+                tx, live_settings.KEY, ON | {"lmtp_port": str(other.getsockname()[1])}
+            )
+        )
         first.close()
         second = Listening(tmp_path)
         assert second.state.failing_since and "cannot be listened for" in second.state.error

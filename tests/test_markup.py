@@ -107,7 +107,7 @@ PAYLOADS = [
     "<script\x00>alert(1)</script>",
     "<script/x>alert(1)</script >",
     "<<script>alert(1)//<</script>",
-    '<img src=x onerror=alert(1)>',
+    "<img src=x onerror=alert(1)>",
     '<img src="x"onerror="alert(1)">',
     "<img/src=x/onerror=alert(1)>",
     "<img src=`x`onerror=alert(1)>",
@@ -166,7 +166,7 @@ PAYLOADS = [
     "<p style='background:red url(//x.example/a)'>x</p>",
     "<p style='background-color:re\\64;color:r\\65 d'>x</p>",
     "<p style='color:red;background/**/:url(//x.example/a);color:/*'>x</p>",
-    "<p style='font-family:\"a;b\\\"c\",url(x)'>x</p>",
+    '<p style=\'font-family:"a;b\\"c",url(x)\'>x</p>',
     "<p style='-moz-binding:url(x);color:expression(alert(1))'>x</p>",
     "<p style='list-style:url(x);content:url(x);cursor:url(x),auto;border-image:url(x)'>x</p>",
     "<p style='color:var(--x);--x:url(y);width:calc(9px);color:attr(title)'>x</p>",
@@ -196,8 +196,8 @@ PAYLOADS = [
     "<x onclick=alert(1)>x</x>",
     "<b onclick=alert(1)>x",
     "<p =onclick=alert(1) onclick\x0c=alert(1)>x",
-    "<a href=\"https://x.example/\" title=\"'><script>alert(1)</script>\">x</a>",
-    "<img alt=\"<script>alert(1)</script>\" src=cid:x>",
+    '<a href="https://x.example/" title="\'><script>alert(1)</script>">x</a>',
+    '<img alt="<script>alert(1)</script>" src=cid:x>',
     "\ud800<script>alert(1)</script>",
     "&lt;script&gt;alert(1)&lt;/script&gt;",
     "&#" + "9" * 5000 + ";<b>x",
@@ -267,8 +267,8 @@ def test_of_style_what_is_harmless_stays(source, kept):
 
 def test_a_style_takes_time_in_proportion_to_its_length():
     for piece in ("a , ", "'a", "color:rgb(", "rgb(1 ", "border:1px ", "((", "!", ";", "9"):
-        read(clean_html(f"<p style=\"font-family:{piece * (900_000 // len(piece))}; color: red\">x</p>"))
-        read(clean_html("".join(f"<p style=\"border:{piece * (4_000 // len(piece))}\">x" for _ in range(200))))
+        read(clean_html(f'<p style="font-family:{piece * (900_000 // len(piece))}; color: red">x</p>'))
+        read(clean_html("".join(f'<p style="border:{piece * (4_000 // len(piece))}">x' for _ in range(200))))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -476,7 +476,10 @@ def test_the_text_part_of_markdown(source, expected):
         ("<ol><li>a<li>b</ol>", "1. a\n2. b"),
         ("<ul><li><p>a</p><ol><li>b</ol><li>c</ul>d", "- a\n  1. b\n- c\n\nd"),
         ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"),
-        ('see <a href="https://x.example/?b=1&amp;c=2">the <b>page</b></a>.', "see the page <https://x.example/?b=1&c=2>."),
+        (
+            'see <a href="https://x.example/?b=1&amp;c=2">the <b>page</b></a>.',
+            "see the page <https://x.example/?b=1&c=2>.",
+        ),
         ('<a href="https://x.example/">https://x.example/</a>', "https://x.example/"),
         ('<a href="mailto:a@b.example">a@b.example</a>', "a@b.example"),
         ('<a href="https://x.example/"><img alt="logo"></a>', "logo <https://x.example/>"),

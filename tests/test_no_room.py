@@ -16,8 +16,7 @@ PAGE_BYTES = 4096
 ROOM_PAGES = 50
 BIG_BYTES = 2 * ROOM_PAGES * PAGE_BYTES
 MAIL = (
-    "From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: {0}\r\n"
-    "Message-ID: <{0}@larch.example>\r\n\r\n{1}"
+    "From: ana@larch.example\r\nTo: support@desk.example\r\nSubject: {0}\r\nMessage-ID: <{0}@larch.example>\r\n\r\n{1}"
 )
 
 
@@ -69,9 +68,9 @@ def test_a_full_database_refuses_writes_and_answers_reads(data: Path, token: str
     count = _fill(lambda number: api.create("task", title=f"{number} " + "x" * 200))
     assert count > 10
     for _ in range(3):
-        assert _is_no_room(api.compose(
-            group_id=1, to="ana@larch.example", subject="Big", content="x" * BIG_BYTES, dont_send=1
-        ))  # fmt: skip
+        assert _is_no_room(
+            api.compose(group_id=1, to="ana@larch.example", subject="Big", content="x" * BIG_BYTES, dont_send=1)
+        )
     assert api.search("task", "").ok()["total"] == count
     assert api.record("task", 1).ok()["title"].startswith("0 x")
     assert api.get("/rest/workers/me.json").ok()["first_name"] == "Nora"
@@ -136,9 +135,7 @@ def test_a_change_without_room_leaves_the_record_as_it_was(data: Path, token: st
     server = Server(data, env=_limit(data))
     api = Api(server.url, token)
     others = [api.create("task", title=f"{number}").ok()["id"] for number in range(20)]
-    replies = [
-        api.update("task", other, title="after", **{f"custom_{field}": "n" * 60_000}) for other in [id, *others]
-    ]
+    replies = [api.update("task", other, title="after", **{f"custom_{field}": "n" * 60_000}) for other in [id, *others]]
     assert any(_is_no_room(reply) for reply in replies)
     for place, (each, reply) in enumerate(zip([id, *others], replies, strict=True)):
         row = api.record("task", each, expand="custom_").ok()

@@ -150,8 +150,9 @@ def test_the_main_job_on_a_real_mail(desk: Desk) -> None:
     assert read["latest_message_id"] == asked["last_message_id"] and read["latest_message_is_outgoing"] == 0
     with SmtpServer() as mail_server:
         replies_from(api, "help@desk.example", mail_server)
-        replied = api.reply(message_id=asked["last_message_id"], content="Which **version**?",
-                            content_format="markdown", status=1).ok()  # fmt: skip
+        replied = api.reply(
+            message_id=asked["last_message_id"], content="Which **version**?", content_format="markdown", status=1
+        ).ok()
         assert (replied["status"], replied["num_messages"]) == ("waiting", 2)
         sender, recipients, raw = mail_server.take()
     assert (sender, recipients) == ("help@desk.example", ("user@example.com",))

@@ -206,7 +206,7 @@ def test_a_run_that_a_kill_cuts_short_is_run_once_more(tmp_path: Path) -> None:
 
 def administrator(tour: Tour, folder: Path) -> Api:
     """The administrator of the second tour."""
-    (made,) = typed([f"{tour.steps[0][0]}\necho \"$AUTH\""], folder, environment(tour))
+    (made,) = typed([f'{tour.steps[0][0]}\necho "$AUTH"'], folder, environment(tour))
     return Api(f"http://127.0.0.1:{tour.ports[SERVICE_PORT]}", made.split()[-1])
 
 

@@ -148,11 +148,10 @@ def _account(
     look = visit.preferences
     forms = {
         "profile": profile_form or Form.of(profile.of(visit.ctx)),
-        "appearance": appearance_form or Form.of(
-            {"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}
-        ),
+        "appearance": appearance_form
+        or Form.of({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
         "password": password_form or Form(),
-    }  # fmt: skip
+    }
     store = visit.service.store
     listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
     listed.sort(key=lambda each: each.id != visit.who.id)  # this one stands first

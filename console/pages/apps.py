@@ -44,9 +44,10 @@ class Total:
     @classmethod
     def of(cls, uses: list[Use]) -> "Total":
         return cls(
-            len({each.worker_id for each in uses}), sum(each.tokens for each in uses),
+            len({each.worker_id for each in uses}),
+            sum(each.tokens for each in uses),
             max((each.last_used_at for each in uses), default=0),
-        )  # fmt: skip
+        )
 
 
 @page("GET", BASE, "admin")
@@ -184,8 +185,9 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str
     found = []
     for line, reason in callbacks.mistakes(form.get("callback_url")):
         form.fail("callback_url", f"Line {line} {reason}.")
-        found.append(f"Callback address {line} {reason}. An app that only uses the token generator needs none that "
-                     "works.")  # fmt: skip
+        found.append(
+            f"Callback address {line} {reason}. An app that only uses the token generator needs none that works."
+        )
     found += _lost_scopes(visit, form, app) if app is not None else []
     if found and visit.form.text("sure", "") == _seal(found):
         form.errors.pop("callback_url", None)
@@ -211,8 +213,9 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         having = [each for each in uses if name in each.scopes]
         count = sum(each.tokens for each in having)
         if count:
-            told.append(f"The scope {name} is gone, and {_tokens(count)} of {_named(having)} can no longer do what it "
-                        "allowed.")  # fmt: skip
+            told.append(
+                f"The scope {name} is gone, and {_tokens(count)} of {_named(having)} can no longer do what it allowed."
+            )
     return told
 
 

@@ -22,8 +22,12 @@ MAX_SHOWN = 200  # of the newest
 WARN_SECONDS = 7 * 86400  # without a backup
 MAX_TIMES = 6  # of a day, told one by one
 AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
-KEPT = (("backup_keep_last", "the newest {}"), ("backup_keep_days", "the last one of {} days"),
-        ("backup_keep_weeks", "the last one of {} weeks"), ("backup_keep_months", "the last one of {} months"))
+KEPT = (
+    ("backup_keep_last", "the newest {}"),
+    ("backup_keep_days", "the last one of {} days"),
+    ("backup_keep_weeks", "the last one of {} weeks"),
+    ("backup_keep_months", "the last one of {} months"),
+)
 STAGES = {
     "copying": "The backup is copied beside the database. The service goes on meanwhile.",
     "checking": "All of the copy is read, to see that it is sound. The service goes on meanwhile.",

@@ -318,7 +318,7 @@ def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
     listed = [
         (one["name"], one["in"], one["schema"], bool(one.get("required")), one.get("description", ""))
         for one in told["parameters"]
-    ]  # fmt: skip
+    ]
     body = told.get("requestBody", {}).get("content", {}).get(FORM)
     if body is not None:
         schema = _resolved(made, body["schema"])

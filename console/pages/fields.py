@@ -58,7 +58,11 @@ def show_list(visit: Visit) -> Shown:
         ]
         some = [each for each in counts if any(each[1:])]
         return render(
-            visit, "fields.html", types=_type_choices(visit), counts=some, filters=Form.of({"type": "ticket"}),
+            visit,
+            "fields.html",
+            types=_type_choices(visit),
+            counts=some,
+            filters=Form.of({"type": "ticket"}),
             **_deleted(visit),
         )
     record_type = _type(visit, name)

@@ -20,8 +20,9 @@ def show(visit: Visit) -> Shown:
         kind, headers["Cache-Control"] = "inline", f"private, max-age={CACHE_SECONDS}"
     found = download(visit.ctx, file, visit.request.headers.get("Range", ""), kind)
     headers |= found.headers
-    return Shown(status=found.status, headers=headers, content_type=found.content_type, pieces=found.pieces,
-                 length=found.length)  # fmt: skip
+    return Shown(
+        status=found.status, headers=headers, content_type=found.content_type, pieces=found.pieces, length=found.length
+    )
 
 
 @page("GET", "/files/{id}/{file}")

@@ -206,8 +206,9 @@ def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]])
     """The fields of the same form that put back what was changed."""
     earlier = {
         f"part[g{group}][w{worker}]": before.get(group, {}).get(worker, "") or REMOVE
-        for group, workers in changed.items() for worker in workers
-    }  # fmt: skip
+        for group, workers in changed.items()
+        for worker in workers
+    }
     return earlier | {"before": json.dumps(changed)}
 
 

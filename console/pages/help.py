@@ -56,7 +56,11 @@ def _shown(visit: Visit, name: str) -> Shown:
     listed = groups(pages)
     beside = below(pages).get(article.folder) or next(each for _, each in listed if article in each)
     return render(
-        visit, "help_page.html", article=article, beside=beside,
+        visit,
+        "help_page.html",
+        article=article,
+        beside=beside,
         over=next((each for each in pages if each.name == article.folder), None),
-        previous=pages[place - 1] if place else None, next=pages[place + 1] if place + 1 < len(pages) else None,
+        previous=pages[place - 1] if place else None,
+        next=pages[place + 1] if place + 1 < len(pages) else None,
     )

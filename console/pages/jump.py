@@ -79,9 +79,10 @@ def found(visit: Visit, q: str) -> list[Hit]:
     """Pages, records, settings and help pages whose names have every word; all pages for none."""
     words = q.lower().split()
     hits = [
-        Hit(each.label, "Page", each.path) for each in places.open_to(visit.actor)
+        Hit(each.label, "Page", each.path)
+        for each in places.open_to(visit.actor)
         if _fits(words, f"{each.label} {each.words}")
-    ]  # fmt: skip
+    ]
     if not words:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))

@@ -12,8 +12,13 @@ from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
 from server.settings import BY_NAME, LIVE, Setting, shown
 
-ELSEWHERE = {"base_url": f"{SETUP}/address", "lmtp_host": LISTENER, "lmtp_port": LISTENER, "lmtp_protocol": LISTENER,
-             "lmtp_domains": LISTENER}  # settings that have a page where more is looked at
+ELSEWHERE = {
+    "base_url": f"{SETUP}/address",
+    "lmtp_host": LISTENER,
+    "lmtp_port": LISTENER,
+    "lmtp_protocol": LISTENER,
+    "lmtp_domains": LISTENER,
+}  # settings that have a page where more is looked at
 
 
 @page("GET", f"{SETTINGS}/{{name}}", "proven admin")

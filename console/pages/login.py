@@ -153,6 +153,4 @@ def _code(visit: Visit, form: Form) -> Shown:
 def _confirm(visit: Visit, form: Form) -> Shown:
     worker_id = visit.actor.worker_id
     has_code = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
-    return render(
-        visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60
-    )
+    return render(visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)

@@ -106,8 +106,9 @@ def set_default(visit: Visit) -> Shown:
     """The transport for senders that have none of their own."""
     _, was = mail_setup.defaults(visit.ctx)
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
-    visit.tell("The default mail transport is set. Mail that waited for one leaves now.", f"{BASE}/default",
-               transport=str(was))  # fmt: skip
+    visit.tell(
+        "The default mail transport is set. Mail that waited for one leaves now.", f"{BASE}/default", transport=str(was)
+    )
     return see(BASE)
 
 
@@ -137,7 +138,7 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
         ("Largest mail", bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
         ("Largest file kept of it", bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
         ("Automatic mail", f"{loops} sets off no automations", ""),
-    ]  # fmt: skip
+    ]
 
 
 def _tabs(visit: Visit) -> list[tuple[str, str]]:
@@ -343,9 +344,7 @@ def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | {"params": params}
 
 
-def _transport(
-    visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()
-) -> Shown:
+def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> Shown:
     has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
     return render(
         visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
@@ -439,9 +438,7 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | ({"password": password} if password else {})
 
 
-def _mailbox(
-    visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()
-) -> Shown:
+def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> Shown:
     shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
         visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
@@ -464,8 +461,9 @@ def show_outbox(visit: Visit) -> Shown:
     """Mail that has not left, and why. Raises Invalid for a state that there is not."""
     state = visit.query.text("state", "")
     if state and state not in waiting.FILTERS:
-        raise Invalid(f"state: '{state[:60]}' is none{nearest(state, waiting.FILTERS)}; use one of "
-                      f"{', '.join(waiting.FILTERS)}")  # fmt: skip
+        raise Invalid(
+            f"state: '{state[:60]}' is none{nearest(state, waiting.FILTERS)}; use one of {', '.join(waiting.FILTERS)}"
+        )
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     found, total = waiting.listed(visit.ctx, state, PAGE_ROWS, number)
     return render(

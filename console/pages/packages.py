@@ -147,9 +147,10 @@ def run(visit: Visit) -> Shown:
     except HelpdeskError as error:
         return _list(visit, Form.of({"package_json": text}).refuse(error))
     form = Form.sent(
-        visit.form, (each.name for each in prompts if not each.is_several),
+        visit.form,
+        (each.name for each in prompts if not each.is_several),
         (each.name for each in prompts if each.is_several),
-    )  # fmt: skip
+    )
     answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
     names = {each.key: each.name for each in prompts}
     for key in unanswered(document, answers):
@@ -382,6 +383,4 @@ def _labelled(visit: Visit, tx: Transaction, texts: list[str]) -> list[tuple[str
     for each, record in zip(listed, loaded, strict=True):
         by_type.setdefault(each.type.uri, []).append(record)
     labels = {uri: shown.type(uri).labels(shown, found) for uri, found in by_type.items()}
-    return [
-        (f"{each.type.uri}:{each.id}", labels[each.type.uri][each.id], each.type.label_names[0]) for each in listed
-    ]
+    return [(f"{each.type.uri}:{each.id}", labels[each.type.uri][each.id], each.type.label_names[0]) for each in listed]

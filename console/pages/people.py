@@ -28,9 +28,10 @@ LABELS = {
     "language": "Language", "invite": "Invitation", "tickets": "Their tickets", "to_id": "Who takes them",
 }  # fmt: skip
 INVITE = [
-    ("mail", "Send mail with a link to choose a password"), ("link", "Show me the link, and I hand it over"),
+    ("mail", "Send mail with a link to choose a password"),
+    ("link", "Show me the link, and I hand it over"),
     ("", "Not yet"),
-]  # fmt: skip
+]
 KEEP, FREE, GIVE = "keep", "free", "give"
 TICKETS = [(KEEP, "stay with them"), (FREE, "wait for a new owner"), (GIVE, "go to somebody else")]
 

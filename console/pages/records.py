@@ -106,9 +106,7 @@ def _ticket(visit: Visit, mask: str) -> Sheet:
     return sheet.sheet(visit.ctx, TICKET, id, "requesters")
 
 
-def _of_ticket(
-    visit: Visit, uri: str, id: int, sort: str, limit: int, number: int, expand: str
-) -> dict[str, Any]:
+def _of_ticket(visit: Visit, uri: str, id: int, sort: str, limit: int, number: int, expand: str) -> dict[str, Any]:
     return records.search(visit.ctx, uri, SearchRequest(f"ticket.id:{id} {sort}", limit, number, expand))
 
 

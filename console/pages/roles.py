@@ -26,9 +26,10 @@ LABELS = {
     "reader_query_worker": "Who reads what it owns", "privs_mode": "It grants", "privs": "Privileges",
 }  # fmt: skip
 MODES = [
-    ("", "nothing: it only owns things"), ("itemized", "the privileges that are ticked below"),
+    ("", "nothing: it only owns things"),
+    ("itemized", "the privileges that are ticked below"),
     ("all", "every privilege, those of record types to come as well"),
-]  # fmt: skip
+]
 GRANTS = {"": "nothing", "itemized": "some privileges", "all": "every privilege"}  # in short
 MAX_MEMBERS = 20  # shown by name
 TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
@@ -191,6 +192,7 @@ def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict
     if not ids:
         return []
     return [
-        each for each in lists.search(visit, URI, f"id:[{','.join(map(str, ids))}] sort:name", "privs")
+        each
+        for each in lists.search(visit, URI, f"id:[{','.join(map(str, ids))}] sort:name", "privs")
         if each["privs_mode"] == "all" or (each["privs_mode"] == "itemized" and privilege in each["privs"])
-    ]  # fmt: skip
+    ]

@@ -187,8 +187,7 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> Shown:
 @page("GET", f"{BASE}/start", "admin")
 def show_start(visit: Visit) -> Shown:
     """Begin with an empty desk, or with something to look at."""
-    return _step(visit, "start", Form(), tickets=demo.count(),
-                 is_filled=visit.service.store.read(demo.is_there))  # fmt: skip
+    return _step(visit, "start", Form(), tickets=demo.count(), is_filled=visit.service.store.read(demo.is_there))
 
 
 @page("POST", f"{BASE}/demo", "admin")

@@ -41,7 +41,7 @@ def show(visit: Visit) -> Shown:
     if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
         tells.append(("/account/second-factor", "Protect your account with a second factor"))
     if ctx.actor.is_admin:
-        errors = automation_log.search(ctx, "level:error created:\"-1 day to now\"", 1, 0)["total"]
+        errors = automation_log.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
         if errors:
             tells.append(("/automations/log?q=level%3Aerror", f"Errors of automations since yesterday: {errors}"))
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)

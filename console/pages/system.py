@@ -39,7 +39,7 @@ WAITING = (
     ("mail_failing", "Mails tried again", "/admin/mail/outbox?state=failing"),
     ("mail_parked", "Mails without a server", "/admin/mail/outbox?state=parked"),
     ("queue_messages", "Messages in queues", ""),
-)  # fmt: skip
+)
 MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
 FOLLOW_SECONDS = 5  # after which a log that is followed loads itself again
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
@@ -135,8 +135,9 @@ def _lines(level: str, q: str) -> list[Logged]:
     least, wanted = log.LEVELS.get(level, 0), q.lower()
     return [
         Logged(int(each.at), log.NAMES.get(each.level, "error"), each.text)
-        for each in log.kept() if each.level >= least and wanted in each.text.lower()
-    ]  # fmt: skip
+        for each in log.kept()
+        if each.level >= least and wanted in each.text.lower()
+    ]
 
 
 def _of_request(visit: Visit) -> Iterator[Finding]:
@@ -167,7 +168,8 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
     return [
         ("Version", f"{VERSION}, build {BUILD}"),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        ("SQLite", apsw.sqlite_lib_version()), ("Tornado", tornado.version),
+        ("SQLite", apsw.sqlite_lib_version()),
+        ("Tornado", tornado.version),
         ("Packed", "executable" if getattr(sys, "frozen", False) else "source or package"),
         ("Database", bytes_text(sizes[""])),
         ("Write-ahead log", bytes_text(sizes["-wal"])),

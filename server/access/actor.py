@@ -145,9 +145,7 @@ def _privileges(tx: Transaction, roles: frozenset[int]) -> frozenset[str]:
     if not roles:
         return frozenset()
     table = peewee.Table("role")
-    rows = tx.rows(
-        ("privileges of roles",), lambda: table.select(table.c.id, table.c.privs_mode, table.c.privs)
-    )
+    rows = tx.rows(("privileges of roles",), lambda: table.select(table.c.id, table.c.privs_mode, table.c.privs))
     granted: set[str] = set()
     for id, mode, privileges in rows:
         if id in roles and mode == "all":

@@ -72,10 +72,11 @@ def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
     token: Any = TOKEN.sql
     ended = tx.run(
         ("tokens of worker and app",),
-        lambda: token.update({token.revoked_at: slot(0)})
-        .where(token.worker_id == slot(1), token.app_id == slot(2), token.revoked_at == 0),
+        lambda: token.update({token.revoked_at: slot(0)}).where(
+            token.worker_id == slot(1), token.app_id == slot(2), token.revoked_at == 0
+        ),
         (now, worker_id, app_id),
-    )  # fmt: skip
+    )
     ended += tx.delete(codes.CODE, worker_id=worker_id, app_id=app_id, used_at=0)
     return bool(tx.delete(CONSENT, worker_id=worker_id, app_id=app_id)) or bool(ended)
 

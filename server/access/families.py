@@ -134,9 +134,7 @@ def _retried(tx: Transaction, refresh_token: str, old: Known, now: int) -> Renew
 
 
 def _renewal(refresh_token: str, old: Known, salt: str) -> Renewal:
-    return Renewal(
-        old, _derived(refresh_token, salt, "access"), _derived(refresh_token, salt, "refresh"), salt
-    )
+    return Renewal(old, _derived(refresh_token, salt, "access"), _derived(refresh_token, salt, "refresh"), salt)
 
 
 def _derived(refresh_token: str, salt: str, kind: str) -> str:

@@ -58,9 +58,10 @@ def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client
         row = tx.first(KNOWN_DEVICE, worker_id=worker_id, hash=digest(id))
         known = int(row[0]) if row is not None else 0
         tx.run(  # for the others who sign in there, too: the browser has one cookie
-            ("device", "renew"), lambda: table.update(hash=slot(0)).where(table.hash == slot(1)),
+            ("device", "renew"),
+            lambda: table.update(hash=slot(0)).where(table.hash == slot(1)),
             (digest(new), digest(id)),
-        )  # fmt: skip
+        )
     values = {
         "hash": digest(new), "worker_id": worker_id, "seen_at": now, "password_mark": password_mark(tx, worker_id),
         "device": device[:MAX_DEVICE_CHARS], "client": client,
@@ -85,8 +86,9 @@ def of_worker(tx: Transaction, worker_id: int, now: int) -> list[KnownDevice]:
     rows = (_values(row) for row in tx.find(KNOWN_DEVICE, worker_id=worker_id))
     found = [
         KnownDevice(each["id"], each["created_at"], each["seen_at"], each["device"], each["client"])
-        for each in rows if _is_good(tx, each, now)
-    ]  # fmt: skip
+        for each in rows
+        if _is_good(tx, each, now)
+    ]
     return sorted(found, key=lambda each: (-each.seen_at, -each.id))
 
 
@@ -109,18 +111,17 @@ def has_over(tx: Transaction, now: int) -> bool:
     """Whether there is a device that nobody has used for long."""
     table: Any = KNOWN_DEVICE.sql
     found = tx.value(
-        ("devices", "any over"), lambda: table.select(table.id).where(table.seen_at <= slot(0)).limit(1),
+        ("devices", "any over"),
+        lambda: table.select(table.id).where(table.seen_at <= slot(0)).limit(1),
         (now - KNOWN_SECONDS,),
-    )  # fmt: skip
+    )
     return found is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove devices that nobody has used for long; answers how many."""
     table: Any = KNOWN_DEVICE.sql
-    return tx.run(
-        ("devices", "over"), lambda: table.delete().where(table.seen_at <= slot(0)), (now - KNOWN_SECONDS,)
-    )
+    return tx.run(("devices", "over"), lambda: table.delete().where(table.seen_at <= slot(0)), (now - KNOWN_SECONDS,))
 
 
 def _is_good(tx: Transaction, values: dict[str, Any], now: int) -> bool:

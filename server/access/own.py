@@ -7,7 +7,12 @@ from server.context import Context, Service
 
 
 def own_context(
-    service: Service, now: int | None = None, zone: str = "UTC", request_id: str = "", depth: int = 0, *,
+    service: Service,
+    now: int | None = None,
+    zone: str = "UTC",
+    request_id: str = "",
+    depth: int = 0,
+    *,
     is_by_machine: bool = False,
 ) -> Context:
     """An operation of the service itself.

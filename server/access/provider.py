@@ -116,7 +116,8 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
             _require_short(pairs)
             _require_once(pairs)
             scopes, found = Endpoints(tx, service, now).validate_authorization_request(
-                _address(service), body=list(pairs)  # type: ignore[arg-type]
+                _address(service),
+                body=list(pairs),  # type: ignore[arg-type]
             )
         except FatalClientError as error:
             return Refused(FATAL.get(error.description, error.description))
@@ -230,9 +231,7 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     consents.forget_of_worker(tx, worker_id)
 
 
-def _answered(
-    service: Service, sent: Sent, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]
-) -> Reply:
+def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]) -> Reply:
     pairs = _known(sent.parameters, SENT)
     _require_short(pairs)
     _require_once(pairs)
@@ -321,4 +320,3 @@ def _with(service: Service, address: str, pairs: Iterable[tuple[str, str]]) -> s
 def _seal_key(service: Service) -> bytes:
     """Of this run of the service: a page that was shown before a restart is shown once more."""
     return bytes(service.store.shared.setdefault("oauth seal", secrets.token_bytes(32)))
-

@@ -155,8 +155,9 @@ def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
     table: Any = SESSION.sql
     rows = tx.rows(
         ("sessions", "origins"),
-        lambda: table.select(table.client, table.worker_id).where(table.expires_at > slot(0)).distinct(), (now,),
-    )  # fmt: skip
+        lambda: table.select(table.client, table.worker_id).where(table.expires_at > slot(0)).distinct(),
+        (now,),
+    )
     return sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
 
 

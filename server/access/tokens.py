@@ -201,9 +201,7 @@ def _read(tx: Transaction, hashed: str) -> Grant | None:
         return None
     defined = parse(scopes_text)
     granted = tuple(defined[name] for name in row[place["scopes"]].split() if name in defined)
-    return Grant(
-        row[0], row[place["app_id"]], who, granted, row[place["expires_at"]], tuple(defined.values())
-    )
+    return Grant(row[0], row[place["app_id"]], who, granted, row[place["expires_at"]], tuple(defined.values()))
 
 
 def _refused() -> NotAuthenticated:

@@ -88,7 +88,7 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
         self.validator = validator = Validator(tx, service, now)
         code = CodeGrant(
             validator, pre_auth=[validator.require_code_and_challenge], post_token=[validator.refuse_unasked_verifier]
-        )  # fmt: skip
+        )
         refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes])
         bearer = BearerToken(
             validator, lambda request: validator.text("access"), lambda request: validator.expires_in(),
@@ -171,9 +171,7 @@ class Validator(RequestValidator):
     ) -> bool:
         return bool(scopes) and all(each in client.scopes for each in scopes or ())
 
-    def save_authorization_code(
-        self, client_id: str, code: Any, request: Request, *args: Any, **more: Any
-    ) -> None:
+    def save_authorization_code(self, client_id: str, code: Any, request: Request, *args: Any, **more: Any) -> None:
         asked = Code(
             self._present.id, int(str(request.user)), tuple(request.scopes or ()), str(request.redirect_uri),
             not request.using_default_redirect_uri, request.code_challenge or "", families.new(),
@@ -239,9 +237,7 @@ class Validator(RequestValidator):
 
     # -- the exchange of a code
 
-    def validate_code(
-        self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any
-    ) -> bool:
+    def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any) -> bool:
         """A second use ends what the first one led to."""
         found = codes.known(self.tx, code)
         if found is None or found.app_id != client.id:

@@ -94,8 +94,9 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
         )  # fmt: skip
         total = tx.value(
             ("number of runs of the log", condition.key),
-            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where), values,
-        )  # fmt: skip
+            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where),
+            values,
+        )
         worst: dict[int, int] = dict(tx.rows(
             ("worst of runs",),
             lambda: table.select(run, peewee.fn.MIN(table.level)).where(in_list(table.run_id, slot(0))).group_by(run),
@@ -135,17 +136,19 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
         values = (*condition.values, after)
         oldest = tx.value(
             ("oldest of the log", condition.key),
-            lambda: table.select(peewee.fn.MIN(table.created_at)).where(where), values,
-        )  # fmt: skip
+            lambda: table.select(peewee.fn.MIN(table.created_at)).where(where),
+            values,
+        )
         since = min(ctx.now if oldest is None else int(oldest), ctx.now)
         step = max(1, -(-(ctx.now + 1 - since) // parts))
         place = (table.created_at - slot(number + 1)) / slot(number + 2)
         rows = tx.rows(
             ("log by level", condition.key),
-            lambda: table.select(table.level, place, peewee.fn.COUNT(table.id)).where(where)
-            .group_by(table.level, place),
+            lambda: (
+                table.select(table.level, place, peewee.fn.COUNT(table.id)).where(where).group_by(table.level, place)
+            ),
             (*values, since, step),
-        )  # fmt: skip
+        )
         counts: dict[int, list[int]] = {}
         for level, at, count in rows:
             counts.setdefault(level, [0] * parts)[min(at, parts - 1)] += count
@@ -172,9 +175,7 @@ def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
     return ctx.service.registry.type(URI), replace(parse(q), sort=())
 
 
-def _newest_first(
-    ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0
-) -> Search:
+def _newest_first(ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0) -> Search:
     found = compile_search(record_type, query, search_scope(ctx, tx, query))
     if run_id:
         of_run = equals(record_type.column("run_id"), run_id)
@@ -238,4 +239,4 @@ def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
         ("first log entries",),
         lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.id <= slot(0)).order_by(_ENTRY.id).limit(BATCH),
         (_newest_id(tx) - MAX_KEPT,),
-    )  # fmt: skip
+    )

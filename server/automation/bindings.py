@@ -132,5 +132,3 @@ def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:
         if found is not None and as_bool(found[1]):
             return key if kind == "disabled" else ""
     return ""
-
-

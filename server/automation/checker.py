@@ -226,5 +226,3 @@ def _inputs(node: Node, body: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
     for name, each in known.items():
         if each.required and name not in given:
             yield _at(node.path, f"{command.name} needs the input '{name}'", lines)
-
-

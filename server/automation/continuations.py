@@ -63,9 +63,7 @@ def forget_old(service: Service, now: int) -> None:
     timer: Any = peewee.Table("automation_timer", ("continuation_id", "is_disabled"))
     awaited = timer.select(timer.continuation_id).where(timer.is_disabled == 0)
     is_old = (table.expires_at < slot(0)) & table.id.not_in(awaited)
-    if service.store.read(lambda tx: tx.value(
-        ("old continuations",), lambda: table.select(table.id).where(is_old).limit(1), (now,)
-    )):  # fmt: skip
-        service.store.write(lambda tx: tx.run(
-            ("drop continuations",), lambda: table.delete().where(is_old), (now,)
-        ))  # fmt: skip
+    if service.store.read(
+        lambda tx: tx.value(("old continuations",), lambda: table.select(table.id).where(is_old).limit(1), (now,))
+    ):
+        service.store.write(lambda tx: tx.run(("drop continuations",), lambda: table.delete().where(is_old), (now,)))

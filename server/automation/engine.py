@@ -271,8 +271,9 @@ class Run:
         if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
             raise KataSyntax(
                 f"{node.path}: '@{','.join(node.annotations)}' cannot stand on a command (line {node.line})",
-                code="ANNOTATED", line=node.line,
-            )  # fmt: skip
+                code="ANNOTATED",
+                line=node.line,
+            )
         control = _CONTROL.get(node.type)
         if control is not None:
             control(self, node)
@@ -639,4 +640,3 @@ def run(
         except HelpdeskError as error:
             running.note(3, "", error.message)
     return found
-

@@ -27,8 +27,11 @@ CHECK_SECONDS = 10.0  # that all examples of an automation may take together whe
 EXAMPLE = Table(
     "automation_example",
     [
-        Column("automation_id", references="automation(id)"), Column("name", "TEXT", nocase=True),
-        Column("given", "TEXT"), Column("outcome", "TEXT"), Column("kept_at"),
+        Column("automation_id", references="automation(id)"),
+        Column("name", "TEXT", nocase=True),
+        Column("given", "TEXT"),
+        Column("outcome", "TEXT"),
+        Column("kept_at"),
     ],
     [Index(("automation_id", "name"), "the examples of an automation, by name", unique=True)],
 )  # given: the dictionary as JSON. outcome: as `outcome` below makes it

@@ -113,9 +113,9 @@ def forget_undeliverable(service: Service, now: int) -> None:
     def old(query: Any) -> Any:
         return query.where(peewee.SQL(GIVEN_UP), table.available_at < slot(0))
 
-    if service.store.read(lambda tx: tx.value(
-        ("an old message",), lambda: old(table.select(table.id)).limit(1), (before,)
-    )):  # fmt: skip
+    if service.store.read(
+        lambda tx: tx.value(("an old message",), lambda: old(table.select(table.id)).limit(1), (before,))
+    ):
         service.store.write(lambda tx: tx.run(("old messages",), lambda: old(table.delete()), (before,)))
 
 

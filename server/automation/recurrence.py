@@ -53,7 +53,6 @@ class _Field:
             return False
         return match[3] != "0" and match[3] != "00" and numbers == sorted(numbers)
 
-
     def numbers(self, part: str) -> range:
         """The numbers that a part stands for; none for the special ones."""
         match = _PART.match(part)

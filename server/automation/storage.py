@@ -69,16 +69,15 @@ def forget_expired(service: Service, now: int) -> int | None:
 
 def _next_expiry(tx: Transaction) -> int | None:
     table: Any = STORED.sql
-    found = tx.value(
-        ("next value to expire",), lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE)
-    )
+    found = tx.value(("next value to expire",), lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE))
     return None if found is None else int(found)
 
 
 def _forget(tx: Transaction, now: int) -> None:
     table: Any = STORED.sql
     tx.run(
-        ("forget expired values",), lambda: table.delete().where(CAN_EXPIRE, table.expires_at <= slot(0)),
+        ("forget expired values",),
+        lambda: table.delete().where(CAN_EXPIRE, table.expires_at <= slot(0)),
         (now,),
     )
 

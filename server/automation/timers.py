@@ -165,10 +165,11 @@ def _next(tx: Transaction, now: int) -> int | None:
     timer: Any = peewee.Table(URI, ("is_disabled", "next_run_at"))
     found = tx.value(
         ("timer due next",),
-        lambda: timer.select(peewee.fn.MIN(timer.next_run_at))
-        .where(timer.is_disabled == 0, timer.next_run_at > slot(0)),
+        lambda: timer.select(peewee.fn.MIN(timer.next_run_at)).where(
+            timer.is_disabled == 0, timer.next_run_at > slot(0)
+        ),
         (now,),
-    )  # fmt: skip
+    )
     return int(found) if found else None
 
 

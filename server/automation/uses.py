@@ -64,7 +64,9 @@ def _kept(text: str) -> frozenset[str]:
 def _read(text: str) -> frozenset[str]:
     small = text.lower()
     return frozenset(
-        match[1] for pattern in _NAMED for match in pattern.finditer(small)
+        match[1]
+        for pattern in _NAMED
+        for match in pattern.finditer(small)
         if not _WORD.match(small, match.start() - 1 if match.start() else len(small))
     )
 
@@ -83,9 +85,9 @@ def of(ctx: Context, name: str) -> list[Use]:
 def counts(ctx: Context) -> Counter[str]:
     """How many records name each automation, by its name in small letters. Raises AdminOnly."""
     _require_admin(ctx)
-    return ctx.service.store.read(lambda tx: Counter(
-        name for _, named in _holders(ctx, tx, "automation", "uri") for name in named
-    ))  # fmt: skip
+    return ctx.service.store.read(
+        lambda tx: Counter(name for _, named in _holders(ctx, tx, "automation", "uri") for name in named)
+    )
 
 
 def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, frozenset[str]]]:

@@ -17,8 +17,13 @@ MAX_VERSION_CHARS = 32 * 1024 * 1024  # of all versions of one automation but th
 VERSION = Table(
     "automation_version",
     [
-        Column("automation_id", references="automation(id)"), Column("number"), Column("at"),
-        Column("actor_context", "TEXT"), Column("actor_id"), Column("actor_name", "TEXT"), Column("changed", "TEXT"),
+        Column("automation_id", references="automation(id)"),
+        Column("number"),
+        Column("at"),
+        Column("actor_context", "TEXT"),
+        Column("actor_id"),
+        Column("actor_name", "TEXT"),
+        Column("changed", "TEXT"),
         Column("size"),
         *(Column(name, "TEXT") for name in TEXTS),
     ],
@@ -66,7 +71,7 @@ def _forget(writing: "Writing", id: int) -> None:
         ("sizes of versions",),
         lambda: table.select(table.id, table.size).where(table.automation_id == slot(0)).order_by(table.number.desc()),
         (id,),
-    )  # fmt: skip
+    )
     old, chars = [], 0
     for place, (version, size) in enumerate(sizes):
         chars += size if place > 1 else 0

@@ -34,9 +34,10 @@ def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") ->
     source = made.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", metavar="FILE", help="the text; - reads standard input")
     source.add_argument(
-        "--json-lines", action="store_true",
+        "--json-lines",
+        action="store_true",
         help=f"read a request from each line of standard input and answer with a line: {shapes}",
-    )  # fmt: skip
+    )
     made.add_argument("--data", metavar="DIR", help="a data folder whose database is used; no server may run on it")
     return made
 

@@ -103,8 +103,9 @@ def _free_port(settings: Settings) -> Iterator[Finding]:
         for each in app.bind(settings):
             each.close()
     except HelpdeskError as error:
-        yield Finding("server", "problem", f"none runs on the folder; {error.message}", "free the port, or choose "
-                      "another")  # fmt: skip
+        yield Finding(
+            "server", "problem", f"none runs on the folder; {error.message}", "free the port, or choose another"
+        )
         return
     yield Finding("server", "ok", f"none runs on the folder; port {settings.port} of {settings.host} is free")
 

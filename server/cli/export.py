@@ -23,7 +23,8 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     made.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
     made.add_argument(
-        "--with-secrets", action="store_true",
+        "--with-secrets",
+        action="store_true",
         help="also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens",
     )
 

@@ -15,12 +15,13 @@ DONE, FAILED = 0, 1
 def declare(commands: Any) -> None:
     """Declare the commands."""
     bring = command(
-        group(commands, "mail", "Mail in files."), "import",
+        group(commands, "mail", "Mail in files."),
+        "import",
         lambda options: with_service(options, lambda ctx: _import(ctx, options.paths)),
         "Import mail as tickets and replies. Mail that is there already is not imported twice. An import that was cut "
         "short goes on where it ended when it is started again with the same files.",
         "Import mail as tickets and replies.",
-    )  # fmt: skip
+    )
     bring.add_argument(
         "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "
         "message on standard input"

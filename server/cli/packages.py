@@ -34,9 +34,10 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     bring.add_argument("--dry-run", action="store_true", help="make nothing, and print what would be made")
     bring.add_argument(
-        "--grants", action="store_true",
+        "--grants",
+        action="store_true",
         help="agree to the rights and sign-ins that the package gives, which --dry-run prints",
-    )  # fmt: skip
+    )
     out = command(below, "export", _export, about="Print records as a package, with what is on them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
     out.add_argument("--name", default="", metavar="N", help="name of the package")
@@ -62,8 +63,9 @@ def _import(options: argparse.Namespace) -> None:
 def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
     """The answer that is missing, asked at a terminal; elsewhere it is told as a flag. Raises Invalid, Required."""
     if error.details.get("field") == "grants":
-        raise Invalid(error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"),
-                      field="grants") from error
+        raise Invalid(
+            error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"), field="grants"
+        ) from error
     asked = PROMPT.fullmatch(str(error.details.get("field", "")))
     if asked is None:
         raise error

@@ -134,8 +134,9 @@ def _rows(
     if len(found) > MAX_ROWS:
         raise BadDataQuery(
             f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger units",
-            position=dimensions[0].asked.position if dimensions else 0, limit=MAX_ROWS,
-        )  # fmt: skip
+            position=dimensions[0].asked.position if dimensions else 0,
+            limit=MAX_ROWS,
+        )
     split = sum(_width(each) for each in dimensions)
     return [(row[:split], list(row[split:])) for row in found]
 

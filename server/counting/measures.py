@@ -40,8 +40,9 @@ def function_named(name: str, position: int, field: str = "function") -> Functio
     if found is None:
         raise BadDataQuery(
             f"'{name[:80]}' is not a function; there are {', '.join(FUNCTIONS)}{nearest(name, _NAMES)}",
-            position=position, field=field,
-        )  # fmt: skip
+            position=position,
+            field=field,
+        )
     return found
 
 

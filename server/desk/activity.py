@@ -41,9 +41,7 @@ def log(
     return entry
 
 
-def log_several(
-    writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]
-) -> None:
+def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]) -> None:
     """As log, several entries on one record, each a point and its variables: who is told of them is found out once."""
     written = [(point, _write(writing, point, context, id, variables)[1]) for point, variables in entries]
     listeners = _listeners(writing, context, id, (), NOTHING)
@@ -59,18 +57,23 @@ def _write(
     """Write an entry; answers its id and what it tells."""
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     entries = _type(writing, "activity_log")
-    entry = writing.tx.insert(entries.table, entries.row_values({
-        "activity_point": point,
-        "actor__context": actor.context,
-        "actor_id": actor.id,
-        "target__context": context,
-        "target_id": id,
-        "about__context": about[0],
-        "about_id": about[1],
-        "is_administrative": int(POINTS[point].is_administrative),
-        "created": writing.now,
-        "params": told,
-    }))
+    entry = writing.tx.insert(
+        entries.table,
+        entries.row_values(
+            {
+                "activity_point": point,
+                "actor__context": actor.context,
+                "actor_id": actor.id,
+                "target__context": context,
+                "target_id": id,
+                "about__context": about[0],
+                "about_id": about[1],
+                "is_administrative": int(POINTS[point].is_administrative),
+                "created": writing.now,
+                "params": told,
+            }
+        ),
+    )
     return entry, told
 
 
@@ -94,21 +97,34 @@ def notify(
 ) -> None:
     """Tell one worker."""
     notifications = _type(writing, "notification")
-    writing.tx.insert(notifications.table, notifications.row_values({
-        "worker_id": worker_id,
-        "activity_point": point,
-        "target__context": context,
-        "target_id": id,
-        "created": writing.now,
-        "params": params,
-    }))
+    writing.tx.insert(
+        notifications.table,
+        notifications.row_values(
+            {
+                "worker_id": worker_id,
+                "activity_point": point,
+                "target__context": context,
+                "target_id": id,
+                "created": writing.now,
+                "params": params,
+            }
+        ),
+    )
 
 
 def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label: str) -> None:
     """The entry that outlives its record: it has no target, the label is kept."""
-    log(writing, "record.deleted", "", 0, {
-        "record_type": record_type.label_names[0].lower(), "record_label": label, "record_id": str(id),
-    })
+    log(
+        writing,
+        "record.deleted",
+        "",
+        0,
+        {
+            "record_type": record_type.label_names[0].lower(),
+            "record_label": label,
+            "record_id": str(id),
+        },
+    )
 
 
 def _listeners(

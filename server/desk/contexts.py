@@ -83,9 +83,7 @@ def _by_context(listed: list[Dictionary]) -> dict[str, list[Dictionary]]:
 
 def _fields(shown: Dictionaries) -> list[Dictionary]:
     """All custom fields in their order."""
-    found = [
-        each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")
-    ]
+    found = [each | {"type_label": KINDS.get(each["type"], each["type"])} for each in _all(shown, "custom_field")]
     return sorted(found, key=lambda each: (each["pos"], each["id"]))
 
 

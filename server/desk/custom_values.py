@@ -29,9 +29,7 @@ def write(
                 _tell(writing, record_type, id, field, worker_id)
 
 
-def _tell(
-    writing: "RecordWriter", record_type: RecordType, id: int, field: custom.CustomField, worker_id: int
-) -> None:
+def _tell(writing: "RecordWriter", record_type: RecordType, id: int, field: custom.CustomField, worker_id: int) -> None:
     """Nobody is told of what they did themselves, nor of what they may not read."""
     context = record_type.context
     is_own = writing.actor.context == WORKER and writing.actor.id == worker_id

@@ -79,9 +79,11 @@ class Dictionaries:
             table, place = record_type.table, len(condition.values)
             rows = self.tx.rows(
                 ("readable many", table.name, condition.key),
-                lambda: table.sql.select(*table.all_columns)
-                .where(condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0)))
-                .order_by(table.sql.id),
+                lambda: (
+                    table.sql.select(*table.all_columns)
+                    .where(condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0)))
+                    .order_by(table.sql.id)
+                ),
                 (*condition.values, "[" + ",".join(map(str, wanted)) + "]"),
             )
         return [record_type.record(row) for row in rows]
@@ -166,9 +168,7 @@ class Dictionaries:
         self.open_under(nested.prefix, targets, shown, rest, depth)
 
     def _open_custom(self, prefix: str, shown: list[dict[str, Any]], rest: list[str], depth: int) -> None:
-        targets = [
-            (str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown
-        ]
+        targets = [(str(each.get(f"{prefix}__context", "")), int(each.get(f"{prefix}_id", 0) or 0)) for each in shown]
         self.open_under(prefix, targets, shown, rest, depth)
 
     def open_under(
@@ -274,6 +274,7 @@ def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
 
 # Contexts of types that other types point to already and that come later.
 _ABSENT = {"gpg_private_key": "svc.contexts.gpg.private.key"}
+
 
 def _shape(record_type: RecordType, registry: Registry) -> _Shape:
     shape: _Shape | None = registry.kept.get(record_type)

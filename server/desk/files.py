@@ -74,7 +74,12 @@ def find(ctx: Context, id: int) -> StoredFile:
         record = record_type.record(row)
         require_kept(record)
         return StoredFile(
-            id, record["name"], record["mime_type"], record["size"], record["storage_sha1hash"], record["updated"],
+            id,
+            record["name"],
+            record["mime_type"],
+            record["size"],
+            record["storage_sha1hash"],
+            record["updated"],
             record["blob_id"],
         )
 

@@ -91,6 +91,7 @@ def _inside(folder: Path, text: str) -> str:
     if found == base or not found.is_relative_to(base):
         raise Invalid(
             "backup_folder: in the console this is a folder inside the data folder, such as backups; set another one "
-            "in helpdesk.toml or by HELPDESK_BACKUP_FOLDER", field="backup_folder",
-        )  # fmt: skip
+            "in helpdesk.toml or by HELPDESK_BACKUP_FOLDER",
+            field="backup_folder",
+        )
     return str(found)

@@ -51,8 +51,9 @@ def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
     automation: Any = peewee.Table("automation", ("id", "last_run_at", "last_run_state"))
     tx.run_many(
         ("last runs",),
-        lambda: automation.update({automation.last_run_at: slot(0), automation.last_run_state: slot(1)})
-        .where(automation.id == slot(2)),
+        lambda: automation.update({automation.last_run_at: slot(0), automation.last_run_state: slot(1)}).where(
+            automation.id == slot(2)
+        ),
         [(at, state, id) for id, (at, state) in runs.items()],
     )
 
@@ -61,7 +62,8 @@ def _has_old(tx: Transaction, now: int) -> bool:
     """Whether somebody was on a page and no longer is."""
     visit = VISIT.sql
     found = tx.value(
-        ("a visit that is over",), lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
+        ("a visit that is over",),
+        lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
         (now - VISIT_SECONDS,),
     )
     return found is not None

@@ -78,6 +78,7 @@ def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> 
         writing = RecordWriter(ctx, tx)
         id = writing.create_sent(record_type, fields)
         return shown(ctx, tx, record_type, id, expand) | writing.shown_once
+
     return ctx.service.store.write(write)
 
 
@@ -177,9 +178,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
             results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
         if asked.subtotals:
-            answer["subtotals"] = {
-                name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals
-            }
+            answer["subtotals"] = {name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals}
         return answer
 
     found = reading(ctx, read)

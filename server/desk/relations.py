@@ -33,9 +33,7 @@ def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]
             linking.change(writing, own.type.context, own.id, each.type.context, each.id, adds)
         return {
             "on": references.described(shown, own, record),
-            "targets": [
-                references.described(shown, each, other) for each, other in zip(others, found, strict=True)
-            ],
+            "targets": [references.described(shown, each, other) for each, other in zip(others, found, strict=True)],
         }
 
     return ctx.service.store.write(write)

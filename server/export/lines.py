@@ -96,9 +96,11 @@ class Lines:
         table: Any = LINK.sql
         rows = self._tx.rows(
             ("export links",),
-            lambda: table.select(table.from_id, table.to_context, table.to_id)
-            .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
-            .order_by(table.from_id, table.to_context, table.to_id),
+            lambda: (
+                table.select(table.from_id, table.to_context, table.to_id)
+                .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
+                .order_by(table.from_id, table.to_context, table.to_id)
+            ),
             (record_type.context, json.dumps(ids)),
         )
         return [(id, f"{context}:{other}") for id, context, other in rows]
@@ -107,9 +109,11 @@ class Lines:
         table: Any = ATTACHED.sql
         return self._tx.rows(
             ("export attached",),
-            lambda: table.select(table.record_id, table.attachment_id)
-            .where(table.context == slot(0), in_list(table.record_id, slot(1)))
-            .order_by(table.record_id, table.attachment_id),
+            lambda: (
+                table.select(table.record_id, table.attachment_id)
+                .where(table.context == slot(0), in_list(table.record_id, slot(1)))
+                .order_by(table.record_id, table.attachment_id)
+            ),
             (record_type.context, json.dumps(ids)),
         )
 
@@ -118,10 +122,12 @@ class Lines:
         address = peewee.Table("address")
         return self._tx.rows(
             ("export requesters",),
-            lambda: table.select(table.ticket_id, address.c.email)
-            .join(address, on=(address.c.id == table.address_id))
-            .where(in_list(table.ticket_id, slot(0)))
-            .order_by(table.ticket_id, address.c.email),
+            lambda: (
+                table.select(table.ticket_id, address.c.email)
+                .join(address, on=(address.c.id == table.address_id))
+                .where(in_list(table.ticket_id, slot(0)))
+                .order_by(table.ticket_id, address.c.email)
+            ),
             (json.dumps(ids),),
         )
 

@@ -7,7 +7,8 @@ from functools import cache
 from importlib import resources
 
 # ISO 639-1, then the languages of three letters that people set their computers to.
-_LANGUAGES = frozenset("""
+_LANGUAGES = frozenset(
+    """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et
 eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk
 kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny
@@ -17,7 +18,8 @@ agq ast asa bas bem ber bez bho brx byn ccp ceb cgg chr ckb cmn crh csb doi dsb 
 hak haw hif hne hsb jgo jmc kab kam kde kea kgp khq kkj kln kok ksb ksf ksh lag lij lkt lrc lzh luo luy mag mai mas mer
 mfe mgh mgo mhr mni mua mzn nan naq nds niu nmg nnh nso nus nyn pap pcm prg quz raj rof rwk sah saq sat sbp seh ses shi
 shn sid smn szl tcy teo tig tpi twq tzm vai vun wae wal xog yav yrl yue zgh
-""".split())
+""".split()
+)
 _SCRIPTS = frozenset(
     "Adlm Arab Beng Cher Cyrl Deva Grek Guru Hans Hant Hebr Jpan Kore Latn Mong Olck Tfng Vaii".split()
 )

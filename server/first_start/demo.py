@@ -89,7 +89,8 @@ def _people(ctx: Context, tx: Transaction) -> None:
     known = {email: writing.find("address", email=email) for email in told["people"]}
     made = [
         writing.create("address", {"email": email, "org_id": orgs[org]})
-        for email, (_, org) in told["people"].items() if known[email] is None
+        for email, (_, org) in told["people"].items()
+        if known[email] is None
     ]
     service_settings.put(tx, KEY, {"org": list(orgs.values()), "address": made})
     writing.log("demo.added", APP, 0, {})
@@ -141,7 +142,7 @@ def _tickets_of(tx: Transaction, address_ids: list[int]) -> list[int]:
         ("tickets of the demo",),
         lambda: ticket.select(ticket.c.id).where(in_list(ticket.c.first_wrote_address_id, slot(0))),
         (json.dumps(address_ids),),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]
 
 

@@ -125,10 +125,12 @@ def make_administrator(ctx: Context) -> None:
 def has_administrator(tx: Transaction) -> bool:
     """Whether anybody can administer the service."""
     worker = peewee.Table("worker")
-    return bool(tx.value(
-        ("administrators",),
-        lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0).limit(1),
-    ))
+    return bool(
+        tx.value(
+            ("administrators",),
+            lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0).limit(1),
+        )
+    )
 
 
 def is_setup_code(tx: Transaction, code: str, now: int) -> bool:

@@ -99,8 +99,9 @@ def _has_ticket(tx: Transaction, settings: Settings) -> bool:
     of_demo = {int(id) for id in made.get("address", ())}
     rows = tx.rows(
         ("tickets by first writer",),
-        lambda: ticket.select(ticket.c.first_wrote_address_id).distinct().limit(slot(0)), (len(of_demo) + 1,),
-    )  # fmt: skip
+        lambda: ticket.select(ticket.c.first_wrote_address_id).distinct().limit(slot(0)),
+        (len(of_demo) + 1,),
+    )
     return any(row[0] not in of_demo for row in rows)
 
 
@@ -117,9 +118,10 @@ def _has_token(tx: Transaction, settings: Settings) -> bool:
 def _has_package(tx: Transaction, settings: Settings) -> bool:
     """One besides the one that a new service begins with."""
     table: Any = PACKAGE_IMPORT.sql
-    return tx.value(
-        ("a package that was imported",), lambda: table.select(table.id).where(table.worker_id > 0).limit(1)
-    ) is not None  # fmt: skip
+    return (
+        tx.value(("a package that was imported",), lambda: table.select(table.id).where(table.worker_id > 0).limit(1))
+        is not None
+    )
 
 
 def _has_colleague(tx: Transaction, settings: Settings) -> bool:

@@ -248,13 +248,14 @@ class JobQueue:
         def of(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
             return tx.rows(
                 ("job", "due"),
-                lambda: table.select(table.due_at, table.id)
-                .where(
-                    table.failed_at == 0, table.is_slow == slot(0), table.due_at <= slot(1), _is_free(table, 2)
-                )
-                .order_by(table.due_at, table.id).limit(slot(4)),
+                lambda: (
+                    table.select(table.due_at, table.id)
+                    .where(table.failed_at == 0, table.is_slow == slot(0), table.due_at <= slot(1), _is_free(table, 2))
+                    .order_by(table.due_at, table.id)
+                    .limit(slot(4))
+                ),
                 (int(is_slow), now, now, now + CLAIM_SECONDS, most),
-            )  # fmt: skip
+            )
 
         found = [row for is_slow, most in room.shares if most > 0 for row in of(is_slow, most)]
         return [id for _, id in sorted(found)[: room.total]]
@@ -307,9 +308,7 @@ def _note(tx: Transaction, job: Job, ran: Ran | None, error: str) -> None:
 def _is_free(table: Any, place: int) -> Any:
     """Not claimed, or the claim has lapsed: values `now` and `now + CLAIM_SECONDS`. One that reaches further than any
     claim can was made before the clock was set back."""
-    return (
-        (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
-    )
+    return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
 
 
 @after_set_back("jobs")

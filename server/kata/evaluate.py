@@ -127,8 +127,9 @@ class Generic:
         """The value after an annotation that there is not."""
         raise KataSyntax(
             f"[{path}] '@{annotation[:50]}' is not an annotation{nearest(annotation, notes.KNOWN)}",
-            code="UNKNOWN_ANNOTATION", path=path,
-        )  # fmt: skip
+            code="UNKNOWN_ANNOTATION",
+            path=path,
+        )
 
     def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
         """Name and value as they are kept; None to leave the key out."""

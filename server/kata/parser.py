@@ -36,8 +36,9 @@ class Document:
 def parse(text: str) -> Document:
     """The document of a text. Raises KataSyntax with `code` and `line`, from 1, at the first mistake."""
     if len(text) > MAX_CHARS:
-        raise KataSyntax(f"the document has {len(text):,} characters, at most {MAX_CHARS:,} are read", code="TOO_LARGE",
-                         line=1)  # fmt: skip
+        raise KataSyntax(
+            f"the document has {len(text):,} characters, at most {MAX_CHARS:,} are read", code="TOO_LARGE", line=1
+        )
     document = _Parser(text.replace("\r", "").split("\n")).run()
     references.resolve(document)
     return document

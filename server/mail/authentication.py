@@ -6,9 +6,7 @@ from collections.abc import Container, Iterable
 
 HEADER = "authentication-results"
 _COMMENT = re.compile(r"\([^()]*\)")
-_RESULT = re.compile(
-    r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE
-)  # fmt: skip
+_RESULT = re.compile(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE)
 
 
 def dmarc_failed_at(headers: Iterable[tuple[str, str]], trusted: Container[str]) -> str:

@@ -18,10 +18,10 @@ from server.errors import Invalid, TooLarge
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid
 
-MAX_RECIPIENTS = 100                     # To and Cc together
+MAX_RECIPIENTS = 100  # To and Cc together
 MAX_REFERENCES = 20
-MAX_ID_CHARACTERS = 900                  # an id cannot be folded, and a line may have 998
-MAX_WORD_CHARACTERS = 200                # longer words of a subject are encoded, which can be folded
+MAX_ID_CHARACTERS = 900  # an id cannot be folded, and a line may have 998
+MAX_WORD_CHARACTERS = 200  # longer words of a subject are encoded, which can be folded
 MAX_FILE_NAME_CHARACTERS = 200
 MAX_FILES_BYTES = 25 * 1024 * 1024
 
@@ -225,7 +225,7 @@ def _body(mail: Outgoing) -> EmailMessage:
 
 def _add_inline(message: EmailMessage, files: Iterable[OutFile]) -> None:
     html = message.get_body(("html",))
-    assert isinstance(html, EmailMessage)   # it was added before
+    assert isinstance(html, EmailMessage)  # it was added before
     for file in files:
         html.add_related(
             file.content,

@@ -20,9 +20,7 @@ def new_key() -> tuple[str, str]:
     private = made.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
-    public = made.public_key().public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = made.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return private.decode("ascii"), base64.b64encode(public).decode("ascii")
 
 
@@ -58,4 +56,3 @@ def signed(raw: bytes, domain: str, selector: str, private_key: str) -> bytes:
         _LOG.error("mail.unsigned", domain=domain, reason=str(error))
         return raw
     return signature + raw
-

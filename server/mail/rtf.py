@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from server.mail import charsets
 
 MAX_RTF_BYTES = 512 * 1024  # unpacked; what comes after is left out
-MAX_GROUPS = 1_000          # open at once
+MAX_GROUPS = 1_000  # open at once
 
 _PACKED, _PLAIN = b"LZFu", b"MELA"
 _WINDOW = 4096

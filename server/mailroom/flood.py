@@ -40,6 +40,6 @@ def forget_over(service: Service, now: int) -> None:
         ("automatic mail", "any over"), lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,)
     ))  # fmt: skip
     if over is not None:
-        service.store.write(lambda tx: tx.run(
-            ("automatic mail", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,)
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx: tx.run(("automatic mail", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,))
+        )

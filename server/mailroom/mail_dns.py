@@ -76,8 +76,9 @@ def _spf(domain: str, texts: list[str]) -> Hint:
     if len(found) > 1:
         return Hint(domain, "SPF", _cut(" | ".join(found)), "several are taken for a mistake: make one of them")
     is_open = found[0].lower().split()[-1] in ("+all", "all")
-    return Hint(domain, "SPF", _cut(found[0]), "it lets every server send in your name: end it with -all" if is_open
-                else "")  # fmt: skip
+    return Hint(
+        domain, "SPF", _cut(found[0]), "it lets every server send in your name: end it with -all" if is_open else ""
+    )
 
 
 def _dmarc(domain: str, texts: list[str]) -> Hint:
@@ -91,8 +92,14 @@ def _dmarc(domain: str, texts: list[str]) -> Hint:
 def _dkim(domain: str, key: dkim.Key, servers: Sequence[dns.Server] | None) -> Hint:
     """Whether others can read the signatures that mail gets here."""
     is_there = dkim.is_published(key, servers)
-    return Hint(domain, DKIM, key.name if is_there else "", "" if is_there else
-                f"mail is signed with {key.selector}, and DNS does not show that key: add its entry again, or stop it")
+    return Hint(
+        domain,
+        DKIM,
+        key.name if is_there else "",
+        ""
+        if is_there
+        else f"mail is signed with {key.selector}, and DNS does not show that key: add its entry again, or stop it",
+    )
 
 
 def _mx(domain: str, exchanges: list[str]) -> Hint:

@@ -74,9 +74,7 @@ class Counts:
         return f"{tickets}, {replies}, {duplicates}, {self.ignored} ignored, {self.failed} failed{earlier}"
 
 
-def run(
-    ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem
-) -> Counts:
+def run(ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem) -> Counts:
     """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
 
     progress: called after each mail that no earlier run has done. problem: called for each mail, file or folder that

@@ -106,9 +106,10 @@ def routes(ctx: Context) -> list[Route]:
             rows = tx.get_many(record_type.table, {id for kind, id in found.values() if kind == uri})
             labels |= {(uri, row[0]): record_type.label(record_type.record(row)) for row in rows}
         listed = [
-            Route(emails[address], uri, id, labels[uri, id]) for address, (uri, id) in found.items()
+            Route(emails[address], uri, id, labels[uri, id])
+            for address, (uri, id) in found.items()
             if address in emails and (uri, id) in labels
-        ]  # fmt: skip
+        ]
         default = reading.find("group", is_default=1)
         rest = [Route("", "group", default["id"], str(default["name"]))] if default is not None else []
         return sorted(listed, key=lambda each: each.email) + rest

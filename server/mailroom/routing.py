@@ -56,9 +56,11 @@ def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -
     table: Any = writing.registry.type(uri).table.sql
     rows = writing.tx.rows(
         ("sending from", uri),
-        lambda: table.select(table.reply_address_id, table.id)
-        .where(in_list(table.reply_address_id, slot(0)))
-        .order_by(table.id.desc()),
+        lambda: (
+            table.select(table.reply_address_id, table.id)
+            .where(in_list(table.reply_address_id, slot(0)))
+            .order_by(table.id.desc())
+        ),
         (json.dumps(list(address_ids)),),
     )
     senders: dict[int, int] = dict(rows)

@@ -73,8 +73,10 @@ def forged(incoming: Incoming, sender: Record, known: Addresses) -> list[str]:
         found.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc_failed_at}")
     writer = known.get(incoming.mail.from_address or "")
     if writer is None or writer["worker_id"] != sender["worker_id"]:
-        found.append(f"{sender['email']} is a worker's, but only Reply-To names it; From says "
-                     f"{incoming.mail.from_address or 'nobody'}")
+        found.append(
+            f"{sender['email']} is a worker's, but only Reply-To names it; From says "
+            f"{incoming.mail.from_address or 'nobody'}"
+        )
     return found
 
 
@@ -116,10 +118,12 @@ def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:
     table: Any = message.sql
     sent = tx.rows(
         ("headers of what was sent",),
-        lambda: table.select(table.headers)
-        .where(table.ticket_id == slot(0), table.is_outgoing == 1)
-        .order_by(table.id.desc())
-        .limit(MAX_SENT_LOOKED_AT),
+        lambda: (
+            table.select(table.headers)
+            .where(table.ticket_id == slot(0), table.is_outgoing == 1)
+            .order_by(table.id.desc())
+            .limit(MAX_SENT_LOOKED_AT)
+        ),
         (ticket_id,),
     )
     return not any(sender["email"].lower() in requesters.recipients_in(headers) for (headers,) in sent)

@@ -42,7 +42,12 @@ def reopen(writing: RecordWriter, ticket: Record) -> None:
 
 
 def message(
-    writing: RecordWriter, incoming: Incoming, ticket_id: int, sender: Record, notes: Sequence[str], *,
+    writing: RecordWriter,
+    incoming: Incoming,
+    ticket_id: int,
+    sender: Record,
+    notes: Sequence[str],
+    *,
     is_stranger: bool,
 ) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
@@ -98,4 +103,3 @@ def _attachment(
         "blob_id": blobs.keep(writing.tx, content),
         **({"size": size, "dropped": dropped} if dropped else {}),
     })  # fmt: skip
-

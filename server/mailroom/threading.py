@@ -63,11 +63,13 @@ def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:
     table: Any = writing.registry.type("message").table.sql
     rows = writing.tx.rows(
         ("messages by their ids",),
-        lambda: table.select(
-            table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
-        )
-        .where(in_list(table.message_id, slot(0)))
-        .order_by(table.id),
+        lambda: (
+            table.select(
+                table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
+            )
+            .where(in_list(table.message_id, slot(0)))
+            .order_by(table.id)
+        ),
         (json.dumps(ids),),
     )
     return [

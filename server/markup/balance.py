@@ -11,13 +11,45 @@ from dataclasses import dataclass, field
 
 from server.markup.tokens import Kind, tokens
 
-MAX_DEPTH = 200              # open elements; start tags beyond are left out, their text stays
+MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text stays
 
 VOID = frozenset({"br", "hr", "img", "wbr", "col"})
-_INLINE = frozenset({
-    "a", "abbr", "b", "bdi", "bdo", "big", "br", "cite", "code", "del", "dfn", "em", "font", "i", "img", "ins", "kbd",
-    "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-})
+_INLINE = frozenset(
+    {
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "br",
+        "cite",
+        "code",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "mark",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    }
+)
 _TABLE = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _CELLS = ("caption", "td", "th")
 

@@ -54,7 +54,7 @@ def markdown_to_html(
         )
     render = _RENDER_WITH_HTML if keep_html else _RENDER
     rendered = render(text.encode("utf-8", "replace").decode("utf-8"))
-    assert isinstance(rendered, str)   # the renderer is the HTML one
+    assert isinstance(rendered, str)  # the renderer is the HTML one
     return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url, new_tab=new_tab)
 
 

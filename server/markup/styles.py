@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
-MAX_STYLE_CHARACTERS = 4_000   # of one attribute; the rest is left out
-MAX_PIXELS = 2_000             # of widths
-MAX_SPACE_PIXELS = 200         # of margins and the like
+MAX_STYLE_CHARACTERS = 4_000  # of one attribute; the rest is left out
+MAX_PIXELS = 2_000  # of widths
+MAX_SPACE_PIXELS = 200  # of margins and the like
 MAX_FONT_PIXELS = 100
 MAX_BORDER_PIXELS = 20
-MAX_GAP_PIXELS = 20            # between letters and words
+MAX_GAP_PIXELS = 20  # between letters and words
 LOW_LINES, HIGH_LINES = 1.4, 3  # heights of lines in sizes of the font; into less a font does not always fit
 
-Check = Callable[[str], str]   # the value to show, "" for none
+Check = Callable[[str], str]  # the value to show, "" for none
 
 # What is inside parentheses belongs to the word before them.
 _PIECE = re.compile(r"[^\s()]+(?:\([^()]*\))?")

@@ -5,16 +5,56 @@ from dataclasses import dataclass, field
 
 from server.markup.tokens import Kind, Token, tokens
 
-MAX_TEXT_SOURCE = 512 * 1024     # characters of HTML that are read; the whole is kept as an attachment
-MAX_INDENT = 6                   # levels of lists that are indented; deeper ones stand below each other
+MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment
+MAX_INDENT = 6  # levels of lists that are indented; deeper ones stand below each other
 
-_PARAGRAPHS = frozenset({
-    "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "blockquote", "pre", "hr", "figure",
-})
-_LINES = frozenset({
-    "div", "li", "tr", "dt", "dd", "section", "article", "header", "footer", "address", "center", "caption",
-    "figcaption", "form", "fieldset", "tbody", "thead", "tfoot", "main", "nav", "aside", "body", "head", "html",
-})
+_PARAGRAPHS = frozenset(
+    {
+        "p",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "ul",
+        "ol",
+        "dl",
+        "table",
+        "blockquote",
+        "pre",
+        "hr",
+        "figure",
+    }
+)
+_LINES = frozenset(
+    {
+        "div",
+        "li",
+        "tr",
+        "dt",
+        "dd",
+        "section",
+        "article",
+        "header",
+        "footer",
+        "address",
+        "center",
+        "caption",
+        "figcaption",
+        "form",
+        "fieldset",
+        "tbody",
+        "thead",
+        "tfoot",
+        "main",
+        "nav",
+        "aside",
+        "body",
+        "head",
+        "html",
+    }
+)
 _CELLS = frozenset({"td", "th"})
 _LINK = re.compile(r"(?:https?|mailto|tel|ftp):", re.IGNORECASE)
 _BLANK = re.compile(r"[ \t\r\n\f\xa0]+")
@@ -53,13 +93,13 @@ class _Page:
     """The text so far, and what stands between it and the next word."""
 
     parts: list[str] = field(default_factory=list)
-    breaks: int = 0                                         # line ends due before the next word
-    space: bool = False                                     # a blank due before the next word
-    is_fresh: bool = True                                   # nothing written yet, or a list mark only
-    pre: int = 0                                            # open <pre>
-    lists: list[int] = field(default_factory=list)          # per open list: next number, or 0 for marks
+    breaks: int = 0  # line ends due before the next word
+    space: bool = False  # a blank due before the next word
+    is_fresh: bool = True  # nothing written yet, or a list mark only
+    pre: int = 0  # open <pre>
+    lists: list[int] = field(default_factory=list)  # per open list: next number, or 0 for marks
     link: str = ""
-    link_from: int = 0                                      # length of `parts` where the label starts
+    link_from: int = 0  # length of `parts` where the label starts
 
     def start(self, token: Token) -> None:
         name = token.value

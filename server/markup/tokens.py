@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-MAX_ATTRIBUTES = 40          # of one tag; the sanitizer needs quadratic time for more
-MAX_REFERENCE_DIGITS = 20    # of &#...; more are no character, and `int` raises for thousands of digits
+MAX_ATTRIBUTES = 40  # of one tag; the sanitizer needs quadratic time for more
+MAX_REFERENCE_DIGITS = 20  # of &#...; more are no character, and `int` raises for thousands of digits
 
 # Everything inside them up to their end tag is no markup, and nothing to read either.
 UNREADABLE = frozenset({"script", "style", "title", "iframe", "noembed", "noframes", "xmp"})

@@ -58,8 +58,9 @@ def _place(url: Url, values: Mapping[str, str]) -> tuple[str, str]:
     if not service:
         raise Invalid(
             f"the host {url.host} does not tell which service it is; set 'service' and 'region' of the connected "
-            "service", field="params",
-        )  # fmt: skip
+            "service",
+            field="params",
+        )
     return region or DEFAULT_REGION, service
 
 

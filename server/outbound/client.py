@@ -25,10 +25,12 @@ MAX_HEADER_BYTES = 16 * 1024  # of a request, together
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 
 # Those that say how the message travels, which is not for its author to say.
-REFUSED_HEADERS = frozenset("""
+REFUSED_HEADERS = frozenset(
+    """
     connection content-length expect host keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer
     transfer-encoding upgrade
-""".split())
+""".split()
+)
 # What a redirect to another place takes along; anything else may be a secret, whatever its name.
 _HARMLESS_HEADERS = frozenset(("accept", "accept-encoding", "accept-language", "content-type", "user-agent"))
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")

@@ -85,8 +85,9 @@ def checked(kind: str, service: Mapping[str, object], account: Mapping[str, obje
     if declared is None:
         raise Invalid(
             f"accounts of the kind {kind.removeprefix(PREFIX)} sign no requests; those of "
-            f"{', '.join(sorted(name.removeprefix(PREFIX) for name in KINDS))} do", field="authentication",
-        )  # fmt: skip
+            f"{', '.join(sorted(name.removeprefix(PREFIX) for name in KINDS))} do",
+            field="authentication",
+        )
     found = _read("service", service, ("base_url", *declared.service)) | _read("account", account, declared.account)
     for name in declared.required:
         if not found.get(name):

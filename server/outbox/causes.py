@@ -6,7 +6,8 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 CAUSE = Table(
-    "draft_cause", [Column("draft_id", references="draft(id)"), Column("depth"), Column("is_by_machine")],
+    "draft_cause",
+    [Column("draft_id", references="draft(id)"), Column("depth"), Column("is_by_machine")],
     key=("draft_id",),
 )
 # depth: of the automation that wrote the draft, for what its mail sets off. Drafts of others have no row.

@@ -224,9 +224,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
         template = writing.record("html_template", mail.template_id) if mail.template_id else None
         plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
         values = Placeholders(ctx, tx, mail.records, plain)
-        html = in_template(
-            template["content"] if template else "", html, values, _embed(ctx, mail, inline)
-        )  # fmt: skip
+        html = in_template(template["content"] if template else "", html, values, _embed(ctx, mail, inline))
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)

@@ -68,12 +68,12 @@ def _found(tx: Transaction, column: str, id: int, now: int) -> list[Delivery]:
     draft, outgoing = peewee.Table("draft"), OUTGOING.sql
     rows = tx.rows(
         ("deliveries by", column),
-        lambda: draft.select(
-            *(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING)
-        )
-        .join(outgoing, on=(outgoing.draft_id == draft.c.id))
-        .where(getattr(draft.c, column) == slot(0), (draft.c.is_queued == 1) | (outgoing.last_error != ""))
-        .order_by(draft.c.id),
+        lambda: (
+            draft.select(*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING))
+            .join(outgoing, on=(outgoing.draft_id == draft.c.id))
+            .where(getattr(draft.c, column) == slot(0), (draft.c.is_queued == 1) | (outgoing.last_error != ""))
+            .order_by(draft.c.id)
+        ),
         (id,),
     )
     return [_delivery(dict(zip((*_DRAFT, *_OUTGOING), row, strict=True)), now) for row in rows]

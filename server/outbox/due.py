@@ -41,9 +41,7 @@ def find_due(service: Service, now: int) -> int | None:
     retry = service.settings.mail_retry_seconds
     ids = service.store.read(lambda tx: _due_ids(tx, now, retry))
     if ids:
-        service.store.write(lambda tx: [
-            JobQueue.add(tx, KIND, now, {"draft_id": id}, f"{KIND}:{id}") for id in ids
-        ])  # fmt: skip
+        service.store.write(lambda tx: [JobQueue.add(tx, KIND, now, {"draft_id": id}, f"{KIND}:{id}") for id in ids])
     if len(ids) == BATCH:
         return now
     return service.store.read(lambda tx: _next_date(tx, now))
@@ -153,10 +151,12 @@ def _next_date(tx: Transaction, now: int) -> int | None:
     draft = peewee.Table("draft")
     found = tx.value(
         ("draft due next",),
-        lambda: draft.select(draft.c.queue_delivery_date)
-        .where(draft.c.is_queued == 1, draft.c.queue_delivery_date > slot(0))
-        .order_by(draft.c.queue_delivery_date)
-        .limit(1),
+        lambda: (
+            draft.select(draft.c.queue_delivery_date)
+            .where(draft.c.is_queued == 1, draft.c.queue_delivery_date > slot(0))
+            .order_by(draft.c.queue_delivery_date)
+            .limit(1)
+        ),
         (now,),
     )
     return int(found) if found is not None else None

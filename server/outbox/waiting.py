@@ -61,9 +61,7 @@ def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tup
     draft, outgoing = peewee.Table("draft"), OUTGOING.sql
 
     def of(*columns: Any) -> Any:
-        query = draft.select(*columns).join(
-            outgoing, peewee.JOIN.LEFT_OUTER, on=(outgoing.draft_id == draft.c.id)
-        )
+        query = draft.select(*columns).join(outgoing, peewee.JOIN.LEFT_OUTER, on=(outgoing.draft_id == draft.c.id))
         is_given_up = (draft.c.is_queued == 0) & (outgoing.last_error != "")
         conditions = {
             "failed": is_given_up,

@@ -68,9 +68,7 @@ def _document(shown: Dictionaries, listed: list[references.Reference], name: str
     found: Found = {(each.type.uri, each.id): record for each, record in zip(listed, loaded, strict=True)}
     _add_what_is_on(shown, found)
     writing = _Writing(shown, found)
-    records = [
-        writing.entry(uri, record) for (uri, _), record in found.items() if uri not in ("bot", "behavior")
-    ]  # fmt: skip
+    records = [writing.entry(uri, record) for (uri, _), record in found.items() if uri not in ("bot", "behavior")]
     bots = [writing.bot(record) for (uri, _), record in found.items() if uri == "bot"]
     plugins = sorted({shown.type(uri).plugin for uri, _ in found} - {CORE})
     document: Tree = {
@@ -107,10 +105,12 @@ def _rows_on(tx: Transaction, record_type: RecordType, column: str, ids: list[in
     table = record_type.table
     return tx.rows(
         ("exported with", table.name, column),
-        lambda: table.sql.select(*table.all_columns)
-        .where(in_list(peewee.Column(table.sql, column), slot(0)))
-        .order_by(table.sql.id)
-        .limit(MAX_EXPORTED + 1),
+        lambda: (
+            table.sql.select(*table.all_columns)
+            .where(in_list(peewee.Column(table.sql, column), slot(0)))
+            .order_by(table.sql.id)
+            .limit(MAX_EXPORTED + 1)
+        ),
         ("[" + ",".join(map(str, ids)) + "]",),
     )
 

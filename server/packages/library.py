@@ -43,9 +43,10 @@ def remember(ctx: Context, tx: Transaction, document: Document, made: dict[str, 
     """Note an import in its own transaction, so that both are there or neither."""
     listed = [
         [context, uid, each["id"], str(each["label"])]
-        for context, of_type in made.items() if ctx.service.registry.find(context) is not None
+        for context, of_type in made.items()
+        if ctx.service.registry.find(context) is not None
         for uid, each in of_type.items()
-    ]  # fmt: skip
+    ]
     id = tx.insert(PACKAGE_IMPORT, {
         "name": document.name, "revision": document.revision, "worker_id": ctx.actor.worker_id, "imported_at": ctx.now,
         "made": json.dumps(listed, ensure_ascii=False),
@@ -105,4 +106,4 @@ def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[Past]:
     return [
         Past(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
         for values, made in read
-    ]  # fmt: skip
+    ]

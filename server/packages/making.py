@@ -131,8 +131,11 @@ class _Making:
 
     def _make_type(self, part: Part) -> None:
         if len(custom_types.read(self.tx, self.registry)) >= MAX_CUSTOM_TYPES:
-            raise TooLarge(f"{part.where}: there may be {MAX_CUSTOM_TYPES} custom record types, and no more",
-                           field="package_json", limit=MAX_CUSTOM_TYPES)
+            raise TooLarge(
+                f"{part.where}: there may be {MAX_CUSTOM_TYPES} custom record types, and no more",
+                field="package_json",
+                limit=MAX_CUSTOM_TYPES,
+            )
         self._make(part)
 
     def _make(self, part: Part) -> None:

@@ -50,8 +50,10 @@ class Prepared:
         placeholders.fill(ctx, document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
         self.plan: Plan = plan(document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
         store, types = ctx.service.store, self._types()
-        self.ids = store.write(lambda tx: ids_of(types, tx.reserve)) if keeps_ids else store.read(
-            lambda tx: ids_of(types, tx.next_ids)
+        self.ids = (
+            store.write(lambda tx: ids_of(types, tx.reserve))
+            if keeps_ids
+            else store.read(lambda tx: ids_of(types, tx.next_ids))
         )
         self.uids = {part.uid: id for part, id in self.ids.items() if part.uid}
         self.notes |= {_not_run(part) for part in self.plan.parts if part.fields.get("event_point") == WEBHOOK}

@@ -234,9 +234,7 @@ ADDITIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def _child(parent: Part, where: str, entry: Tree, type: str, parent_field: str) -> Part:
-    return Part(
-        where, entry.pop("uid", ""), type, entry, parent=parent, parent_field=parent_field, is_shown=False
-    )
+    return Part(where, entry.pop("uid", ""), type, entry, parent=parent, parent_field=parent_field, is_shown=False)
 
 
 def _rename(entry: Tree, name: str, other: str) -> None:

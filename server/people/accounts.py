@@ -167,7 +167,8 @@ def _ids_in(tx: Transaction, kept: Any, listed: str) -> set[int]:
     """Those of the workers that a table has a row for."""
     table: Any = kept.sql
     rows = tx.rows(
-        ("workers in", kept.name), lambda: table.select(table.worker_id).where(in_list(table.worker_id, slot(0))),
+        ("workers in", kept.name),
+        lambda: table.select(table.worker_id).where(in_list(table.worker_id, slot(0))),
         (listed,),
-    )  # fmt: skip
+    )
     return {row[0] for row in rows}

@@ -30,7 +30,12 @@ class Issued:
 
 
 def create(
-    ctx: Context, worker_id: int, app_id: int = 0, scopes: str = "api", expires: str = "1 hour", label: str = "",
+    ctx: Context,
+    worker_id: int,
+    app_id: int = 0,
+    scopes: str = "api",
+    expires: str = "1 hour",
+    label: str = "",
     is_renewable: bool = True,
 ) -> Issued:
     """Tokens for a worker; app_id 0 is the built-in app. is_renewable: with a refresh token, else it is "".
@@ -47,9 +52,7 @@ def create(
         _require_worker(ctx, tx, worker_id)
         family = families.new()
         by = ctx.actor.worker_id
-        access = tokens.issue(
-            tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by
-        )
+        access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by)
         refresh = "" if not is_renewable else tokens.issue(
             tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh", family=family,
             renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS), created_by=by,

@@ -26,7 +26,9 @@ _SECRET_WORDS = ("password", "passphrase", "code", "secret", "token", "shared_ke
 FORM_DRAFT = Table(
     "form_draft",
     [
-        Column("worker_id", references="worker(id)"), Column("key", "TEXT"), Column("fields", "TEXT"),
+        Column("worker_id", references="worker(id)"),
+        Column("key", "TEXT"),
+        Column("fields", "TEXT"),
         Column("updated_at"),
     ],
     [Index(("updated_at",), "those that are too old"), Index(("worker_id", "updated_at"), "the oldest of a worker")],
@@ -37,8 +39,7 @@ Fields = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FormDraft:
-    """fields: names and texts as they were typed, a name with several values several times. updated_at: Unix seconds.
-    """
+    """fields: names and texts as they were typed; one with several values several times. updated_at: Unix seconds."""
 
     key: str
     fields: Fields
@@ -76,8 +77,7 @@ def keep(ctx: Context, key: str, fields: Fields) -> None:
 
 
 def of(ctx: Context, key: str) -> FormDraft | None:
-    """What the worker typed into a form and has not saved; None when there is nothing, or it is too old. Source: ours.
-    """
+    """What the worker typed into a form and has not saved; None when there is nothing, or it is too old."""
     row = ctx.service.store.read(lambda tx: tx.first(FORM_DRAFT, worker_id=ctx.actor.worker_id, key=key))
     at = FORM_DRAFT.position
     if row is None or row[at["updated_at"]] <= ctx.now - KEPT_SECONDS:

@@ -22,7 +22,9 @@ CODE = "***"  # stands in a draft where the code will be
 LATE_LINK = Table(
     "draft_late_link",
     [
-        Column("draft_id", references="draft(id)"), Column("worker_id"), Column("seconds"),
+        Column("draft_id", references="draft(id)"),
+        Column("worker_id"),
+        Column("seconds"),
         Column("kind", "TEXT", PASSWORD),
     ],
     key=("draft_id",),

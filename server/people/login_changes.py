@@ -14,8 +14,11 @@ from server.store.transaction import Transaction
 LOGIN_CHANGE = Table(
     "login_change",
     [
-        Column("worker_id", references="worker(id)"), Column("email", "TEXT"), Column("new_email", "TEXT"),
-        Column("hash", "TEXT"), Column("expires_at"),
+        Column("worker_id", references="worker(id)"),
+        Column("email", "TEXT"),
+        Column("new_email", "TEXT"),
+        Column("hash", "TEXT"),
+        Column("expires_at"),
     ],
     [
         Index(("email",), "the worker who signs in with an address until a change is confirmed", unique=True),

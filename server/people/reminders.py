@@ -47,19 +47,19 @@ def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
     reminder: Any = peewee.Table("reminder", ("id", "worker_id", "name", "is_closed", "remind_at"))
     return tx.rows(
         ("reminders due",),
-        lambda: reminder.select(reminder.id, reminder.worker_id, reminder.name)
-        .where(_open(), reminder.remind_at <= slot(0))
-        .order_by(reminder.remind_at, reminder.id)
-        .limit(slot(1)),
+        lambda: (
+            reminder.select(reminder.id, reminder.worker_id, reminder.name)
+            .where(_open(), reminder.remind_at <= slot(0))
+            .order_by(reminder.remind_at, reminder.id)
+            .limit(slot(1))
+        ),
         (now, limit),
     )
 
 
 def _next_time(tx: Transaction) -> int | None:
     reminder: Any = peewee.Table("reminder", ("is_closed", "remind_at"))
-    found = tx.value(
-        ("next reminder",), lambda: reminder.select(peewee.fn.MIN(reminder.remind_at)).where(_open())
-    )
+    found = tx.value(("next reminder",), lambda: reminder.select(peewee.fn.MIN(reminder.remind_at)).where(_open()))
     return int(found) if found else None
 
 

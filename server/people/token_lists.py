@@ -149,8 +149,7 @@ def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -
 
 
 def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
-    """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly, Invalid for neither.
-    """
+    """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly; Invalid for none."""
     _require_admin(ctx)
     if not app_id and not worker_id:
         raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
@@ -185,8 +184,7 @@ def revoke_app(ctx: Context, app_id: int) -> None:
 
 
 def _log(ctx: Context, tx: Transaction, app_id: int, worker_id: int, count: int) -> None:
-    """Tell in the activity log that tokens were ended: on the worker, or on the app when they are of several workers.
-    """
+    """Tell in the activity log that tokens were ended: on the worker, or on the app when several workers had them."""
     writing = RecordWriter(ctx, tx)
     app = writing.label("oauth_app", app_id) if app_id else ""
     tokens_of = f"{count} tokens" if count > 1 else "a token"
@@ -262,8 +260,12 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
 
     def build() -> Any:
         query = table.select(
-            table.app_id, table.worker_id, table.scopes, peewee.fn.COUNT(table.id),
-            peewee.fn.MAX(table.last_used_at), peewee.fn.MAX(table.created_at),
+            table.app_id,
+            table.worker_id,
+            table.scopes,
+            peewee.fn.COUNT(table.id),
+            peewee.fn.MAX(table.last_used_at),
+            peewee.fn.MAX(table.created_at),
         ).where(table.revoked_at == 0, table.expires_at > slot(0))
         query = _of(query, bool(app_id), bool(worker_id))
         return query.group_by(table.app_id, table.worker_id, table.scopes)

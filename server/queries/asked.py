@@ -52,8 +52,9 @@ class Values:
             return default
         value = found.texts[0].value
         if found.key.choices and value not in found.key.choices:
-            raise self.bad(name, f"'{value[:80]}' is not one of {', '.join(found.key.choices)}"
-                                 f"{nearest(value, found.key.choices)}")
+            raise self.bad(
+                name, f"'{value[:80]}' is not one of {', '.join(found.key.choices)}{nearest(value, found.key.choices)}"
+            )
         return value
 
     def texts(self, name: str) -> tuple[Text, ...]:

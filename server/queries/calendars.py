@@ -23,9 +23,7 @@ def calendars_of(asked: Asked, key: str) -> list[Record]:
     return [calendar.record(row) for row in rows]
 
 
-def on_them(
-    asked: Asked, key: str, calendars: list[Record], start: int, end: int
-) -> dict[int, list[Occurrence]]:
+def on_them(asked: Asked, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
     """{calendar id: what is on it from `start` until before `end`}. Raises BadDataQuery under `key` for a range that
     cannot be looked at."""
     try:

@@ -50,8 +50,9 @@ def formula(text: str, position: int) -> Formula:
     (3, -8)
     """
     if len(text) > MAX_FORMULA_CHARS:
-        raise BadDataQuery(f"metric: has {len(text)} characters; {MAX_FORMULA_CHARS} are allowed", position=position,
-                           field="metric")
+        raise BadDataQuery(
+            f"metric: has {len(text)} characters; {MAX_FORMULA_CHARS} are allowed", position=position, field="metric"
+        )
     return Formula(_Parser(text, position).whole())
 
 

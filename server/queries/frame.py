@@ -85,8 +85,9 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
     known = query_types()
     named = [term for term in terms if term.field == "type"]
     if not named:
-        raise BadDataQuery("'type:' is missing; say what is asked, such as type:worklist.subtotals", position=0,
-                           field="type")
+        raise BadDataQuery(
+            "'type:' is missing; say what is asked, such as type:worklist.subtotals", position=0, field="type"
+        )
     value = named[0].value
     if not isinstance(value, Text):
         raise BadDataQuery("'type:' takes one value", position=named[0].value_position, field="type")
@@ -94,8 +95,9 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
     if found is None:
         raise BadDataQuery(
             f"'{value.value[:80]}' is not a type of data query{nearest(value.value, known)}",
-            position=value.position, field="type",
-        )  # fmt: skip
+            position=value.position,
+            field="type",
+        )
     return found
 
 
@@ -116,4 +118,3 @@ def keys_of(query_type: QueryType) -> tuple[Key, ...]:
     )
     own = {key.name for key in query_type.keys}
     return (*(key for key in common if key.name not in own), *query_type.keys)
-

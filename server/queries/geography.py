@@ -78,9 +78,8 @@ def table(series: dict[str, list[Place]]) -> dict[str, Any]:
     columns = {"series": "Series", **{name: name.replace("_", " ").capitalize() for name in names}}
     columns |= {"longitude": "Longitude", "latitude": "Latitude"}
     rows = [
-        {"series": name, **dict.fromkeys(names), **each.properties} | {
-            "longitude": each.longitude, "latitude": each.latitude
-        }
+        {"series": name, **dict.fromkeys(names), **each.properties}
+        | {"longitude": each.longitude, "latitude": each.latitude}
         for name, places in series.items()
         for each in places
     ]

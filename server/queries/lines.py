@@ -95,8 +95,9 @@ def filled_axis(lines: list[Line], members: list[Member]) -> list[tuple[Hashable
         if (other.unit if other else None) is not unit:
             raise BadDataQuery(
                 f"x: '{x.asked.written[:80]}' and '{first.asked.written[:80]}' do not share an axis; use the same unit",
-                position=x.asked.position, field="x",
-            )  # fmt: skip
+                position=x.asked.position,
+                field="x",
+            )
     if calendar is None or calendar.unit.is_cyclic or calendar.unit.atom == 1 or not members:
         return [(member.key, member.label) for member in members]
     ends: list[Bin] = [members[0].order, members[-1].order]

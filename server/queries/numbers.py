@@ -18,4 +18,3 @@ def number_of(values: Values, name: str, default: float) -> float:
     if abs(found) > MAX_MAGNITUDE:
         raise values.bad(name, f"'{values.text(name)[:80]}' is too large")
     return found
-

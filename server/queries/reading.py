@@ -75,8 +75,9 @@ def require(found: dict[str, Given], keys: tuple[Key, ...], position: int, where
     for key in keys:
         is_there = any(each.key is key for each in found.values())
         if key.required and not is_there:
-            raise BadDataQuery(f"{where} needs '{key.name}:', {key.note[:1].lower()}{key.note[1:]}",
-                               position=position, field=key.name)
+            raise BadDataQuery(
+                f"{where} needs '{key.name}:', {key.note[:1].lower()}{key.note[1:]}", position=position, field=key.name
+            )
 
 
 def source_of(q: str, position: int) -> str:
@@ -133,9 +134,7 @@ def _check_kind(term: Term, key: Key) -> None:
         else not isinstance(value, Subquery)
     )
     if not fits:
-        raise BadDataQuery(
-            f"'{term.field[:80]}:' takes {KINDS[kind]}", position=term.value_position, field=term.field
-        )
+        raise BadDataQuery(f"'{term.field[:80]}:' takes {KINDS[kind]}", position=term.value_position, field=term.field)
 
 
 def _inner(term: Term, key: Key) -> dict[str, Given]:

@@ -39,30 +39,40 @@ class ActivityLog(RecordType):
         "activity_point": Text("Id of the activity event, or custom.other.", 128, required=True),
         "actor__context": ContextName("Record type of who did it.", required=True, shown=False),
         "actor_id": Id(
-            "Id of who did it; 0 for the service.", required=True, target_from="actor__context", zero_ok=True,
+            "Id of who did it; 0 for the service.",
+            required=True,
+            target_from="actor__context",
+            zero_ok=True,
             shown=False,
         ),
         "created": Timestamp("When it happened; now when omitted.", auto="now"),
         "params": Structure(
             "What happened: {message, variables, urls}. `{{placeholder}}` in the message is filled from the variables; "
-            "urls turn them into links.", 16777215, required=True,
+            "urls turn them into links.",
+            16777215,
+            required=True,
         ),
         "target__context": ContextName("Record type of what it happened to.", required=True, shown=False),
         "target_id": Id(
-            "Id of what it happened to; 0 for the service.", required=True, target_from="target__context",
-            zero_ok=True, shown=False,
+            "Id of what it happened to; 0 for the service.",
+            required=True,
+            target_from="target__context",
+            zero_ok=True,
+            shown=False,
         ),
     }
     columns = (
-        Column("about__context", "TEXT"), Column("about_id"),  # a second record that the entry names
+        Column("about__context", "TEXT"),
+        Column("about_id"),  # a second record that the entry names
         Column("is_administrative"),  # for administrators, who did it, and the worker whom it was done to
-    )  # fmt: skip
+    )
     indexes = (
         Index(("target__context", "target_id", "created"), "what happened to a record"),
         Index(("actor__context", "actor_id", "created"), "what somebody did"),
         Index(("created",), "the newest entries, and clearing out old ones"),
         Index(
-            ("is_administrative", "created"), "the newest administrative acts, among many other entries",
+            ("is_administrative", "created"),
+            "the newest administrative acts, among many other entries",
             where="is_administrative = 1",
         ),
     )

@@ -18,7 +18,9 @@ def filters(context: str) -> tuple[Filter, ...]:
     return (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
         DeepFilter(
-            "comments", "Has a matching comment.", "comment",
+            "comments",
+            "Has a matching comment.",
+            "comment",
             PointingHere("comment", "target_id", (("target__context", context),)),
         ),
         DateFilter("created", "When the record was made.", "created_at"),

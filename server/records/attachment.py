@@ -88,9 +88,11 @@ def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[s
     table: Any = ATTACHED.sql
     rows = shown.tx.rows(
         ("what files hang on",),
-        lambda: table.select(table.attachment_id, table.context, table.record_id)
-        .where(in_list(table.attachment_id, slot(0)))
-        .order_by(table.attachment_id, table.context, table.record_id),
+        lambda: (
+            table.select(table.attachment_id, table.context, table.record_id)
+            .where(in_list(table.attachment_id, slot(0)))
+            .order_by(table.attachment_id, table.context, table.record_id)
+        ),
         (ids_text(records),),
     )
     most = MAX_SHOWN if form.plain else form.many
@@ -110,7 +112,8 @@ class Attachment(RecordType):
         "attach": References("Records to attach the file to, as `<type>:<id>`; a leading `-` detaches."),
         "content": FileContent(
             "The bytes: plain text, or base64 as a data URI. At most as large as the setting `max_attachment_bytes`.",
-            4294967295, stored=False,
+            4294967295,
+            stored=False,
         ),
         "mime_type": Text(
             f"MIME type. With {COPIED}, `content` names the automation resource whose bytes and type are taken.",
@@ -121,7 +124,7 @@ class Attachment(RecordType):
         "storage_extension": Text("Where the bytes are stored; kept by the service.", immutable=True),
         "storage_key": Text("What they are stored as; kept by the service.", immutable=True),
         "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
-    }  # fmt: skip
+    }
     columns = (
         Column("blob_id"),
         Column("storage_sha1hash", "TEXT"),

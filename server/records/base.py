@@ -61,7 +61,11 @@ class RecordType:
     lookup: ClassVar[str] = ""
     features: ClassVar[frozenset[str]] = frozenset()
     operations: ClassVar[dict[str, Any]] = {
-        "retrieve": True, "search": True, "create": True, "update": True, "delete": True,
+        "retrieve": True,
+        "search": True,
+        "create": True,
+        "update": True,
+        "delete": True,
     }
     access: ClassVar[Access]
     plugin: ClassVar[str] = CORE  # which part packages and clients know it by; all of them are built in
@@ -248,11 +252,11 @@ class RecordType:
         """Called once when all built-in types are known; more may come and go while the service runs."""
 
 
-
 def _acts(record_type: RecordType) -> frozenset[str]:
     """The operations that are administrative acts: the activity log tells of each one."""
     return frozenset(
-        operation for operation in acts.ALL
+        operation
+        for operation in acts.ALL
         if "nobody" not in (rules := getattr(record_type.access, operation))
         and (record_type.is_administrative or "admins" in rules)
-    )  # fmt: skip
+    )

@@ -53,7 +53,8 @@ class Calendar(RecordType):
         "params": Structure(
             "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "
             "count), start_on_mon and sync_enabled as 0 or 1; series, a list. Never returned.",
-            16777215, shown=False,
+            16777215,
+            shown=False,
         ),
         "timezone": Text("IANA zone of its days; blank for that of whoever looks.", 128, form="timezone"),
         "updated_at": Timestamp(
@@ -71,7 +72,9 @@ class Calendar(RecordType):
         TextFilter("timezone", "IANA zone of its days; null for none.", "timezone", "partial"),
         DateFilter("updated", "Last change.", "updated_at"),
         DeepFilter(
-            "workerAvailability", "A matching worker's availability is read from it.", "worker",
+            "workerAvailability",
+            "A matching worker's availability is read from it.",
+            "worker",
             PointingHere("worker", "calendar_id"),
         ),
     )

@@ -51,9 +51,7 @@ class CalendarEvent(RecordType):
         DateFilter("startDate", "Start.", "date_start"),
         STATUS,
     )
-    subtotals = Subtotals(
-        search=("calendar.id", "fieldset", "links", "status"), aliases={"calendar": "calendar.id"}
-    )
+    subtotals = Subtotals(search=("calendar.id", "fieldset", "links", "status"), aliases={"calendar": "calendar.id"})
     events = (Event("calendar_event.created", "created; the target of the entry is the calendar"),)
 
     def prepare(self, change: Change, writing: Writing) -> None:

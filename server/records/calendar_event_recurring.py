@@ -38,7 +38,8 @@ class CalendarEventRecurring(RecordType):
         "calendar_id": Id("Calendar it is on.", "calendar", required=True, shown=False),
         "event_end": Text(
             "Time of day at which it ends, or how long it takes: 5pm, 17:00, 8 hours. Not later than the start is the "
-            "next day; blank the end of the day.", 128
+            "next day; blank the end of the day.",
+            128,
         ),
         "event_start": Text("Time of day at which it begins, such as 9am or 09:00; blank midnight.", 128),
         "is_available": Bit("1 available, 0 busy."),
@@ -46,7 +47,8 @@ class CalendarEventRecurring(RecordType):
         "patterns": Text(
             f"Days on which it takes place, a pattern a line, at most {patterns.MAX_PATTERNS}: weekdays; mon, wed; "
             "1st, 15th; first monday of; last day of; december 25; 2026-12-25. Lines that begin with # do not count.",
-            MAX_TEXT_CHARS, required=True,
+            MAX_TEXT_CHARS,
+            required=True,
         ),
         "recur_end": Timestamp("No occurrence begins after this; 0 for no end."),
         "recur_start": Timestamp("No occurrence begins before this; 0 for no limit."),

@@ -76,17 +76,17 @@ class Comment(RecordType):
         "author__context": ContextName("Record type of the author; worker when omitted.", auto="derived", shown=False),
         "author_id": Id(
             "Id of the author; the caller when omitted. Only administrators write as somebody else.",
-            auto="derived", target_from="author__context", shown=False,
+            auto="derived",
+            target_from="author__context",
+            shown=False,
         ),
         "comment": Text("Text. Workers who are named with @ are told.", 16777215, required=True),
         "created": Timestamp("When it was written; now when omitted.", auto="now"),
         "is_markdown": Bit("1: the text is Markdown."),
         "is_pinned": Bit("1: shown first."),
         "target__context": ContextName("Record type commented on.", required=True, shown=False),
-        "target_id": Id(
-            "Id of the record commented on.", required=True, target_from="target__context", shown=False
-        ),
-    }  # fmt: skip
+        "target_id": Id("Id of the record commented on.", required=True, target_from="target__context", shown=False),
+    }
     indexes = (
         Index(("target__context", "target_id"), "the comments on a record, the newest last"),
         Index(("author__context", "author_id"), "what a worker has commented on"),
@@ -128,8 +128,9 @@ class Comment(RecordType):
         new = change.new
         target = self.registry.find(change.value("target__context"))
         if change.is_create and (target is None or "comments" not in target.features):
-            raise Invalid(f"target__context: {change.value('target__context')[:80]} takes no comments",
-                          field="target__context")
+            raise Invalid(
+                f"target__context: {change.value('target__context')[:80]} takes no comments", field="target__context"
+            )
         if change.is_create and not new.get("author__context") and not new.get("author_id"):
             new["author__context"], new["author_id"] = writing.actor.context, writing.actor.id
         elif change.is_create and not new.get("author__context"):

@@ -123,9 +123,11 @@ def _opportunity_in(writing: Writing, currency_id: int) -> str:
     opportunity: Any = peewee.Table("opportunity", ("id", "amount", "amount_currency_id"))
     found = writing.tx.value(
         ("opportunity in a currency",),
-        lambda: opportunity.select(opportunity.id)
-        .where(opportunity.amount_currency_id == slot(0), opportunity.amount != 0)
-        .limit(1),
+        lambda: (
+            opportunity.select(opportunity.id)
+            .where(opportunity.amount_currency_id == slot(0), opportunity.amount != 0)
+            .limit(1)
+        ),
         (currency_id,),
     )
     return f"opportunity {found}" if found else ""

@@ -46,21 +46,22 @@ class CustomField(RecordType):
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
     label_names = ("Custom Field", "Custom Fields")
     features = frozenset(("comments", "search"))
-    access = Access(
-        read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset")
-    )
+    access = Access(read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset"))
     is_administrative = True
     fields = {
         "context": ContextName("Record type that gets the field; the fieldset's, if it is in one.", required=True),
         "custom_fieldset_id": Id(
-            "Fieldset that it belongs to; 0 for a field on every record of the type.", "custom_fieldset", zero_ok=True,
+            "Fieldset that it belongs to; 0 for a field on every record of the type.",
+            "custom_fieldset",
+            zero_ok=True,
             shown=False,
         ),
         "name": Text("Label of the field.", 128, required=True),
         "params": Structure(
             "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
             "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is told when chosen, and of "
-            "what happens to the record).", 16777215,
+            "what happens to the record).",
+            16777215,
         ),
         "pos": Uint("Order, 0 first.", max=100),
         "type": Text("Kind of value, by letter or id.", required=True, allowed=tuple(custom.KINDS), exact=True),
@@ -68,8 +69,11 @@ class CustomField(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
         "uri": Text(
-            "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.", 200, required=True,
-            unique=True, pattern=r"[A-Za-z0-9_]*",
+            "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.",
+            200,
+            required=True,
+            unique=True,
+            pattern=r"[A-Za-z0-9_]*",
         ),
     }
     indexes = (Index(("context", "pos"), "the fields of a record type"),)
@@ -132,9 +136,7 @@ class CustomField(RecordType):
         fieldset_id = change.value("custom_fieldset_id")
         fieldset = writing.record("custom_fieldset", fieldset_id) if fieldset_id else None
         if fieldset is not None and fieldset["context"] != change.value("context"):
-            raise Invalid(
-                f"context: the fieldset is for {fieldset['context']}, so its fields are too", field="context"
-            )
+            raise Invalid(f"context: the fieldset is for {fieldset['context']}, so its fields are too", field="context")
 
     def _check_uri(self, change: Change) -> None:
         uri = change.new["uri"]

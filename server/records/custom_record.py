@@ -36,14 +36,18 @@ class CustomRecord(RecordType):
         "name_plural": Text("Several of them, such as Issues.", required=True),
         "params": Structure(
             "`owners[contexts]`: the types that may own its records (app, group, role, worker; none: records have no "
-            "owner). `options`: a list of attachments, avatars, comments, hide_search.", 16777215,
+            "owner). `options`: a list of attachments, avatars, comments, hide_search.",
+            16777215,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
         "uri": Text(
-            "Name of the record type in paths, links and queries: lower-case letters, digits, underscores.", 64,
-            required=True, unique=True, pattern=r"[A-Za-z0-9_]*",
+            "Name of the record type in paths, links and queries: lower-case letters, digits, underscores.",
+            64,
+            required=True,
+            unique=True,
+            pattern=r"[A-Za-z0-9_]*",
         ),
     }
     filters = (

@@ -30,8 +30,10 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
         "features": features,
         "operations": dict(record_type.operations),
         "access": {
-            "read": record_type.access.read, "create": " + ".join(record_type.access.create),
-            "update": " + ".join(record_type.access.update), "delete": " + ".join(record_type.access.delete),
+            "read": record_type.access.read,
+            "create": " + ".join(record_type.access.create),
+            "update": " + ".join(record_type.access.update),
+            "delete": " + ".join(record_type.access.delete),
         },
         "fields": fields(record_type),
         "keys": keys(record_type),
@@ -56,8 +58,15 @@ def describe(record_type: "RecordType") -> dict[str, Any]:
 def fields(record_type: "RecordType") -> list[dict[str, Any]]:
     """What create, update and upsert take."""
     listed = [
-        {"name": "id", "type": "id", "required": False, "immutable": True, "unique": False, "default": None,
-         "note": "Given by the service; sending it is an error."}
+        {
+            "name": "id",
+            "type": "id",
+            "required": False,
+            "immutable": True,
+            "unique": False,
+            "default": None,
+            "note": "Given by the service; sending it is an error.",
+        }
     ]
     return listed + [each.describe() for each in record_type.fields.values()]
 
@@ -116,10 +125,15 @@ def expand(record_type: "RecordType") -> list[dict[str, Any]]:
         if key.on_expand and key.name not in names:
             found.append({"key": key.name, "type": key.type, "common": False, "note": key.note})
     for nested in record_type.nested:
-        found.append({
-            "key": f"{nested.prefix}_", "type": "record", "target": nested.target, "common": False,
-            "note": "Every key of the record, under this prefix.",
-        })
+        found.append(
+            {
+                "key": f"{nested.prefix}_",
+                "type": "record",
+                "target": nested.target,
+                "common": False,
+                "note": "Every key of the record, under this prefix.",
+            }
+        )
     return found
 
 

@@ -70,7 +70,8 @@ class KbArticle(RecordType):
         "content": Text("The text, in the given format.", CONTENT_CHARS, shown=False),
         "format": ArticleFormat(
             "Format of the text: text, html or markdown; the first letter counts, and p for plain is fine.",
-            default="text", shown=False,
+            default="text",
+            shown=False,
         ),
         "title": Text("Title; also the label.", required=True),
         "updated": Timestamp(
@@ -91,15 +92,20 @@ class KbArticle(RecordType):
     )
     expands = (
         Expand(
-            "categories", "map", "By category id: the names of the category and those above it by id, the top first.",
+            "categories",
+            "map",
+            "By category id: the names of the category and those above it by id, the top first.",
             load_categories,
         ),
     )
     filters = (
         WordsFilter("text", "Words of title and text.", KB_TEXT, default=True),
         ByIdFilter(
-            "category.id", "In one of these categories, by id; comparison and sets as for numbers.", "kb_category",
-            Through("kb_placed", "article_id", "category_id"), sortable=True,
+            "category.id",
+            "In one of these categories, by id; comparison and sets as for numbers.",
+            "kb_category",
+            Through("kb_placed", "article_id", "category_id"),
+            sortable=True,
         ),
         WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
         NumberFilter("format", "0 plain, 1 HTML, 2 Markdown.", "format"),

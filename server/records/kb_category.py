@@ -42,8 +42,11 @@ class KbCategory(RecordType):
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
         ByIdFilter(
-            "article.id", f"Holds one of these articles, {BY_ID}", "kb_article",
-            Through("kb_placed", "category_id", "article_id"), sortable=True,
+            "article.id",
+            f"Holds one of these articles, {BY_ID}",
+            "kb_article",
+            Through("kb_placed", "category_id", "article_id"),
+            sortable=True,
         ),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Name.", "name", "partial"),

@@ -40,7 +40,8 @@ class Metric(RecordType):
         "dimensions_kata": Text(
             f"Its dimensions, at most {dimensions.MAX_DIMENSIONS}, each as type/name: with settings below; the types "
             f"are {', '.join(dimensions.TYPES)}.",
-            65536, form="kata",
+            65536,
+            form="kata",
         ),
         "name": Text("Unique name; also the label.", 128, required=True, unique=True, pattern=r"[A-Za-z0-9._]*"),
         "type": Text("counter or gauge; blank is a counter.", 128, allowed=(COUNTER, GAUGE)),

@@ -37,9 +37,7 @@ class Notification(RecordType):
     label_names = ("Notification", "Notifications")
     tier = 2
     features = frozenset(("links", "search"))
-    access = Access(
-        read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
-    )
+    access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
     fields = {
         "activity_point": Text("Id of the activity event, or custom.other.", required=True),
         "created": Timestamp("When it was raised; now when omitted.", auto="now"),
@@ -48,12 +46,8 @@ class Notification(RecordType):
             "What happened: {message, variables, urls}, as in an activity entry.", required=True, shown=False
         ),
         "target__context": ContextName("Record type that it is about.", blank_ok=True, shown=False),
-        "target_id": Id(
-            "Id of the record that it is about.", target_from="target__context", zero_ok=True, shown=False
-        ),
-        "worker_id": Id(
-            "Worker who is told.", "worker", required=True, alternatives=("assignee_id",), shown=False
-        ),
+        "target_id": Id("Id of the record that it is about.", target_from="target__context", zero_ok=True, shown=False),
+        "worker_id": Id("Worker who is told.", "worker", required=True, alternatives=("assignee_id",), shown=False),
     }
     indexes = (
         Index(("worker_id", "is_read", "id"), "a worker's unread notifications, newest first"),
@@ -65,17 +59,23 @@ class Notification(RecordType):
     )
     keys = (
         Key(
-            "event_json", "text", "What happened, as JSON text.",
+            "event_json",
+            "text",
+            "What happened, as JSON text.",
             value=lambda record, shown: json.dumps(record["params"], ensure_ascii=False),
         ),
         Key("message", "text", "The entry as text.", value=lambda record, shown: entries.plain_text(record["params"])),
         Key(
-            "message_html", "text", "The entry as HTML.",
+            "message_html",
+            "text",
+            "The entry as HTML.",
             value=lambda record, shown: entries.html(record["params"], entries.pages(shown)),
         ),
         Key("url", "url", "Where it leads.", value=where_it_leads),
         Key(
-            "url_markread", "url", "Address that marks it as read and leads on.",
+            "url_markread",
+            "url",
+            "Address that marks it as read and leads on.",
             value=lambda record, shown: shown.address(f"/notifications/{record['id']}"),
         ),
     )

@@ -36,8 +36,11 @@ class SavedSearch(RecordType):
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(
-            "Short name of letters, digits and dashes that no other saved search has; blank for none.", 64, unique=True,
-            pattern=r"[A-Za-z0-9-]*", blank_ok=True,
+            "Short name of letters, digits and dashes that no other saved search has; blank for none.",
+            64,
+            unique=True,
+            pattern=r"[A-Za-z0-9-]*",
+            blank_ok=True,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
@@ -51,14 +54,15 @@ class SavedSearch(RecordType):
     nested = (Nested("owner", "*", "Owner."),)
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
-        ContextFilter("context", "Record type that is searched: one of its names, or part of its context.", "context",
-                      "partial"),
+        ContextFilter(
+            "context", "Record type that is searched: one of its names, or part of its context.", "context", "partial"
+        ),
         NumberFilter("id", "Record id.", "id"),
         TextFilter("name", "Name.", "name", "partial"),
         TextFilter("query", "Search query.", "query", "partial"),
         TextFilter("tag", "Short name.", "tag", "partial"),
         DateFilter("updated", "Last change.", "updated_at"),
-    )  # fmt: skip
+    )
     subtotals = Subtotals(search=("context", "fieldset"))
     has_links_filter = False
 

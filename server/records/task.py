@@ -63,7 +63,8 @@ class Task(RecordType):
         "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, shown=False),
         "reopen": Timestamp("When a waiting task returns to open; opening clears it."),
         "status": Word(
-            "open, waiting or closed; the first letter counts, in any case.", ("open", "waiting", "closed"),
+            "open, waiting or closed; the first letter counts, in any case.",
+            ("open", "waiting", "closed"),
             alternative_to="status_id",
         ),
         "status_id": Uint(
@@ -83,11 +84,15 @@ class Task(RecordType):
     nested = (Nested("owner", "worker", "Assigned worker."),)
     keys = (
         Key(
-            "is_completed", "boolean", "Whether it is closed.",
+            "is_completed",
+            "boolean",
+            "Whether it is closed.",
             value=lambda record, shown: record["status_id"] == CLOSED,
         ),
         Key(
-            "status", "text", "open, waiting or closed.",
+            "status",
+            "text",
+            "open, waiting or closed.",
             value=lambda record, shown: WORDS.get(record["status_id"], "open"),
         ),
     )
@@ -103,7 +108,10 @@ class Task(RecordType):
         WorkerFilter("owner.id", "The owner: me, ids, names, any, none.", "owner_id"),
         DateFilter("reopen", "When a waiting task returns to open.", "reopen"),
         TaskStatusFilter(
-            "status", "First letter or number; lists and negation are fine.", "status_id", STATUSES,
+            "status",
+            "First letter or number; lists and negation are fine.",
+            "status_id",
+            STATUSES,
             aliases=("isCompleted",),
         ),
         TextFilter("title", "What to do.", "title", "partial"),

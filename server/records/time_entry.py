@@ -32,23 +32,21 @@ class TimeEntry(RecordType):
     label_names = ("Time Tracking Entry", "Time Tracking Entries")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="any worker", create=("privilege", "worker"), update=("privilege",), delete=("privilege",)
-    )
+    access = Access(read="any worker", create=("privilege", "worker"), update=("privilege",), delete=("privilege",))
     fields = {
         "activity_id": Id("Kind of work; 0 for none.", "timetracking_activity", zero_ok=True),
         "is_closed": Bit("Archived."),
         "log_date": Timestamp("When the work was done; now when omitted.", auto="now"),
         "mins": Uint(
-            "Minutes worked; follows from `secs`, rounded up, when only that is sent.", required=True,
-            alternatives=("secs",), max=MAX_UINT // SECONDS,
+            "Minutes worked; follows from `secs`, rounded up, when only that is sent.",
+            required=True,
+            alternatives=("secs",),
+            max=MAX_UINT // SECONDS,
         ),
         "secs": Uint(
             "Seconds worked; follows from `mins` when only that is sent.", required=True, alternatives=("mins",)
         ),
-        "worker_id": Id(
-            "Worker who did it; only administrators log for others.", "worker", required=True, shown=False
-        ),
+        "worker_id": Id("Worker who did it; only administrators log for others.", "worker", required=True, shown=False),
     }
     indexes = (
         Index(("worker_id", "log_date"), "a worker's time, the newest last"),
@@ -61,14 +59,16 @@ class TimeEntry(RecordType):
     filters = (
         comment_words(CONTEXT, "Words in the comments on the entry.", "text", default=True),
         ChooserFilter(
-            "activity.id", "Kind of work, by id; comparison and sets as for numbers.", "activity_id",
+            "activity.id",
+            "Kind of work, by id; comparison and sets as for numbers.",
+            "activity_id",
             target="timetracking_activity",
         ),
         comment_words(CONTEXT, "Words in the comments on the entry."),
         DateFilter("created", "When the work was done.", "log_date"),
         NumberFilter("id", "Record id.", "id"),
         FlagFilter("isClosed", "Archived.", "is_closed"),
-        DurationFilter("timeSpent", "Seconds, or a text such as \"< 1 hour\".", "secs", aliases=("secs", "mins")),
+        DurationFilter("timeSpent", 'Seconds, or a text such as "< 1 hour".', "secs", aliases=("secs", "mins")),
         DeepFilter("worker", "By a matching worker.", "worker", Behind("worker_id")),
         WorkerFilter("worker.id", "By this worker: me, ids, names.", "worker_id"),
     )

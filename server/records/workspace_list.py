@@ -46,7 +46,8 @@ class WorkspaceList(RecordType):
         ),
         "view": Structure(
             "As packages write it: {title, model}. Stands for name, columns, options, filters, rows, order and "
-            "subtotals; what is also sent by itself wins.", stored=False,
+            "subtotals; what is also sent by itself wins.",
+            stored=False,
         ),
     }
     indexes = (Index(("tab_id", "pos"), "the worklists of a tab in order"),)

@@ -47,11 +47,17 @@ class WorkspacePage(RecordType):
     expands = (
         Expand("tabs", "records", "Its tabs, in order.", contents.tabs, "workspace_tab"),
         Expand(
-            "widgets", "records", "Its tabs with their widgets and worklists; lands in `tabs`.", contents.full_tabs,
+            "widgets",
+            "records",
+            "Its tabs with their widgets and worklists; lands in `tabs`.",
+            contents.full_tabs,
             "workspace_widget",
         ),
         Expand(
-            "worklists", "records", "Its tabs with their widgets and worklists; lands in `tabs`.", contents.full_tabs,
+            "worklists",
+            "records",
+            "Its tabs with their widgets and worklists; lands in `tabs`.",
+            contents.full_tabs,
             "workspace_list",
         ),
     )

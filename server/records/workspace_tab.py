@@ -51,8 +51,11 @@ class WorkspaceTab(RecordType):
     expands = (
         Expand("widgets", "records", "Its widgets, by zone and place.", contents.widgets, "workspace_widget"),
         Expand(
-            "widgets_data", "records", "Its widgets with their `data`; lands in `widgets`.",
-            contents.widgets_with_data, "workspace_widget",
+            "widgets_data",
+            "records",
+            "Its widgets with their `data`; lands in `widgets`.",
+            contents.widgets_with_data,
+            "workspace_widget",
         ),
         Expand("worklists", "array", "Its worklists in order: {id, title, context}.", contents.worklists),
     )

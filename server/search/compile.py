@@ -101,15 +101,11 @@ def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Cond
 def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Condition:
     default = record_type.default_filter
     if default is None:
-        raise BadQuery(
-            f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position
-        )
+        raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
     group = Group("and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position)
     if default.type == "fulltext":
         return default.condition(Term("text", Subquery(group, False, group.position), False, group.position), scope)
-    return all_of([
-        default.condition(Term("text", word.text, False, word.position), scope) for word in words
-    ])
+    return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])
 
 
 def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:

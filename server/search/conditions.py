@@ -74,9 +74,7 @@ def negated(condition: Condition) -> Condition:
     return Condition(
         ("not", condition.key),
         condition.values,
-        lambda at: peewee.Expression(
-            peewee.fn.COALESCE(condition.build(at), 0), "=", peewee.SQL("0"), flat=True
-        ),
+        lambda at: peewee.Expression(peewee.fn.COALESCE(condition.build(at), 0), "=", peewee.SQL("0"), flat=True),
         condition.columns,
     )
 

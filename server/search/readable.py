@@ -18,7 +18,11 @@ _FRAGMENTS = StatementCache(Fragment)  # by table and the shape of the condition
 
 
 def points_to_readable(
-    types: Iterable["RecordType"], readable: Readable, context: Any, id: Any, further: tuple[str, ...] = (),
+    types: Iterable["RecordType"],
+    readable: Readable,
+    context: Any,
+    id: Any,
+    further: tuple[str, ...] = (),
     feature: str = "",
 ) -> Condition:
     """`context` and `id` are columns of one table. further: contexts that everybody may read beside those of `types`.

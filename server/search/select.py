@@ -131,8 +131,9 @@ def search(record_type: "RecordType", query: Query, scope: Scope) -> Search:
         raise BadQuery(
             "the search looks at too many other records; use fewer filters of links, comments, files and activity, or "
             "one list in place of several terms",
-            position=0, limit=MAX_VALUES,
-        )  # fmt: skip
+            position=0,
+            limit=MAX_VALUES,
+        )
     order = tuple((_sort_name(record_type, each, scope), each.descending) for each in query.sort)
     return Search(record_type, condition, order, scope)
 

@@ -114,9 +114,7 @@ def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
     return Contents(file.stat().st_size, tables, number, str(program or ""))
 
 
-def restore(
-    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
-) -> Restored:
+def restore(file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None) -> Restored:
     """Put a backup in the place of the database; who calls holds the lock of its folder.
 
     A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do.

@@ -67,10 +67,12 @@ def read_many(tx: Transaction, ids: Iterable[int], max_bytes: int) -> dict[int, 
     blob, piece = BLOB.sql, BLOB_PIECE.sql
     rows = tx.rows(
         "blob.read many",
-        lambda: piece.select(piece.blob_id, piece.bytes)
-        .join(blob, on=(blob.id == piece.blob_id))
-        .where(in_list(piece.blob_id, slot(0)), blob.size <= slot(1))
-        .order_by(piece.blob_id, piece.piece),
+        lambda: (
+            piece.select(piece.blob_id, piece.bytes)
+            .join(blob, on=(blob.id == piece.blob_id))
+            .where(in_list(piece.blob_id, slot(0)), blob.size <= slot(1))
+            .order_by(piece.blob_id, piece.piece)
+        ),
         (json.dumps(list(ids)), max_bytes),
     )
     found: dict[int, list[bytes]] = {}

@@ -47,7 +47,7 @@ def create_text(text: Text) -> str:
     """The statement that makes the index."""
     columns = ", ".join(f'"{column}"' for column in text.columns)
     return (
-        f'CREATE VIRTUAL TABLE "{text.name}" USING fts5({columns}, content=\'\', contentless_delete=1, '
+        f"CREATE VIRTUAL TABLE \"{text.name}\" USING fts5({columns}, content='', contentless_delete=1, "
         f"tokenize='unicode61 remove_diacritics 2')"
     )
 

@@ -315,15 +315,11 @@ def _summary_triggers(table: Table) -> list[tuple[str, str]]:
     listed = ", ".join(f'"{name}"' for name in columns)
     new = ", ".join(f'NEW."{name}"' for name in columns)
     old = " AND ".join(f'"{name}" = OLD."{name}"' for name in columns)
-    more = (
-        f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
-    )
-    less = (
-        f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
-    )
+    more = f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
+    less = f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
     changed = " OR ".join(f'NEW."{name}" <> OLD."{name}"' for name in columns)
     name = f"{table.name}_summary"
-    moved = f"UPDATE OF {listed} ON \"{table.name}\" WHEN {changed}"
+    moved = f'UPDATE OF {listed} ON "{table.name}" WHEN {changed}'
     return [
         (f"{name}_insert", f'CREATE TRIGGER "{name}_insert" AFTER INSERT ON "{table.name}" BEGIN {more} END'),
         (f"{name}_update", f'CREATE TRIGGER "{name}_update" AFTER {moved} BEGIN {less} {more} END'),

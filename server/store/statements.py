@@ -42,9 +42,7 @@ class Statement:
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.sql = sql
-        self._order = tuple(
-            (True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters
-        )
+        self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         # In most statements the slots stand in their own order and nothing else is bound.
         self._plain = self._order == tuple((True, index) for index in range(len(self._order)))
 

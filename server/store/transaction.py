@@ -158,9 +158,10 @@ class Transaction:
             )
         else:
             self.run(
-                ("later id",), lambda: known.update({known.seq: slot(1)}).where(known.name == slot(0)),
+                ("later id",),
+                lambda: known.update({known.seq: slot(1)}).where(known.name == slot(0)),
                 (table.name, last + number),
-            )  # fmt: skip
+            )
         return range((last or 0) + 1, (last or 0) + 1 + number)
 
     def next_ids(self, table: Table, number: int) -> range:
@@ -213,9 +214,9 @@ class Transaction:
             return 0
         return self.run(
             ("update", table.name, *values),
-            lambda: table.sql.update(
-                {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
-            ).where(table.sql.id == slot(len(values))),
+            lambda: table.sql.update({getattr(table.sql, name): slot(i) for i, name in enumerate(values)}).where(
+                table.sql.id == slot(len(values))
+            ),
             (*values.values(), id),
         )
 

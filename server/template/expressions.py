@@ -168,9 +168,7 @@ class Expressions:
             return _constant(token.value)
         if token.kind == "parts":
             self.next()
-            return _interpolated([
-                part if isinstance(part, str) else whole_expression(part) for part in token.value
-            ])
+            return _interpolated([part if isinstance(part, str) else whole_expression(part) for part in token.value])
         if self.take("("):
             inner = self.expression()
             self.expect(")")
@@ -470,4 +468,3 @@ def _interpolated(parts: list[Any]) -> Eval:
         return "".join(texts)
 
     return make
-

@@ -281,4 +281,3 @@ def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None
                 run.pop()
 
     return act
-

@@ -181,8 +181,10 @@ def keyed(listed: Iterable[tuple[Any, Any]]) -> Any:
 
 def has_child(value: Any, key: Any) -> bool:
     """Whether something stands under a key, and be it null."""
-    return child(value, key) is not None or (isinstance(value, dict) and key_text(key) in value) or (
-        isinstance(value, list) and is_numeric(key) and 0 <= whole(key) < len(value)
+    return (
+        child(value, key) is not None
+        or (isinstance(value, dict) and key_text(key) in value)
+        or (isinstance(value, list) and is_numeric(key) and 0 <= whole(key) < len(value))
     )
 
 

@@ -1,7 +1,7 @@
 """What is done with tickets: composed, replied to, merged, split. Each operation is a file of its name.
 
-    parameters.py  form values as requests       drafts.py      drafts as requests, and back
-    letter.py      what compose and reply share  recipients.py  who a reply goes to"""
+parameters.py  form values as requests       drafts.py      drafts as requests, and back
+letter.py      what compose and reply share  recipients.py  who a reply goes to"""
 
 from server.tickets.compose import Answer, compose
 from server.tickets.merge import merge

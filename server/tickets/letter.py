@@ -189,9 +189,7 @@ def has_own_files(ctx: Context, html: str | None) -> bool:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def mail_of(
-    ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int
-) -> Mail:
+def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int) -> Mail:
     """The mail of a request on a ticket, with an id of its own."""
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}

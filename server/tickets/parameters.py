@@ -79,9 +79,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     common = _common(ctx, form)
     if not common["dont_send"] and not common["to"]:
         raise Required("to is required, unless dont_send is 1", field="to")
-    return ComposeRequest(
-        subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common
-    )  # fmt: skip
+    return ComposeRequest(subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common)
 
 
 def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:

@@ -1,7 +1,7 @@
 """What every reader of this package refuses, and how a refused text is shown in its error."""
 
-MAX_TEXT = 255                             # characters
-MAX_SECOND = 253_402_300_799               # 9999-12-31 23:59:59 UTC
+MAX_TEXT = 255  # characters
+MAX_SECOND = 253_402_300_799  # 9999-12-31 23:59:59 UTC
 MAX_SHOWN = 60
 
 

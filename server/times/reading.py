@@ -15,22 +15,22 @@ class Reading:
     """The pieces of one text. Filled by the grammar, afterwards only read; what is None was not said."""
 
     year: int | None = None
-    month: int | None = None               # 1 to 12
+    month: int | None = None  # 1 to 12
     day: int | None = None
-    clock: int | None = None               # second of the day; 24:00 is 86400
-    starts_day: bool = False               # says a day, so that no clock means 00:00 and not the current one
-    is_timed: bool = False                 # a clock, 'now', or an amount of hours, minutes or seconds
-    months: int = 0                        # amounts, as said; a year is 12 months
+    clock: int | None = None  # second of the day; 24:00 is 86400
+    starts_day: bool = False  # says a day, so that no clock means 00:00 and not the current one
+    is_timed: bool = False  # a clock, 'now', or an amount of hours, minutes or seconds
+    months: int = 0  # amounts, as said; a year is 12 months
     days: int = 0
-    weekdays: int = 0                      # Monday to Friday
+    weekdays: int = 0  # Monday to Friday
     seconds: int = 0
     has_amount: bool = False
-    weekday: int | None = None             # 0 is Monday
-    weekday_step: int = 0                  # 0 today or later, 1 after today, -1 before today
-    weekday_count: int = 0                 # '+2 sat' is 2, '1 sat ago' is -1
-    in_week: bool = False                  # the weekday is one of a week that begins on Monday
-    edge: int = 0                          # 1 first day of the month, -1 last day
-    nth: int = 0                           # 1 first such weekday of the month, -1 last
+    weekday: int | None = None  # 0 is Monday
+    weekday_step: int = 0  # 0 today or later, 1 after today, -1 before today
+    weekday_count: int = 0  # '+2 sat' is 2, '1 sat ago' is -1
+    in_week: bool = False  # the weekday is one of a week that begins on Monday
+    edge: int = 0  # 1 first day of the month, -1 last day
+    nth: int = 0  # 1 first such weekday of the month, -1 last
     zone: tzinfo | None = None
 
     def add(self, kind: str, count: int) -> None:
@@ -57,7 +57,7 @@ def resolve(reading: Reading, now: int, zone: tzinfo, clock: int | None = None) 
     wall = datetime.combine(_day(reading, here.date()), time())
     wall += timedelta(seconds=_clock(reading, here) if chosen is None else chosen)
     if wall == here and chosen is None and reading.clock is None:
-        return now + reading.seconds       # inside a repeated hour the wall clock alone would not find back to now
+        return now + reading.seconds  # inside a repeated hour the wall clock alone would not find back to now
     # A day begins with the first of two midnights where the clock is set back over midnight.
     return unix(wall, zone, first=chosen == 0) + reading.seconds
 

@@ -10,7 +10,7 @@ from server.times.instants import NO_DATE, exact, reading_of, unreadable
 from server.times.limits import MAX_TEXT, shown
 from server.times.reading import LAST_SECOND, resolve, unix
 
-YEARS = range(1970, 2101)                  # four digits outside of it are Unix seconds
+YEARS = range(1970, 2101)  # four digits outside of it are Unix seconds
 
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}

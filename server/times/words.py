@@ -4,8 +4,20 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
-MONTH_NAMES = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-               "november", "december"]
+MONTH_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 WEEKDAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 # 1 to 12
@@ -15,10 +27,36 @@ MONTHS = {short: at for at, name in enumerate(MONTH_NAMES, 1) for short in (name
 WEEKDAYS = {short: at for at, name in enumerate(WEEKDAY_NAMES) for short in (name, name[:3])}
 WEEKDAYS |= {"tues": 1, "thur": 3, "thurs": 3}
 
-NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-           "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
-ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
-            "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12}
+NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
+ORDINALS = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "sixth": 6,
+    "seventh": 7,
+    "eighth": 8,
+    "ninth": 9,
+    "tenth": 10,
+    "eleventh": 11,
+    "twelfth": 12,
+}
 STEPS = {"this": 0, "next": 1, "last": -1, "previous": -1}
 
 CLOCK_HOURS = {"noon": 12, "midnight": 0}
@@ -39,10 +77,41 @@ UNITS: dict[str, tuple[str, int]] = {
 
 # Hours east of UTC. Only abbreviations that mean one zone to nearly everybody.
 ZONE_HOURS: dict[str, float] = {
-    "z": 0, "utc": 0, "ut": 0, "gmt": 0, "wet": 0, "west": 1, "bst": 1, "cet": 1, "cest": 2, "eet": 2, "eest": 3,
-    "msk": 3, "jst": 9, "awst": 8, "acst": 9.5, "acdt": 10.5, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
-    "nst": -3.5, "ndt": -2.5, "ast": -4, "adt": -3, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
-    "pst": -8, "pdt": -7, "akst": -9, "akdt": -8, "hst": -10,
+    "z": 0,
+    "utc": 0,
+    "ut": 0,
+    "gmt": 0,
+    "wet": 0,
+    "west": 1,
+    "bst": 1,
+    "cet": 1,
+    "cest": 2,
+    "eet": 2,
+    "eest": 3,
+    "msk": 3,
+    "jst": 9,
+    "awst": 8,
+    "acst": 9.5,
+    "acdt": 10.5,
+    "aest": 10,
+    "aedt": 11,
+    "nzst": 12,
+    "nzdt": 13,
+    "nst": -3.5,
+    "ndt": -2.5,
+    "ast": -4,
+    "adt": -3,
+    "est": -5,
+    "edt": -4,
+    "cst": -6,
+    "cdt": -5,
+    "mst": -7,
+    "mdt": -6,
+    "pst": -8,
+    "pdt": -7,
+    "akst": -9,
+    "akdt": -8,
+    "hst": -10,
 }
 
 

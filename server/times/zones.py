@@ -10,7 +10,7 @@ from server.times.words import ZONE_HOURS
 CONTINENTS = frozenset(
     ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
 )
-MAX_NAME = 64              # the longest name that exists has 32 characters
+MAX_NAME = 64  # the longest name that exists has 32 characters
 
 
 @lru_cache(maxsize=256)

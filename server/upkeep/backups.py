@@ -173,7 +173,8 @@ def remove_put_aside(service: Service, now: int) -> int:
     """Remove those that no rule of what is kept of backups keeps; answers when to look again: in a day."""
     database = service.store.path
     aside = [
-        Backup(path, int(match[1])) for path in database.parent.glob(f"{database.name}.*")
+        Backup(path, int(match[1]))
+        for path in database.parent.glob(f"{database.name}.*")
         if (match := ASIDE.search(path.name))
     ]
     for each in superfluous(sorted(aside, key=lambda each: each.at, reverse=True), service.settings):
@@ -384,8 +385,9 @@ def seen(service: Service) -> dict[str, Look]:
     rows = service.store.read(lambda tx: tx.find(LOOK))
     return {
         name: Look(at, program, tickets, problem)
-        for name, size, at, program, tickets, problem in rows if sizes.get(name) == size
-    }  # fmt: skip
+        for name, size, at, program, tickets, problem in rows
+        if sizes.get(name) == size
+    }
 
 
 def being_verified(ctx: Context) -> set[str]:

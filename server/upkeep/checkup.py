@@ -76,7 +76,7 @@ VITAL = {
     "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
     "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
     "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
-}  # fmt: skip
+}
 
 
 def of_folder(folder: Path) -> Iterator[Finding]:
@@ -85,8 +85,9 @@ def of_folder(folder: Path) -> Iterator[Finding]:
     open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
     if open_ones:
         names = ", ".join(str(path) for path in open_ones)
-        yield Finding("data folder", "warning", f"other users of this machine may read {names}",
-                      f"chmod -R go= {folder}")  # fmt: skip
+        yield Finding(
+            "data folder", "warning", f"other users of this machine may read {names}", f"chmod -R go= {folder}"
+        )
     else:
         yield Finding("data folder", "ok", f"{folder}, for its owner alone")
 
@@ -98,8 +99,9 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
     told = f"{free // MIB:,} MiB are free on the disk of {folder}"
     size = sum(path.stat().st_size for path in folder.glob("helpdesk.db*"))
     if free < settings.disk_free_mib * MIB:
-        yield Finding("disk", "problem", told, f"free some: less than {settings.disk_free_mib} MiB (disk_free_mib) is "
-                                               "too little")  # fmt: skip
+        yield Finding(
+            "disk", "problem", told, f"free some: less than {settings.disk_free_mib} MiB (disk_free_mib) is too little"
+        )
     elif free < 2 * size:
         yield Finding("disk", "warning", f"{told}, and the database takes {size // MIB:,} MiB",
                       "free some: a new version may copy the database before it changes it")  # fmt: skip
@@ -165,8 +167,12 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
         yield Finding("base URL", "problem", wrong, "correct base_url, or the name in DNS")
         return
     if parts.scheme != "https":
-        yield Finding("base URL", "warning", f"the way to {settings.base_url} is not encrypted: passwords and tokens "
-                      "can be read on it", "put a proxy that speaks https before it, and set base_url to https://...")
+        yield Finding(
+            "base URL",
+            "warning",
+            f"the way to {settings.base_url} is not encrypted: passwords and tokens can be read on it",
+            "put a proxy that speaks https before it, and set base_url to https://...",
+        )
     elif not settings.trusted_proxies:
         yield Finding("base URL", "warning", f"a proxy must speak {settings.base_url}, and none is trusted",
                       "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
@@ -207,8 +213,12 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
     waiting = service.store.read(lambda tx: health.backlog(tx, now))
     is_late = waiting.oldest_job_seconds > LATE_SECONDS
     if is_late:
-        yield Finding("jobs", "warning", f"{waiting.jobs_due:,} jobs are due, the first for "
-                      f"{waiting.oldest_job_seconds:,} seconds", "start the server; when it runs, its log tells why")
+        yield Finding(
+            "jobs",
+            "warning",
+            f"{waiting.jobs_due:,} jobs are due, the first for {waiting.oldest_job_seconds:,} seconds",
+            "start the server; when it runs, its log tells why",
+        )
     if waiting.jobs_failed:
         yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are tried no more",
                       "the log tells why; correct that and have them run again")  # fmt: skip
@@ -249,8 +259,12 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
         yield Finding("backups", "problem", f"the newest is of {shown}", "see the log for why there is no newer one")
     elif newest.path.name in looks and looks[newest.path.name].problem:
-        yield Finding("backups", "problem", f"the newest, {newest.path.name}, is of no use: "
-                      f"{looks[newest.path.name].problem}", "see what `helpdesk check` tells of the database")
+        yield Finding(
+            "backups",
+            "problem",
+            f"the newest, {newest.path.name}, is of no use: {looks[newest.path.name].problem}",
+            "see what `helpdesk check` tells of the database",
+        )
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
         yield Finding("backups", "warning", f"{folder} is on the disk of the data folder, and would be lost with it",
                       "choose a folder on another disk, or copy them elsewhere")  # fmt: skip

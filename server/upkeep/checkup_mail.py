@@ -30,11 +30,13 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
                       "set the reply address of each group, or the default sender of the service")  # fmt: skip
     listener = mail_listening.state(service)
     if listener.error:
-        yield Finding("mail", "problem", f"the listener for mail is closed: {listener.error}",
-                      "correct it in the console")  # fmt: skip
+        yield Finding(
+            "mail", "problem", f"the listener for mail is closed: {listener.error}", "correct it in the console"
+        )
     if dead_letters.exist(service.settings):
-        yield Finding("mail", "warning", "mail could not be taken, and is kept",
-                      "look at it in the console: Mail, Failed mail")  # fmt: skip
+        yield Finding(
+            "mail", "warning", "mail could not be taken, and is kept", "look at it in the console: Mail, Failed mail"
+        )
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"]:

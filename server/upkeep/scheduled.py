@@ -95,11 +95,11 @@ def counts(ctx: Context) -> dict[State, int]:
         found: dict[State, int] = {"running": 0, "due": 0, "waiting": 0, "failed": 0}
         rows = tx.row(
             ("jobs", "counts"),
-            lambda: table.select(*(
-                peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in found
-            )),
+            lambda: table.select(
+                *(peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in found)
+            ),
             (ctx.now,),
-        )  # fmt: skip
+        )
         assert rows is not None
         return {name: int(count or 0) for name, count in zip(found, rows, strict=True)}
 

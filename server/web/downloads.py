@@ -31,7 +31,10 @@ def download(ctx: Context, file: StoredFile, asked: str, kind: str = "attachment
     if span is not None:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
     return Answer(
-        status=200 if span is None else 206, headers=headers, content_type=file.safe_type, length=end - start,
+        status=200 if span is None else 206,
+        headers=headers,
+        content_type=file.safe_type,
+        length=end - start,
         pieces=lambda: files.pieces(ctx, file, start, end),
     )
 

@@ -78,8 +78,9 @@ def body(error: HelpdeskError) -> dict[str, Any]:
     payload: dict[str, Any] = {"__error": status_and_code(error)[1], "message": error.message}
     field = error.details.get("field")
     if isinstance(field, str):
-        payload["errors"] = [{"field": each.details.get("field") or field, "message": each.message}
-                             for each in errors.all_of(error)]  # fmt: skip
+        payload["errors"] = [
+            {"field": each.details.get("field") or field, "message": each.message} for each in errors.all_of(error)
+        ]
     if isinstance(error.details.get("position"), int):
         payload["position"] = error.details["position"]
     return payload

@@ -130,8 +130,9 @@ class Numbers:
     def _files(self) -> "Iterator[Metric]":
         store, settings = self._service.store, self._service.settings
         yield _gauge("writes_waiting", "Writes that wait for the writer.", store.writes_waiting)
-        yield _gauge("write_longest_seconds", "The longest that one write has held all others.",
-                     store.longest_write_seconds)
+        yield _gauge(
+            "write_longest_seconds", "The longest that one write has held all others.", store.longest_write_seconds
+        )
         for name, ending, about in (("database_bytes", "", "Size of the database file."),
                                     ("log_bytes", "-wal", "Size of the write-ahead log.")):  # fmt: skip
             path = store.path.with_name(store.path.name + ending)

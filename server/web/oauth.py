@@ -39,7 +39,10 @@ def _described(
 ) -> dict[str, Any]:
     """One endpoint for `helpdesk describe`. parameters: (name, whether it is required, note)."""
     return {
-        "method": method, "path": path, "note": note, "aliases": [alias] if alias else [],
+        "method": method,
+        "path": path,
+        "note": note,
+        "aliases": [alias] if alias else [],
         "parameters": [
             {"name": name, "type": "string", "required": required, "note": told} for name, required, told in parameters
         ],

@@ -110,7 +110,12 @@ class Params:
         return value
 
     def json(
-        self, name: str, default: Any = None, required: bool = False, *, most: int = MAX_JSON_PARAMETER_BYTES,
+        self,
+        name: str,
+        default: Any = None,
+        required: bool = False,
+        *,
+        most: int = MAX_JSON_PARAMETER_BYTES,
         depth: int = MAX_JSON_DEPTH,
     ) -> Any:
         """The value of a JSON text. Lists and maps, sent with brackets or in a JSON body, are taken as they are.

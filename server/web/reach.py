@@ -61,8 +61,9 @@ def calls(scope: Scope) -> tuple[int, list[str]]:
     found: set[str] = set()
     reached = 0
     for each in ENDPOINTS:
-        paths = {path for entry in scope.endpoints if each.method in entry.methods
-                 for path in _paths(entry.pattern, each)}  # fmt: skip
+        paths = {
+            path for entry in scope.endpoints if each.method in entry.methods for path in _paths(entry.pattern, each)
+        }
         reached += bool(paths)
         found |= {f"{each.method} /rest/{path}.json" for path in paths}
     return reached, sorted(found)

@@ -79,9 +79,11 @@ def endpoint(
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
-        ENDPOINTS.append(Endpoint(
-            method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body, operation
-        ))
+        ENDPOINTS.append(
+            Endpoint(
+                method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body, operation
+            )
+        )
         return function
 
     return declare

@@ -145,8 +145,9 @@ def test_the_device_that_changes_the_password_stays_known_and_no_other(desk: Des
     session = desk.read(lambda tx: sessions.check(tx, made.session_id, NOW))
     assert session is not None
     password_change.change(at(desk), session, PASSWORD, PASSWORD + "!", home)
-    assert [bool(desk.read(lambda tx, each=each: known_devices.find(tx, milo, each.known, NOW)))
-            for each in (home, other)] == [True, False]  # fmt: skip
+    assert [
+        bool(desk.read(lambda tx, each=each: known_devices.find(tx, milo, each.known, NOW))) for each in (home, other)
+    ] == [True, False]
 
 
 def test_a_worker_has_so_many_devices(desk: Desk, milo: int) -> None:

@@ -119,8 +119,9 @@ def told(desk: Desk) -> list[tuple[str, str]]:
     """(point, text) of the entries about sign-in addresses, in order."""
     return [
         (each["activity_point"].rpartition(".")[2], entries.plain_text(each["params"]))
-        for each in desk.log() if each["activity_point"].startswith("worker.login_address.")
-    ]  # fmt: skip
+        for each in desk.log()
+        if each["activity_point"].startswith("worker.login_address.")
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -16,7 +16,7 @@ from tests.service import Api, Server
 ITS_OWN: list[tuple[str, dict[str, Any]]] = [
     *(("automation_log", {"automation_name": "kite", "message": f"Step {number}", "level": 6}) for number in range(3)),
     *(("package", {"name": f"Pack {number}", "point": "bot", "uri": f"pack_{number}"}) for number in range(9)),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="session")

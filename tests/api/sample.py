@@ -248,9 +248,10 @@ def _people(sample: Sample) -> None:
     ):  # fmt: skip
         ids[name] = api.create("org", name=name, country=country, city=city).ok()["id"]
     for email, first, gender, org, banned in (
-        ("ana@larch.example", "Ana", "F", "Larch Foods", 0), ("ole@alder.example", "Ole", "M", "Alder Works", 0),
+        ("ana@larch.example", "Ana", "F", "Larch Foods", 0),
+        ("ole@alder.example", "Ole", "M", "Alder Works", 0),
         ("bob@ostrava.example", "Bob", "", "Ostrava Tiles", 1),
-    ):  # fmt: skip
+    ):
         ids[email] = api.create("address", email=email, org_id=ids[org], is_banned=banned).ok()["id"]
         ids[first] = api.create("contact", first_name=first, gender=gender, email_id=ids[email]).ok()["id"]
     for title, status, due in (("Count", "open", NOW - DAY), ("Sweep", "closed", NOW - DAY), ("Paint", "open", 0),

@@ -31,9 +31,10 @@ def test_bytes_arrive_as_they_are_sent_in_every_form(api: Api) -> None:
         api.call("POST", PATH, data={"file_name": "a.bin"}, files={"content": ("b.bin", BYTES)}),
         api.call("POST", PATH, files={"file_name": (None, "a.bin"), "content": (None, BYTES)}),
         api.create("attachment", name="a.bin", content="data:x/y;base64," + base64.b64encode(BYTES).decode()),
-        api.call("POST", PATH, json={
-            "file_name": "a.bin", "encoding": "base64", "content": base64.b64encode(BYTES).decode()}),
-    ]  # fmt: skip
+        api.call(
+            "POST", PATH, json={"file_name": "a.bin", "encoding": "base64", "content": base64.b64encode(BYTES).decode()}
+        ),
+    ]
     for answer in sent:
         assert (answer.ok()["name"], answer["size"]) == ("a.bin", len(BYTES)), answer
         assert download(api, answer["id"]).content == BYTES
@@ -71,15 +72,16 @@ def test_a_file_that_its_sender_may_no_longer_read_is_not_found_again(api: Api) 
 @pytest.mark.parametrize(
     ("form", "field"),
     [
-        ({"file_name": "a"}, "content"), ({"content": "a"}, "file_name"),
+        ({"file_name": "a"}, "content"),
+        ({"content": "a"}, "file_name"),
         ({"file_name": "", "content": "a"}, "file_name"),
         ({"file_name": "a", "content": "!!", "encoding": "base64"}, "content"),
         ({"file_name": "a", "content": "a", "encoding": "rot13"}, "encoding"),
-        ({"file_name": "x" * 256, "content": "a"}, "name"), ({"file_name": "a", "content": "a", "mime_type": "x" * 256},
-                                                             "mime_type"),
+        ({"file_name": "x" * 256, "content": "a"}, "name"),
+        ({"file_name": "a", "content": "a", "mime_type": "x" * 256}, "mime_type"),
         ({"file_name": "a\x00b", "content": "a"}, "name"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_uploaded(form: dict[str, str], field: str, api: Api) -> None:
     answer = api.call("POST", PATH, data=form)
     assert (answer.status, answer["errors"][0]["field"]) == (422, field), answer

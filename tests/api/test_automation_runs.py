@@ -65,9 +65,10 @@ def test_runs_keep_values_and_leave_a_log(automated: Api) -> None:
     assert second["data"] == {"count": 7}
     found = logged(automated, "http.counter")
     assert [each for each in found if each[0] != "error"] == [
-        ("debug", "start:log", "now 1"), ("debug", "start:log", "now 7"),
+        ("debug", "start:log", "now 1"),
+        ("debug", "start:log", "now 7"),
         ("warning", "start:log.warn/high", "more than five"),
-    ]  # fmt: skip
+    ]
     assert [each[1] for each in found if each[0] == "error"] == ["start:set/broken:x"] * 2
 
 
@@ -76,6 +77,7 @@ def test_a_run_that_fails_is_told_to_the_caller_and_to_the_log(automated: Api) -
     assert answer.status == 422 and "there is no task 999999" in answer["message"]
     assert answer["position"] == len("type:automation.invoke name:")
     assert logged(automated, "http.broken") == [
-        ("debug", "start:log", "before"), ("error", "", "there is no task 999999"),
-    ]  # fmt: skip
+        ("debug", "start:log", "before"),
+        ("error", "", "there is no task 999999"),
+    ]
     assert automated.as_("milo").get(LOGS).status == 403

@@ -187,7 +187,7 @@ ALLOWED = [
     ("denials", "!a " * MAX_TERMS),
     ("chains of links", "links.ticket:(" * 7 + f"subject:{FULL}" + " id:>1" * 90 + ")" * 7),
     ("chains of records", "org:(email:(contact:(org:(email:(contact:(org:(name:" + FULL + ")))))))" + " id:>1" * 100),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", ["nora", "milo"])

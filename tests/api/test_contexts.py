@@ -56,7 +56,7 @@ def test_every_record_type_is_listed_with_what_it_can_do(api: Api) -> None:
 
 
 def test_custom_fields_stand_with_their_type_and_those_of_a_set_with_the_set(api: Api) -> None:
-    field = made(api, "custom_field", context="asset", name="Shelf", type="D", params="{\"options\":[\"A\",\"B\"]}")
+    field = made(api, "custom_field", context="asset", name="Shelf", type="D", params='{"options":["A","B"]}')
     owner = {"owner__context": "worker", "owner_id": api.ids["milo"]}
     fieldset = made(api, "custom_fieldset", context="asset", name="Lease", **owner)
     inner = made(api, "custom_field", context="asset", name="Until", custom_fieldset_id=fieldset)
@@ -126,8 +126,9 @@ def test_an_entry_is_written_in_the_callers_name(name: str, api: Api) -> None:
     assert entry["variables"] == {"message": "Stock count done", "more": "kept"}
     assert entry["urls"] == {"message": "https://stock.example/42"}
     assert entry["message"] == {
-        "plaintext": "Stock count done", "html": '<a href="https://stock.example/42">Stock count done</a>',
-    }  # fmt: skip
+        "plaintext": "Stock count done",
+        "html": '<a href="https://stock.example/42">Stock count done</a>',
+    }
     kept = api.record("activity_log", entry["id"], "_label").ok()
     assert (kept["actor_id"], kept["target_id"], kept["_label"]) == (milo.ids["milo"], org, "Stock count done")
     assert kept["params"]["variables"]["actor"] == "Milo Test"
@@ -217,19 +218,23 @@ def test_link_and_unlink_tell_the_record_and_its_targets(api: Api) -> None:
                  "owner_id": 0, "updated": shown["updated"]},
     }  # fmt: skip
     assert [(each["context"], each["context_id"]) for each in answer["targets"]] == [
-        ("svc.contexts.org", org), ("svc.contexts.task", task),
-    ]  # fmt: skip
+        ("svc.contexts.org", org),
+        ("svc.contexts.task", task),
+    ]
     back = change(api, "link", f"org:{org}", f"ticket:{ticket}").ok()
-    assert (back["on"]["meta"]["name"], back["targets"][0]["meta"]) == (answer["targets"][0]["meta"]["name"],
-                                                                        answer["on"]["meta"])
+    assert (back["on"]["meta"]["name"], back["targets"][0]["meta"]) == (
+        answer["targets"][0]["meta"]["name"],
+        answer["on"]["meta"],
+    )
     assert set(answer["targets"][0]["meta"]) == {"id", "name", "permalink", "updated"}
     assert links(api, "ticket", ticket) == {"svc.contexts.org": [org], "svc.contexts.task": [task]}
     again = change(api, "link", f"ticket:{ticket}", f"org:{org}", f"task:{task}").ok()
     assert again.json == answer.json
     change(api, "unlink", f"ticket:{ticket}", f"org:{org}", f"worker:{api.ids['milo']}").ok()
     assert links(api, "ticket", ticket) == {"svc.contexts.task": [task]}
-    points = [each["activity_point"] for each in
-              api.search("activity_log", f"target.org:(id:{org}) sort:id").ok()["results"]]  # fmt: skip
+    points = [
+        each["activity_point"] for each in api.search("activity_log", f"target.org:(id:{org}) sort:id").ok()["results"]
+    ]
     assert points == ["connection.link", "connection.unlink"]
 
 
@@ -270,7 +275,7 @@ def test_a_link_to_or_from_a_worker_is_a_watcher_and_is_told_on_the_record(api: 
         ("task:{task}", '["org:{org}", "draft:{draft}"]', 422, "targets"),
         ("task:{task}", json.dumps(["org:{org}"] * 1001), 422, "targets"),
     ],
-)  # fmt: skip
+)
 def test_all_references_are_checked_before_anything_is_linked(
     name: str, on: str, targets: str, status: int, field: str, api: Api
 ) -> None:

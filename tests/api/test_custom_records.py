@@ -43,9 +43,7 @@ def test_its_records_can_be_made_read_changed_found_and_deleted_at_once(issue: s
 def test_it_is_reached_by_each_of_its_names(form: str, nora: Api) -> None:
     row = new_type(nora)
     context = f"svc.contexts.custom_record.{row['id']}"
-    name = form.format(
-        uri=row["uri"], context=context, singular=row["name"].lower(), plural=row["name_plural"].lower()
-    )
+    name = form.format(uri=row["uri"], context=context, singular=row["name"].lower(), plural=row["name_plural"].lower())
     assert nora.create(name, name="One").ok()["_context"] == context
     assert nora.search(name, "one").ok()["total"] == 1
 
@@ -107,7 +105,7 @@ def test_its_context_is_known_with_and_without_svc(nora: Api) -> None:
         assert nora.found("task", f'links:"{name}" id:{task}') == [task]
         field = nora.create(
             "custom_field", context=name, name=f"Of {name}", type="L", uri=f"of_{task}", params={"context": name}
-        ).ok()  # fmt: skip
+        ).ok()
         assert (field["context"], field["params"]["context"]) == (names[0], names[0])
         own = {"owner__context": "app", "owner_id": 0}
         assert nora.create("custom_fieldset", context=name, name="Money", **own).ok()["context"] == names[0]
@@ -156,9 +154,7 @@ OWNED = [
 
 
 @pytest.mark.parametrize(("kinds", "owner", "status"), OWNED)
-def test_the_setting_tells_who_may_own_its_records(
-    kinds: list[str], owner: Options, status: int, nora: Api
-) -> None:
+def test_the_setting_tells_who_may_own_its_records(kinds: list[str], owner: Options, status: int, nora: Api) -> None:
     uri = new_type(nora, params={"owners": {"contexts": kinds}})["uri"]
     owner = {name: str(value).format(**nora.ids) for name, value in owner.items()}
     assert nora.create(uri, name="One", **owner).status == status
@@ -245,7 +241,10 @@ def test_a_type_goes_only_without_records_and_takes_all_that_is_its_own_along(no
         "custom_field", context="task", name="To", type="L", uri=f"c_{uri}", params={"context": uri}
     ).ok()["id"]
     role = nora.create(
-        "role", name=f"Keepers of {uri}", privs_mode="itemized", privs=[f"contexts.{context}.create"],
+        "role",
+        name=f"Keepers of {uri}",
+        privs_mode="itemized",
+        privs=[f"contexts.{context}.create"],
         member_query_worker="firstName:nobody",
     ).ok()["id"]
     id = nora.create(uri, name="One").ok()["id"]

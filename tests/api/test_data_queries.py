@@ -79,7 +79,7 @@ def test_other_methods_are_not_offered(sample: Sample) -> None:
         ("type:worklist.records of:nothing", "nothing", "ERROR"),
         ("type:nothing", "nothing", "ERROR"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_answer_422_with_their_place(sample: Sample, q: str, part: str, code: str) -> None:
     answer = asked(sample, q)
     assert (answer.status, answer["__error"]) == (422, code)

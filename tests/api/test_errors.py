@@ -189,10 +189,11 @@ def test_errors_answer_200_where_clients_expect_it_but_for_401(tmp_path: Path) -
         client = started.set_up()
         client.is_checked = False  # the document tells of the real statuses
         for answer, code in (
-            (client.record("org", 999999), "ERROR_NOT_FOUND"), (client.create("org"), "ERROR_PARAM_REQUIRED"),
+            (client.record("org", 999999), "ERROR_NOT_FOUND"),
+            (client.create("org"), "ERROR_PARAM_REQUIRED"),
             (client.search("org", "nosuch:1"), "ERROR_SEARCH_FILTERS_INVALID"),
             (client.delete("/rest/workers/me.json"), "ERROR_METHOD"),
-        ):  # fmt: skip
+        ):
             assert (answer.status, answer["__status"], answer["__error"]) == (200, "error", code)
         assert other(client, None).status == 401
     finally:

@@ -223,8 +223,9 @@ def test_hidden_records_are_not_opened(ids: dict[str, int], api: Api) -> None:
     olga = api.as_("olga")
     opened = olga.record("draft", draft, "ticket_,ticket_group_,ticket_latest_message_").ok()
     assert opened["ticket_id"] == hidden
-    assert not any(key.startswith("ticket_") and key not in ("ticket_id", "ticket__context", "ticket_url")
-                   for key in opened.json)  # fmt: skip
+    assert not any(
+        key.startswith("ticket_") and key not in ("ticket_id", "ticket__context", "ticket_url") for key in opened.json
+    )
     assert olga.record("comment", note).status == 403
     transport = made(api, "mail_transport")
     address = made(api, "address", mail_transport_id=transport)

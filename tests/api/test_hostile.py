@@ -39,8 +39,9 @@ def _fill(tx: Transaction) -> None:
     )
     tx.connection.execute(
         f"{ids} INSERT INTO link (from_context, from_id, to_context, to_id) "
-        "SELECT 'svc.contexts.ticket', id, 'svc.contexts.ticket', id % ? + 1 FROM n", (TICKETS, TICKETS)
-    )  # fmt: skip
+        "SELECT 'svc.contexts.ticket', id, 'svc.contexts.ticket', id % ? + 1 FROM n",
+        (TICKETS, TICKETS),
+    )
 
 
 @pytest.fixture(scope="module")

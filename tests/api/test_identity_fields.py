@@ -204,9 +204,10 @@ def test_what_those_write_who_work_on_its_ticket(row: Row, actors: dict[str, Api
     minimal |= whose
     own = made(api, row.type, **whose)
     refused(
-        milo.create(row.type, **minimal | {"ticket_id": hidden}), milo.update(row.type, own, ticket_id=hidden),
+        milo.create(row.type, **minimal | {"ticket_id": hidden}),
+        milo.update(row.type, own, ticket_id=hidden),
         milo.upsert(row.type, f"id:{own}", ticket_id=hidden),
-    )  # fmt: skip
+    )
     foreign = {} if row.type == "message" else {"worker_id": api.ids["nora"]}
     refused(milo.update(row.type, made(api, row.type, ticket_id=hidden, **foreign), **{row.field: "1"}))
 
@@ -277,19 +278,20 @@ def test_addresses_of_ours_are_changed_by_administrators_only(
         actor, other = actors[name], f"mine{number()}@kite.example"
         for fields in ({"email": other}, {"host": "kite.example"}, {"is_banned": 1}, {"is_defunct": 1}):
             refused(
-                actor.update("address", id, **fields), actor.upsert("address", f"id:{id}", **fields),
+                actor.update("address", id, **fields),
+                actor.upsert("address", f"id:{id}", **fields),
                 actor.upsert("address", f'email:"{email}"', **fields),
-            )  # fmt: skip
+            )
         refused(
             actor.put(f"/rest/addresses/{id}.json", email=other),
             actor.create("contact", first_name="Ana", email=email),
             actor.create("contact", first_name="Ana", email_id=id),
             actor.update("contact", made(api, "contact"), email=email),
-        )  # fmt: skip
+        )
     after = api.record("address", id).ok()
     assert {name: after[name] for name in ("email", "host", "is_banned", "is_defunct", "contact_id")} == {
         name: before[name] for name in ("email", "host", "is_banned", "is_defunct", "contact_id")
-    }  # fmt: skip
+    }
     api.update("address", id, is_trusted=1).ok()
 
 
@@ -312,7 +314,7 @@ def test_managers_let_buckets_send_from_what_their_group_sends_from(actors: dict
         manager.update("bucket", bucket, reply_address_id=foreign),
         manager.update("bucket", bucket, replyto_id=foreign),
         manager.create("bucket", name="Other", group_id=group, reply_address_id=foreign),
-    )  # fmt: skip
+    )
     manager.update("bucket", bucket, reply_address_id=own).ok()
     elsewhere = made(api, "group", members={"manager": str(api.ids["max"])})
     refused(manager.update("bucket", bucket, group_id=elsewhere))  # which does not send from it

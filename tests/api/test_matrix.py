@@ -17,8 +17,9 @@ UNREADABLE, UNSEARCHABLE = {"automation_log"}, {"automation_resource"}  # 405 wh
 def custom_types(nora: Api) -> None:
     """Two record types that an administrator made: of nobody's records, and of owned ones."""
     for uri, params in (
-        ("matrix_open", ""), ("matrix_owned", {"owners": {"contexts": ["app", "group", "role", "worker"]}}),
-    ):  # fmt: skip
+        ("matrix_open", ""),
+        ("matrix_owned", {"owners": {"contexts": ["app", "group", "role", "worker"]}}),
+    ):
         made(nora, "custom_record", name=uri, name_plural=f"{uri}s", uri=uri, params=params)
 
 

@@ -37,8 +37,9 @@ def stored(post: Post, message_id: int) -> bytes:
     try:
         rows = connection.execute(
             "SELECT bytes FROM blob_piece WHERE blob_id = (SELECT raw_blob_id FROM message WHERE id = ?) "
-            "ORDER BY piece", (message_id,)
-        )  # fmt: skip
+            "ORDER BY piece",
+            (message_id,),
+        )
         return b"".join(bytes(row[0]) for row in rows)
     finally:
         connection.close()
@@ -108,9 +109,7 @@ REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("options", "status", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
-)
+@pytest.mark.parametrize(("options", "status", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_what_is_no_mail_is_refused_and_leaves_nothing(
     options: dict[str, Any], status: int, code: str, post: Post
 ) -> None:

@@ -241,7 +241,7 @@ def test_custom_fields_are_criteria(api: Api) -> None:
         ({"sortBy": "titel"}, "sortBy", "did you mean 'title'?"),
         ({"subtotals[]": "nosuch"}, None, "nosuch"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_understood_is_named(form: dict[str, Any], field: str | None, hint: str, api: Api) -> None:
     answer = api.call("POST", "/rest/tasks/search.json", data=form)
     assert (answer.status, answer["__error"]) == (422, "ERROR_SEARCH_FILTERS_INVALID"), answer
@@ -294,9 +294,7 @@ ANSWERS: dict[str, Callable[[Api, int, int], Reply]] = {
     "compose": lambda api, ticket, message: api.post(
         "/rest/tickets/compose.json", subject="Boat", group_id=api.ids["support"], show_meta=1, **MAIL
     ),
-    "reply": lambda api, ticket, message: api.post(
-        "/rest/tickets/reply.json", message_id=message, show_meta=1, **MAIL
-    ),
+    "reply": lambda api, ticket, message: api.post("/rest/tickets/reply.json", message_id=message, show_meta=1, **MAIL),
     "requester added": lambda api, ticket, message: api.put(
         f"/rest/tickets/{ticket}/requester.json", email="ola@kite.example", show_meta=1
     ),
@@ -314,7 +312,7 @@ ANSWERS: dict[str, Callable[[Api, int, int], Reply]] = {
         "/rest/attachments/upload.json", file_name="a.txt", content=f"a{number()}", show_meta=1
     ),
     "me": lambda api, ticket, message: api.get("/rest/workers/me.json", show_meta=1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

@@ -100,7 +100,8 @@ def test_secrets_are_in_no_answer(api: Api) -> None:
 
 @pytest.mark.parametrize("query", ["client_secret:*", "client_secret_hash:*", "password:*", "params:*", "hash:*",
                                    "sort:client_secret_hash", "sort:password", "sort:params"])  # fmt: skip
-@pytest.mark.parametrize("uri", ["oauth_app", "mail_transport", "worker", "connected_account", "connected_service",
-                                 "mailbox"])  # fmt: skip
+@pytest.mark.parametrize(
+    "uri", ["oauth_app", "mail_transport", "worker", "connected_account", "connected_service", "mailbox"]
+)
 def test_secrets_cannot_be_searched_or_sorted_by(uri: str, query: str, api: Api) -> None:
     assert api.search(uri, query).status == 422

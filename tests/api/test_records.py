@@ -200,9 +200,10 @@ def test_an_address_without_an_organization_has_none(api: Api) -> None:
     assert api.update("address", address, org_id=org).ok()["org_id"] == org
     assert api.record("ticket", ticket, "requesters").ok()["requesters"][str(address)]["org_id"] == org
     assert api.found("address", f"org.id:0 id:{address}") == []
-    assert api.call("PUT", f"/rest/records/address/{address}.json", json={"fields": {"org_id": None}}).ok()[
-        "org_id"
-    ] is None
+    assert (
+        api.call("PUT", f"/rest/records/address/{address}.json", json={"fields": {"org_id": None}}).ok()["org_id"]
+        is None
+    )
     assert api.found("address", f"org:null id:{address}") == [address]
 
 
@@ -229,8 +230,9 @@ def test_meta_has_labels_and_kinds_of_the_keys_two_levels_deep(record_type: Reco
     path = f"/rest/records/{record_type.uri}"
     searches = [api.get(f"{path}/search.json", q=f"id:{id}", show_meta=1)] if record_type.operations["search"] else []
     for answer in (
-        api.get(f"{path}/{id}.json", show_meta=1), *searches,
-    ):  # fmt: skip
+        api.get(f"{path}/{id}.json", show_meta=1),
+        *searches,
+    ):
         meta = answer.ok()["_meta"]
         assert sorted(meta) == ["labels", "types"] and sorted(meta["labels"]) == sorted(meta["types"])
         plain = {key["key"] for key in record_type.describe()["keys"] if key["type"] != "record"}

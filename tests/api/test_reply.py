@@ -143,9 +143,7 @@ def test_what_is_no_utf_8_is_refused_and_nothing_written(name: str, saved: Form,
     ({"is_forward": 1}, "to", "ERROR_PARAM_REQUIRED"),
     ({"to": "Bo at Kite"}, "to", "ERROR_PARAM_INVALID"),
 ])  # fmt: skip
-def test_what_makes_no_sense_together(
-    values: dict[str, Any], field: str, code: str, post: Post, boat: Boat
-) -> None:
+def test_what_makes_no_sense_together(values: dict[str, Any], field: str, code: str, post: Post, boat: Boat) -> None:
     before = state(post.api, boat)
     names(reply(post.api, boat, **values), field, code)
     assert state(post.api, boat) == before

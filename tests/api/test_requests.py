@@ -165,8 +165,9 @@ def test_create_upsert_and_update_need_fields(body: bytes, api: Api) -> None:
 endpoints()
 NEEDED = [
     pytest.param(each, id=f"{each.method} {each.path}")
-    for each in ENDPOINTS if any(one.required and not one.place for one in each.parameters)
-]  # fmt: skip
+    for each in ENDPOINTS
+    if any(one.required and not one.place for one in each.parameters)
+]
 TYPES = {"tickets": "ticket", "contacts": "contact", "orgs": "org", "attachments": "attachment"}
 
 

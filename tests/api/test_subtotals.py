@@ -62,8 +62,9 @@ def test_who_wrote_first_and_last_is_counted_by_address(sample: Sample) -> None:
         found = {each["key"]: each["hits"] for each in counted(sample, name)}
         assert found == expected and sum(found.values()) == len(tickets)
         id = max(found)
-        assert len(sample.api.found("ticket", f"{'firstWrote' if name == 'first_wrote' else 'lastWrote'}.id:{id}")) == (
-            found[id]
+        assert (
+            len(sample.api.found("ticket", f"{'firstWrote' if name == 'first_wrote' else 'lastWrote'}.id:{id}"))
+            == (found[id])
         )
 
 

@@ -135,11 +135,11 @@ def pens(bots: Bots) -> list[int]:
         ([{"quick_search": "Pen sort:-id", "mode": "replace", "limit": "first", "limit_count": "2"}], [4, 3]),
         ([{"quick_search": "Pen sort:id", "limit": "last", "limit_count": "2"}], [3, 4]),
         ([{"quick_search": "Pen", "limit": "first", "limit_count": "0"}], []),
-        ([{"quick_search": "title:\"Pen 1\""}, {"quick_search": "title:\"Pen {{3}}\"", "mode": "add"}], [1, 3]),
-        ([{"quick_search": "Pen sort:id"}, {"quick_search": "title:\"Pen 1\"", "mode": "subtract"}], [0, 2, 3, 4]),
-        ([{"quick_search": "title:\"Pen 1\""}, {"quick_search": "nosuch:1"}], [1]),
-        ([{"quick_search": "title:\"Pen 1\""}, {"quick_search": "Pen", "mode": "odd"}], [1]),
-        ([{"quick_search": "title:\"Pen 1\""}, {"quick_search": "Pen", "limit": "some"}], [1]),
+        ([{"quick_search": 'title:"Pen 1"'}, {"quick_search": 'title:"Pen {{3}}"', "mode": "add"}], [1, 3]),
+        ([{"quick_search": "Pen sort:id"}, {"quick_search": 'title:"Pen 1"', "mode": "subtract"}], [0, 2, 3, 4]),
+        ([{"quick_search": 'title:"Pen 1"'}, {"quick_search": "nosuch:1"}], [1]),
+        ([{"quick_search": 'title:"Pen 1"'}, {"quick_search": "Pen", "mode": "odd"}], [1]),
+        ([{"quick_search": 'title:"Pen 1"'}, {"quick_search": "Pen", "limit": "some"}], [1]),
     ],
 )
 def test_lists_are_searched(bots: Bots, pens, steps, kept):
@@ -270,8 +270,11 @@ def automations(bots: Bots) -> None:
     def keep(name: str, script: str, trigger: str = "svc.trigger.behavior.action") -> None:
         bots.desk.create("automation", name=name, extension_id=trigger, script=script)
 
-    keep("shop.double", "inputs:\n  text/number:\n    type: number\nstart:\n  return:\n"
-                        "    twice@int: {{inputs.number * 2}}\n    who: {{va_name}}\n")
+    keep(
+        "shop.double",
+        "inputs:\n  text/number:\n    type: number\nstart:\n  return:\n"
+        "    twice@int: {{inputs.number * 2}}\n    who: {{va_name}}\n",
+    )
     keep("shop.fail", "start:\n  error: It broke\n")
     keep("shop.quiet", "start:\n  set:\n    a: b\n")
     keep("shop.other", "start:\n  return:\n    a: b\n", "svc.trigger.automation.function")
@@ -316,10 +319,11 @@ def test_packages(bots: Bots):
         "records": [{"uid": "task_one", "_context": "task", "title": "{{{title}}}"}],
     }  # fmt: skip
     todo = {
-        "action": "core.bot.action.package.import", "object_placeholder": "made",
+        "action": "core.bot.action.package.import",
+        "object_placeholder": "made",
         "package_json": "{% verbatim %}" + json.dumps(package) + "{% endverbatim %}",
         "prompts_json": '{"title": "{{var_title}}"}',
-    }  # fmt: skip
+    }
     found = bots.run(actions(todo), variables={"var_title": public("S")}, var_title="Sweep")
     id = found["made"]["svc.contexts.task"]["task_one"]["id"]
     assert bots.desk.row("task", id)["title"] == "Sweep"
@@ -376,9 +380,10 @@ def test_requests_go_nowhere_inside(bots: Bots, peer: Peer):
 def test_links_and_watchers(bots: Bots, on: str):
     org, task = bots.desk.create("org", name="Acme")["id"], bots.desk.create("task", title="Linked")["id"]
     known = actions(
-        record("retrieve", "it", context="task", id=str(task)), put("it_id", str(task)),
+        record("retrieve", "it", context="task", id=str(task)),
+        put("it_id", str(task)),
         put("it__context", "svc.contexts.task"),
-    )  # fmt: skip
+    )
     variables, context = {"var_list": public("ctx_task")}, {"action": "_get_links", "on": on}
 
     def run(*listed):
@@ -447,7 +452,9 @@ def test_keys_are_kept_for_a_bot(bots: Bots):
 
 def test_another_behavior_of_the_bot_is_run(bots: Bots):
     double = bots.keep(
-        actions(put("twice", "{{var_number * 2}}", "json")), variables={"var_number": public("N")}, uri="double",
+        actions(put("twice", "{{var_number * 2}}", "json")),
+        variables={"var_number": public("N")},
+        uri="double",
     )
     run = {"action": "_run_behavior", "var_number": "{{var_sent + 1}}", "var": "it"}
     variables = {"var_sent": public("N")}
@@ -538,8 +545,9 @@ def test_which_behaviors_run_later(bots: Bots, event, runs):
 def test_behaviors_run_later(bots: Bots):
     later = bots.keep(
         actions(record("create", context="task", changeset_json='{"title": "{{var_title}}"}')),
-        variables={"var_title": public("S")}, uri="later",
-    )  # fmt: skip
+        variables={"var_title": public("S")},
+        uri="later",
+    )
     plan = {"action": "_schedule_behavior", "behavior_id": "later", "run_date": "+2 hours"}
     variables = {"var_name": public("S")}
 
@@ -553,8 +561,9 @@ def test_behaviors_run_later(bots: Bots):
     schedule("a")
     schedule("b", run_date="tomorrow 8am")
     assert sorted(row[JOB.position["due_at"]] for row in waiting()) == [
-        NOW + 7200, instant("tomorrow 8am", NOW, bots.desk.context().tz)
-    ]  # fmt: skip
+        NOW + 7200,
+        instant("tomorrow 8am", NOW, bots.desk.context().tz),
+    ]
     for wrong in ({"run_date": "no day"}, {"behavior_id": "nothing"}, {"var_title": "x" * 70_000}):
         schedule("c", **wrong)
     bots.run(actions(plan))  # its variable is missing

@@ -123,7 +123,7 @@ CASES = [
     (asked("_time_of_day", "!between", **{"from": "22:00", "to": "06:00"}), True),
     (asked("_time_of_day", "between", **{"from": "x", "to": "06:00"}), False),
     (asked("_time_of_day", "is", **{"from": "08:00", "to": "17:00"}), False),
-]  # fmt: skip
+]
 
 
 def test_conditions(bots: Bots):

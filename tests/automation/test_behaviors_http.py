@@ -192,7 +192,8 @@ def test_bots_are_listed_and_read(api: Api):
     listed = api.as_("milo").get("/rest/bots/list.json").ok()
     assert [each["name"] for each in listed["results"]] == ["Shop bot", "Old bot"]
     assert api.get(f"/rest/bots/{api.ids['bot']}.json", expand="behaviors").ok()["behaviors"][str(api.ids["status"])][
-        "variables"].keys() == {"var_order", "var_tone", "var_note"}  # fmt: skip
+        "variables"
+    ].keys() == {"var_order", "var_tone", "var_note"}
 
 
 def test_more_is_loaded_and_shown_when_asked_for(api: Api):

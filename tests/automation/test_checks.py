@@ -23,17 +23,17 @@ SCRIPTS = {
     "no commands": "start:",
     "comments and carriage returns": "# \N{KITE}\r\nstart:\r\n  # x\r\n  return:\r\n",
     "inputs": "inputs:\n  text/a:\n    type: email\n    required@bool: yes\n    default: a@b.example\n  record/t:\n"
-              "    record_type: task\n    expand: owner_\nstart:",
+    "    record_type: task\n    expand: owner_\nstart:",
     "branches": "start:\n  storage.get/a:\n    inputs:\n      key: k\n    output: o\n    on_success:\n      log: a\n"
-                "    on_error:\n      log: b\n    on_simulate:\n      simulate.success:\n        a: 1",
+    "    on_error:\n      log: b\n    on_simulate:\n      simulate.success:\n        a: 1",
     "definitions": "&answer:\n  status_code@int: 200\nstart:\n  return@ref: answer",
     "a path on return": "start:\n  return@key: a:b",
     "templates": "start:\n  set:\n    a: {{ b|upper }} {% if c %}d{% endif %}\n  decision:\n    outcome/a:\n"
-                 "      if@bool: {{a == 1}}\n      then:\n        log: x",
+    "      if@bool: {{a == 1}}\n      then:\n        log: x",
     "loops": "start:\n  repeat:\n    each@key: l\n    as: i\n    do:\n      log: {{i}}\n  while:\n    if@bool: no\n"
-             "    do:\n      log: a",
+    "    do:\n      log: a",
     "a function": "start:\n  function/a:\n    uri: svc:automation:b\n    inputs:\n      x: 1\n    output: o",
-}  # fmt: skip
+}
 
 BAD_SCRIPTS = [
     ("just words", 1, "no key with a colon"),
@@ -69,16 +69,16 @@ BAD_SCRIPTS = [
     ("start:\n  set:\n    a: 1\n    a@int: 2", 4, "stands here twice"),
     ("&a@ref: a\nstart:\n  return@ref: a", 1, "defined by itself"),
     (DEEP, 101, "at most 100 maps"),
-]  # fmt: skip
+]
 
 POLICIES = {
     "rules": "commands:\n  http.request:\n    allow/shop@bool: {{inputs.url starts with 'https://a/'}}\n    deny: yes\n"
-             "settings:\n  time_limit_ms: 5000",
+    "settings:\n  time_limit_ms: 5000",
     "for all": "commands:\n  all:\n    deny: yes",
     "callers": "callers:\n  anything.here:\n    allow: yes\n    deny/x: no",
     "both kinds under one name": "commands:\n  storage.get:\n    allow/x: no\n    deny/x: yes",
     "annotated limit": "settings:\n  time_limit_ms@int: 500",
-}  # fmt: skip
+}
 
 BAD_POLICIES = [
     ("commands: yes", 1, "takes a map"),
@@ -97,10 +97,10 @@ BAD_POLICIES = [
 
 BINDINGS = {
     "entries": "automation/a:\n  uri: svc:automation:b\n  inputs:\n    x: {{y}}\n  disabled@bool: {{z == 1}}\n"
-               "automation:\n  uri: b",
+    "automation:\n  uri: b",
     "more than one switch": "automation/a:\n  uri: b\n  disabled/x: no\n  disabled/y: no\n  enabled@bool: yes",
     "nothing but remarks": "# later",
-}  # fmt: skip
+}
 
 BAD_BINDINGS = [
     ("automation/a", 1, "no key with a colon"),

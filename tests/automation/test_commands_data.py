@@ -45,7 +45,7 @@ def test_a_query_is_answered_with_its_values(desk: Desk) -> None:
     q = "type:worklist.metrics values.n:(of:worker query:(firstName:${name}) label:${label})"
     found = done(desk, "data.query", query=q, query_params={"name": "Nora", "label": "a b"})
     assert found["data"]["rows"] == [found["data"]["rows"][0]] and found["data"]["rows"][0]["value"] == 1
-    assert "firstName:\"Nora\"" in json.dumps(found).replace("\\", "")
+    assert 'firstName:"Nora"' in json.dumps(found).replace("\\", "")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_bad_queries_are_told(desk: Desk, query: str, message: str) -> None:
         ("type:${type}", True),
         ("type:ui.icons", False),
         ("format:(type:record.types) type:ui.icons", False),
-        ("timezone:\"type:record.types\" type:ui.icons", False),
+        ('timezone:"type:record.types" type:ui.icons', False),
         ("type :record.types", False),
     ],
 )
@@ -140,8 +140,13 @@ def waiting(desk: Desk, now: int = NOW) -> list[Any]:
     ctx = replace(desk.context(), now=now)
     consumer, found = queues.pop(ctx, "orders", queues.MAX_TAKEN)
     queues.settle(ctx, consumer, is_done=False)
-    desk.store.write(lambda tx: [tx.update(QUEUE_MESSAGE, row[0], {"available_at": NOW, "deliveries": 0}) for row in
-                                 tx.find(QUEUE_MESSAGE) if row[QUEUE_MESSAGE.position["deliveries"]]])
+    desk.store.write(
+        lambda tx: [
+            tx.update(QUEUE_MESSAGE, row[0], {"available_at": NOW, "deliveries": 0})
+            for row in tx.find(QUEUE_MESSAGE)
+            if row[QUEUE_MESSAGE.position["deliveries"]]
+        ]
+    )
     return [each.data for each in found]
 
 
@@ -187,8 +192,9 @@ def test_what_a_run_took_comes_again_when_it_fails(desk: Desk, after: str, state
 
 def test_a_function_takes_for_its_caller(desk: Desk) -> None:
     script = "start:\n  queue.pop:\n    output: x\n    inputs:\n      queue_name: orders\n  error: inner"
-    desk.create("automation", name="taker", extension_id="svc.trigger.automation.function", script=script,
-                policy_kata=ALLOW)  # fmt: skip
+    desk.create(
+        "automation", name="taker", extension_id="svc.trigger.automation.function", script=script, policy_kata=ALLOW
+    )
     caller = "start:\n  function:\n    uri: taker\n    on_error:\n      log: handled\n"
     for ending, left in (("  error: outer", ["a"]), ("", [])):
         desk.store.write(lambda tx: tx.delete(QUEUE_MESSAGE))
@@ -230,9 +236,7 @@ def test_mistakes_with_queues_are_told(desk: Desk, name: str, inputs: dict[str, 
     assert message in refused(desk, name, **inputs)
 
 
-def test_messages_go_with_their_queue_and_their_number_is_bounded(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_go_with_their_queue_and_their_number_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     id = desk.create("queue", name="short")["id"]
     monkeypatch.setattr(queues, "MAX_WAITING", 2)
     done(desk, "queue.push", queue_name="short", messages=[1, 2])
@@ -258,8 +262,9 @@ def samples(desk: Desk) -> list[Any]:
 )  # fmt: skip
 def test_samples_are_stored(desk: Desk, values: dict[str, Any], count: int, total: float, is_realtime: bool) -> None:
     dimensions = {"shop": "Oslo"}
-    answer = done(desk, "metric.increment", metric_name="shop.sales", dimensions=dimensions, is_realtime=is_realtime,
-                  **values)  # fmt: skip
+    answer = done(
+        desk, "metric.increment", metric_name="shop.sales", dimensions=dimensions, is_realtime=is_realtime, **values
+    )
     assert answer == []
     if not is_realtime:
         assert samples(desk) == []
@@ -332,8 +337,9 @@ def test_vectors_are_compared(desk: Desk) -> None:
     params = {"uri": uri, "vector": [3, 0], "embeddings_key": "v"}
     found = done(desk, "api.command", name="svc.commands.dataset.vector_similarity", params=params | {"limit": 2})
     assert [(each["data"], round(each["score"], 6)) for each in found["matches"]] == [
-        ({"id": "east"}, 1.0), ({"id": "north"}, 0.0),
-    ]  # fmt: skip
+        ({"id": "east"}, 1.0),
+        ({"id": "north"}, 0.0),
+    ]
 
 
 VECTORS = "svc.commands.dataset.vector_similarity"

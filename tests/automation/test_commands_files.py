@@ -275,8 +275,9 @@ def test_files_expire_and_their_bytes_go(desk: Desk) -> None:
     later = replace(desk.context(), now=NOW + 3600)
     assert contents.find(replace(later, now=NOW + 3599), uri).size == 11
     host = ServiceHost(later)
-    found = engine.run(Automation("start:\n  file.read:\n    output: x\n    inputs@key: given", ALLOW),
-                       {"given": {"uri": uri}}, host)  # fmt: skip
+    found = engine.run(
+        Automation("start:\n  file.read:\n    output: x\n    inputs@key: given", ALLOW), {"given": {"uri": uri}}, host
+    )
     assert "there is no automation_resource" in found.message
     contents.forget_expired(desk.service, NOW + 3599)
     assert contents.find(desk.context(), uri).size == 11

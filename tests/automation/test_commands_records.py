@@ -143,18 +143,18 @@ def test_search_answers_records_by_their_ids(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("query", "params", "titles"),
     [
-        ("title:${t}", {"t": "A \" ) OR title:B"}, ["A \" ) OR title:B"]),
+        ("title:${t}", {"t": 'A " ) OR title:B'}, ['A " ) OR title:B']),
         ("title:${t} id:>0", {"t": "B) OR (title:BC"}, []),
         ("title:${t}*", {"t": "B"}, ["B", "BC"]),
         ("title:[${a},${b}]", {"a": "B", "b": "BC"}, ["B", "BC"]),
         ("title:${list}", {"list": ["B", "BC"]}, ["B", "BC"]),
         ("importance:>${n} sort:-id", {"n": 2}, ["BC", "B"]),
         ("(title:${t} OR title:BC) limit:${n}", {"t": "B", "n": 5}, ["B", "BC"]),
-        ("title:\"${t}\"", {"t": "B"}, ["B"]),
+        ('title:"${t}"', {"t": "B"}, ["B"]),
     ],
 )
 def test_values_for_a_search_stay_values(desk: Desk, query: str, params: dict[str, Any], titles: list[str]) -> None:
-    for number, title in enumerate(("A \" ) OR title:B", "B", "BC")):
+    for number, title in enumerate(('A " ) OR title:B', "B", "BC")):
         task(desk, title=title, importance=number + 2)
     found = done(desk, "record.search", record_type="task", record_query=query, record_query_params=params)
     assert [each["title"] for each in found.values()] == titles
@@ -201,7 +201,7 @@ BAD = [
     ("record.search", {"record_type": "automation_resource", "record_query": "x"}, "cannot be searched"),
     ("record.upsert", {"record_type": "task", "record_query": "title:(", "fields": {"title": "x"}}, "bracket"),
     ("record.search", {"record_type": "task", "record_query": "x", "record_qery_params": {}}, "did you mean"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "inputs", "message"), BAD)
@@ -227,7 +227,7 @@ WRITING = [
     ("record.upsert", {"record_type": "task", "record_query": "title:Pump", "fields": {"title": "Changed"}}),
     ("record.upsert", {"record_type": "task", "record_query": "title:None", "fields": {"title": "New"}}),
     ("record.delete", {"record_type": "task"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "inputs"), WRITING)

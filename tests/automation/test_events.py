@@ -130,8 +130,9 @@ def test_a_change_by_a_command_can_be_quiet(post: Told) -> None:
 
 
 def test_a_failing_automation_is_logged_and_the_next_one_runs(post: Told) -> None:
-    with post.bound("record.changed", "start:\n  error: broken", post.telling("record_id"),
-                    only="record__type == 'org'") as names:  # fmt: skip
+    with post.bound(
+        "record.changed", "start:\n  error: broken", post.telling("record_id"), only="record__type == 'org'"
+    ) as names:
         id = post.api.create("org", name="Two").ok()["id"]
         assert post.take_told() == {"record_id": id}
         assert any("broken" in message for message in post.logged(names[0]))

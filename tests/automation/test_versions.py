@@ -52,8 +52,9 @@ def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(d
     desk.update("automation", id, description="new")
     listed = history.listed(desk.context(), id)
     assert [(each.number, each.actor_name, each.changed) for each in listed] == [
-        (2, "Helpdesk", ("description",)), (1, "", ())
-    ]  # fmt: skip
+        (2, "Helpdesk", ("description",)),
+        (1, "", ()),
+    ]
     assert history.restore(desk.context(), id, 1) == 2
     assert desk.record("automation", id)["description"] == "" and numbers(desk, id) == [3, 2, 1]
 

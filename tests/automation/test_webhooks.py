@@ -177,9 +177,7 @@ def test_a_broken_form_is_answered_all_the_same(echo: Hook) -> None:
     ("status_code@int: 99", 500, None, b""),
     ("status_code@int: 700", 500, None, b""),
 ])  # fmt: skip
-def test_the_automation_decides_the_answer(
-    nora: Api, answer: str, status: int, kind: str | None, body: bytes
-) -> None:
+def test_the_automation_decides_the_answer(nora: Api, answer: str, status: int, kind: str | None, body: bytes) -> None:
     found = answering(nora, answer).call()
     assert (found.status_code, found.headers.get("Content-Type"), found.content) == (status, kind, body)
 

@@ -193,8 +193,14 @@ def run(port: int, requests: list[str], clients: int, seconds: float) -> Measure
 
 def save(results: list[report.Result], processes: list[report.Process]) -> None:
     lines = [
-        {"scenario": r.scenario.name, "tickets": r.tickets, "clients": r.clients, "ratio": r.ratio,
-         "target": r.scenario.target, "rounds": [[asdict(bare), asdict(ours)] for bare, ours in r.rounds]}
+        {
+            "scenario": r.scenario.name,
+            "tickets": r.tickets,
+            "clients": r.clients,
+            "ratio": r.ratio,
+            "target": r.scenario.target,
+            "rounds": [[asdict(bare), asdict(ours)] for bare, ours in r.rounds],
+        }
         for r in results
     ]
     written = data.FOLDER / "results.json"

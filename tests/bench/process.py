@@ -22,8 +22,9 @@ class Server:
         self.started_at = time.perf_counter()
         self.log = log
         with log.open("ab") as errors:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
-                                            env=os.environ | env)  # fmt: skip
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, env=os.environ | env
+            )
         try:
             self.port = self._port(command)
         except BaseException:

@@ -45,8 +45,10 @@ class Process:
 
 
 def head_line() -> str:
-    return (f"{'tickets':>8} {'clients':>7}  {'scenario':<30} {'bare/s':>8} {'ours/s':>8} {'ratio':>6} {'target':>6} "
-            f"{'':<6} {'p50 ms':>7} {'p99 ms':>7} {'load %':>6}")
+    return (
+        f"{'tickets':>8} {'clients':>7}  {'scenario':<30} {'bare/s':>8} {'ours/s':>8} {'ratio':>6} {'target':>6} "
+        f"{'':<6} {'p50 ms':>7} {'p99 ms':>7} {'load %':>6}"
+    )
 
 
 def line(result: Result) -> str:
@@ -63,9 +65,11 @@ def line(result: Result) -> str:
         target = f"{scenario.most_p99_ms:.0f} ms"
         verdict = "ok" if result.ours("p99_ms") <= scenario.most_p99_ms else "MISSED"
     busy = result.bare("cpu_us") * result.bare("per_second") / 1e4
-    return (f"{result.tickets:>8} {result.clients:>7}  {scenario.title:<30} {result.bare('per_second'):>8.0f} "
-            f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {target:>6} {verdict:<6} "
-            f"{result.ours('p50_ms'):>7.2f} {result.ours('p99_ms'):>7.2f} {busy:>6.0f}")
+    return (
+        f"{result.tickets:>8} {result.clients:>7}  {scenario.title:<30} {result.bare('per_second'):>8.0f} "
+        f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {target:>6} {verdict:<6} "
+        f"{result.ours('p50_ms'):>7.2f} {result.ours('p99_ms'):>7.2f} {busy:>6.0f}"
+    )
 
 
 def growth(results: list[Result]) -> list[str]:
@@ -85,13 +89,17 @@ def growth(results: list[Result]) -> list[str]:
 
 def process_line(seen: Process) -> str:
     verdict = "ok" if seen.loaded_mib <= MOST_MEMORY_MIB else "MISSED"
-    return (f"{seen.tickets:>8} tickets: first answer after {seen.first_answer_ms:.0f} ms; resident memory "
-            f"{seen.idle_mib:.0f} MiB after the start, {seen.loaded_mib:.0f} MiB after the load "
-            f"(at most {MOST_MEMORY_MIB}) {verdict}")
+    return (
+        f"{seen.tickets:>8} tickets: first answer after {seen.first_answer_ms:.0f} ms; resident memory "
+        f"{seen.idle_mib:.0f} MiB after the start, {seen.loaded_mib:.0f} MiB after the load "
+        f"(at most {MOST_MEMORY_MIB}) {verdict}"
+    )
 
 
 def hold_line(tickets: int, ms: float) -> str:
     """One row: the longest that one write has held all others, of all that the scenarios sent."""
     verdict = "ok" if ms <= MOST_HOLD_MS else "MISSED"
-    return (f"{tickets:>8} {'':>7}  {'longest hold of the writer':<30} {'':>8} {'':>8} {'':>6} "
-            f"{f'{MOST_HOLD_MS} ms':>6} {verdict:<6} {ms:>7.2f}")
+    return (
+        f"{tickets:>8} {'':>7}  {'longest hold of the writer':<30} {'':>8} {'':>8} {'':>6} "
+        f"{f'{MOST_HOLD_MS} ms':>6} {verdict:<6} {ms:>7.2f}"
+    )

@@ -38,8 +38,10 @@ def lines(url: str, email: str, password: str, others: Callable[[], Measured]) -
     if signing.failed:
         raise SystemExit(f"a sign-in failed: {signing.failed}")
     verdict = _verdict(beside.p99_ms <= MOST_P99_MS)
-    yield (f"who I am, {PEOPLE} people sign in:   p50 {beside.p50_ms:.1f} ms, p99 {beside.p99_ms:.1f} ms, "
-           f"to be {MOST_P99_MS}  {verdict}")
+    yield (
+        f"who I am, {PEOPLE} people sign in:   p50 {beside.p50_ms:.1f} ms, p99 {beside.p99_ms:.1f} ms, "
+        f"to be {MOST_P99_MS}  {verdict}"
+    )
     yield f"a sign-in then:                p50 {median(signing.took_ms):.0f} ms, of {len(signing.took_ms)}"
 
 

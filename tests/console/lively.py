@@ -159,20 +159,39 @@ class Lively:
         self.nora.create("comment", comment="They called twice.", target__context="ticket", target_id=first).ok()
         self._make("file", "attachment", name="floor plan.txt", content="Third floor", attach=[f"ticket:{first}"])
         told = {"message": "They called twice.", "urls": {"message": f"ctx://ticket:{first}"}}
-        self._make("notification", "notification", activity_point="custom.other", params=told,
-                   worker_id=self.ids["nora"])  # fmt: skip
+        self._make(
+            "notification", "notification", activity_point="custom.other", params=told, worker_id=self.ids["nora"]
+        )
         for id in self.nora.found("ticket", "sort:id")[1:8]:
             self.nora.update("ticket", id, owner_id=self.ids["nora"]).ok()
 
     def _automations(self) -> None:
         responder = "svc.trigger.webhook.respond"
-        self._make("automation", "automation", name="shop.orders.receive", extension_id=responder, script=ORDERS,
-                   policy_kata=WRITES, description="Takes orders from the shop and makes a task of each.")
-        self._make("echo", "automation", name="example.webhook.echo", extension_id=responder, script=ECHO,
-                   description="Answers with what it was sent.")
-        self._make("broken", "automation", extension_id=responder, script=BROKEN,
-                   name="warehouse.of.the.northern.region.stock.levels.synchronise.nightly",
-                   description="Asks the warehouse what is in stock, " + "and asks again, " * 8 + "and writes it down")
+        self._make(
+            "automation",
+            "automation",
+            name="shop.orders.receive",
+            extension_id=responder,
+            script=ORDERS,
+            policy_kata=WRITES,
+            description="Takes orders from the shop and makes a task of each.",
+        )
+        self._make(
+            "echo",
+            "automation",
+            name="example.webhook.echo",
+            extension_id=responder,
+            script=ECHO,
+            description="Answers with what it was sent.",
+        )
+        self._make(
+            "broken",
+            "automation",
+            extension_id=responder,
+            script=BROKEN,
+            name="warehouse.of.the.northern.region.stock.levels.synchronise.nightly",
+            description="Asks the warehouse what is in stock, " + "and asks again, " * 8 + "and writes it down",
+        )
         self._make("wordless", "automation", name="weekly.report", extension_id="svc.trigger.automation.function",
                    script="start:\n  return:\n    sum@int: 1\n")  # fmt: skip
 
@@ -207,7 +226,7 @@ class Lively:
             ("app", "Dashboard in the hall", {"scopes": SCOPES, "url": "https://dashboard.example"}),
             ("plain", "Shop", {}),
             ("long", "Integration of the accounting software for partner companies abroad", {"is_public": 1}),
-        ):  # fmt: skip
+        ):
             self._make(key, "oauth_app", name=name, callback_url=f"https://{key}.example/back", **more)
         self.texts["client_id"] = self.nora.record("oauth_app", self.ids["plain"]).ok()["client_id"]
         labels = ("Nightly export", "", "For the dashboard in the hall, second floor", "Test")

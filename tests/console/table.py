@@ -56,8 +56,14 @@ def _address(page: routes.Page, lively: Lively) -> str:
     before = re.split(r"/\{(?:id|name)\}", path)[0]
     names = NAMES | {"/admin/mail/failed": lively.texts["letter"]}
     filled = path.format(
-        code=GONE, name=names.get(before, ""), id=lively.ids.get(IDS.get(before, ""), 1), folder=FOLDER, type=TYPE,
-        mask=lively.texts["mask"], file="a.txt", rest="1-Nora-Berg",
+        code=GONE,
+        name=names.get(before, ""),
+        id=lively.ids.get(IDS.get(before, ""), 1),
+        folder=FOLDER,
+        type=TYPE,
+        mask=lively.texts["mask"],
+        file="a.txt",
+        rest="1-Nora-Berg",
     )
     return f"{filled}?{QUERIES[path].format(**lively.ids)}" if path in QUERIES else filled
 

@@ -21,7 +21,7 @@ def ines(nora: Api, desk: Desk) -> Iterator[str]:
     email = "ines.account@desk.example"
     made = nora.create(
         "worker", first_name="Ines", email=email, language="en_US", timezone="Europe/Zurich", password=PASSWORD
-    ).ok()  # fmt: skip
+    ).ok()
     nora.ids["ines"] = made["id"]
     yield email
     nora.remove("worker", made["id"]).ok()

@@ -176,10 +176,18 @@ ACTS = [
 # In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
 # test_first_start.py, desk/test_dkim.py.
 ELSEWHERE = (
-    "/confirm-address/{code}", "/reset/{code}", "/setup/{code}",
-    "/account/second-factor", "/account/second-factor/codes", "/account/second-factor/off", "/admin/backups/send",
-    "/admin/backups/set-up", "/admin/backups/{name}/remove", "/admin/backups/{name}/restore",
-    "/admin/mail/signing/{id}/use", "/admin/mail/signing/{id}/stop",
+    "/confirm-address/{code}",
+    "/reset/{code}",
+    "/setup/{code}",
+    "/account/second-factor",
+    "/account/second-factor/codes",
+    "/account/second-factor/off",
+    "/admin/backups/send",
+    "/admin/backups/set-up",
+    "/admin/backups/{name}/remove",
+    "/admin/backups/{name}/restore",
+    "/admin/mail/signing/{id}/use",
+    "/admin/mail/signing/{id}/stop",
 )
 
 
@@ -247,9 +255,9 @@ def _prepare(lively: Lively) -> None:
         ids["device"] = desk.read(lambda tx: tx.find(known_devices.KNOWN_DEVICE, worker_id=ids["nora"])[-1][0])
         ids["session"] = desk.read(lambda tx: tx.find(sessions.SESSION, worker_id=ids["nora"])[-1][0])
         secret, step = totp.new_secret(), clock.now() // totp.STEP_SECONDS
-        desk.store.write(lambda tx: second_factor.turn_on(
-            tx, ids["worker0"], secret, totp.code(secret, step), clock.now()
-        ))  # fmt: skip
+        desk.store.write(
+            lambda tx: second_factor.turn_on(tx, ids["worker0"], secret, totp.code(secret, step), clock.now())
+        )
         for name in ("job", "idle"):  # the one that is run may be under way
             ids[name] = desk.store.write(lambda tx: JobQueue.add(tx, "nobody.does.this", FAR, {}))
         ids["token"] = desk.read(lambda tx: tx.find(TOKEN, worker_id=ids["worker0"], revoked_at=0)[0][0])

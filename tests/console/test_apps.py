@@ -110,9 +110,7 @@ def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora
         ("javascript:alert(1)", ["Line 1 must not begin with javascript:"]),
     ],
 )
-def test_each_callback_address_is_looked_at(
-    callbacks: str, reasons: list[str], signed_in: Visitor, nora: Api
-) -> None:
+def test_each_callback_address_is_looked_at(callbacks: str, reasons: list[str], signed_in: Visitor, nora: Api) -> None:
     sent = form(name="Callbacks", callback_url=callbacks)
     answer = signed_in.send("/admin/apps/new", sent)
     assert answer.status_code == (422 if reasons else 200)
@@ -242,9 +240,7 @@ def test_mistakes_are_found_by_keyboard_alone(phone: Page, signed_in: Visitor, a
         assert violations(phone) == [] and not is_sideways(phone)
 
 
-def test_a_secret_is_replaced_without_scripts(
-    chromium: Browser, server: Server, signed_in: Visitor, app: App
-) -> None:
+def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server, signed_in: Visitor, app: App) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
         plain.goto(f"/admin/apps/{app.id}")
         plain.get_by_role("link", name="New secret").click()

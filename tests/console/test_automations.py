@@ -147,7 +147,7 @@ MISTAKES = (  # field, text, line, reason
     ("script", "start:\n  set:\n    a: 1\n  while:\n    do:\n", 4, "while needs `if:`"),
     ("policy_kata", "commands:\n  http.requst:\n    allow@bool: yes\n", 2, "did you mean 'http.request'?"),
     ("policy_kata", "commands:\n  all:\n    alow@bool: yes\n", 3, "did you mean 'allow'?"),
-)  # fmt: skip
+)
 
 
 def test_mistakes_of_each_kind_are_told_while_typing_and_lead_to_their_lines(page: Page) -> None:

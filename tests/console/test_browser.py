@@ -153,9 +153,7 @@ def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browse
         page.wait_for_url("**/admin/tokens")
         assert token not in page.content()
         assert page.evaluate("JSON.stringify([localStorage, sessionStorage])") == "[{},{}]"
-    mine = requests.get(
-        f"{server.url}/rest/workers/me.json", headers={"Authorization": f"Bearer {token}"}, timeout=60
-    )
+    mine = requests.get(f"{server.url}/rest/workers/me.json", headers={"Authorization": f"Bearer {token}"}, timeout=60)
     assert mine.json()["id"] == nora.ids["nora"]
 
 

@@ -108,8 +108,17 @@ def test_without_scripts_a_draft_is_shown_taken_up_and_dropped(signed_in: Visito
     assert NOTE.findall(signed_in.get(page).text) == [(page, " hidden")]
 
 
-@pytest.mark.parametrize("path", ["/admin/apps/new", "/admin/people/new", "/admin/packages",
-                                  "/admin/fields/new?type=ticket&kind=S", "/admin/apps/{app}", "/admin/people/{milo}"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/apps/new",
+        "/admin/people/new",
+        "/admin/packages",
+        "/admin/fields/new?type=ticket&kind=S",
+        "/admin/apps/{app}",
+        "/admin/people/{milo}",
+    ],
+)
 def test_every_long_form_keeps_what_is_typed(signed_in: Visitor, nora: Api, path: str) -> None:
     path = path.format(**nora.ids)
     key, text = NOTE.findall(signed_in.get(path).text)[0][0].replace("&amp;", "&"), "typed words"

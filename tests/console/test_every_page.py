@@ -41,9 +41,10 @@ def shown(lively: Lively) -> dict[str, requests.Response]:
     opened.close()
     found = {address: lively.visitor.get(address) for address in table.addresses(lively)}
     return {
-        address: page for address, page in found.items()
+        address: page
+        for address, page in found.items()
         if page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
-    }  # fmt: skip
+    }
 
 
 def test_no_page_is_large(shown: dict[str, requests.Response]) -> None:
@@ -64,9 +65,7 @@ def table_of(shown: dict[str, requests.Response]) -> list[str]:
     return [*shown, "/login", "/admin/mail/failed/"]
 
 
-def test_the_requests_that_pages_show_are_those_of_the_api(
-    shown: dict[str, requests.Response], lively: Lively
-) -> None:
+def test_the_requests_that_pages_show_are_those_of_the_api(shown: dict[str, requests.Response], lively: Lively) -> None:
     app.endpoints()
     router = Router(ENDPOINTS)
     asked: dict[tuple[str, str], str] = {}
@@ -85,10 +84,11 @@ def test_the_requests_that_pages_show_are_those_of_the_api(
 
 def test_every_dangerous_button_asks_first_or_stands_below_its_question(shown: dict[str, requests.Response]) -> None:
     forms = [
-        (address, form) for address, page in shown.items()
+        (address, form)
+        for address, page in shown.items()
         for form in re.findall(r'<form\b[^>]*method="post".*?</form>', page.text, re.DOTALL)
         if re.search(r'<button type="submit"[^>]*class="[^"]*danger', form)
-    ]  # fmt: skip
+    ]
     assert len(forms) > 15
     for address, form in forms:
         action = re.findall(r'action="([^"]*)"', form)
@@ -120,9 +120,10 @@ def test_a_list_tells_why_it_is_empty_and_keeps_the_query(lively: Lively, path: 
 
 def test_every_list_that_is_searched_is_in_the_table(shown: dict[str, requests.Response]) -> None:
     searched = {
-        address for address, page in shown.items()
+        address
+        for address, page in shown.items()
         if re.search(r'<input[^>]*name="q"', page.text.partition(DRAWER)[0]) and "?" not in address
-    }  # fmt: skip
+    }
     own = ("/api", "/help", "/jump", "/choose", "/admin/system", "/admin/packages/export")  # words, not queries
     assert {each for each in searched if not each.startswith(own)} == set(LISTS)
 

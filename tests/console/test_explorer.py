@@ -213,8 +213,12 @@ def test_a_request_with_one_scope_may_what_the_scope_says(
     assert status == 403 and body["__error"] == "ERROR_SCOPE"
     assert answered(signed_in.send(path, {"as": ""}, page=path).text)[0] == 200
     assert answered(signed_in.send(path, {"as": str(made)}, page=path).text)[0] == 403
-    for wrong, told in (({"as": "999999"}, "There is no oauth app 999999"), ({"with": "tickets"}, "hoose the app"),
-                        ({**one, "with": "orgs"}, "no scope &#x27;orgs&#x27;"), ({"as": "x"}, "othing has exactly")):
+    for wrong, told in (
+        ({"as": "999999"}, "There is no oauth app 999999"),
+        ({"with": "tickets"}, "hoose the app"),
+        ({**one, "with": "orgs"}, "no scope &#x27;orgs&#x27;"),
+        ({"as": "x"}, "othing has exactly"),
+    ):
         refused = signed_in.send(path, wrong, page=path)
         assert refused.status_code == 422 and told.lower() in refused.text.lower(), (wrong, told)
     assert not live_tokens(desk)

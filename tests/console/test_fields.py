@@ -43,7 +43,7 @@ def new_path(kind: str, uri: str = "task") -> str:
 def test_every_kind_is_offered(signed_in: Visitor) -> None:
     assert set(NOTES) == set(KINDS) and set(GIVEN) == set(PARAMS)
     text = signed_in.get(f"{BASE}/new?type=task").text
-    assert all(f"&amp;kind={kind}\"" in text for kind in KINDS)
+    assert all(f'&amp;kind={kind}"' in text for kind in KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -208,8 +208,11 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     for path in (f"{BASE}?type=org", f"{sets}/{id}", f"{sets}/{id}/delete", BASE):
         page = signed_in.get(path)
         assert page.status_code == 200 and HOSTILE not in page.text, path
-    for text, stored in (("Worker: whoever #1", ("svc.contexts.worker", 1)), ("everybody", ("svc.contexts.app", 0)),
-                         (f"Group: Support #{nora.ids['support']}", ("svc.contexts.group", nora.ids["support"]))):
+    for text, stored in (
+        ("Worker: whoever #1", ("svc.contexts.worker", 1)),
+        ("everybody", ("svc.contexts.app", 0)),
+        (f"Group: Support #{nora.ids['support']}", ("svc.contexts.group", nora.ids["support"])),
+    ):
         assert signed_in.send(f"{sets}/{id}", {"name": HOSTILE, "owner": text}).status_code == 303, text
         found = nora.record("custom_fieldset", id).ok()
         assert (found["owner__context"], found["owner_id"]) == stored, text

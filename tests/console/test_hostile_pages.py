@@ -130,7 +130,7 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
 
 def test_no_page_runs_or_loads_what_somebody_wrote(
     chromium: Browser, world: World, looked: dict[str, requests.Response]
-) -> None:  # fmt: skip
+) -> None:
     """Those that show a hostile text; how the others look in a browser is tested beside this."""
     told: list[str] = []
     acted, shown = {}, [path for path, each in looked.items() if is_page(each) and payloads.shown(each.text)]
@@ -222,7 +222,7 @@ def other_site() -> Iterator[int]:
 
 def test_what_is_asked_and_sent_is_text_on_the_page_that_answers(
     world: World, looked: dict[str, requests.Response]
-) -> None:  # fmt: skip
+) -> None:
     """Each parameter of an address, then each form with hostile texts in all it has; whatever that does."""
     world.proven()
     query = urlencode({name: payloads.varied() for name in QUERY})

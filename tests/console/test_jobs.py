@@ -76,7 +76,7 @@ def test_jobs_are_counted_and_listed_by_state_and_kind(
     values: dict[str, Any], state: str, signed_in: Visitor, desk: Desk
 ) -> None:
     id = job(desk, kind="mail.send", payload={"draft_id": 999_999_999}, **values)
-    number = f'<code>mail.send</code> {id}</span>'
+    number = f"<code>mail.send</code> {id}</span>"
     assert number in signed_in.get(f"{BASE}?state={state}&kind=mail.send").text
     assert number in signed_in.get(BASE).text
     for other in {"running", "due", "waiting", "failed"} - {state}:
@@ -118,7 +118,7 @@ def test_what_cannot_be_asked_is_told(query: str, signed_in: Visitor) -> None:
 def test_a_timer_is_run_and_switched(signed_in: Visitor, nora: Api) -> None:
     id = nora.create(
         "automation_timer", name=HOSTILE, is_recurring=1, recurring_patterns="0 3 * * *", next_run_at=FAR
-    ).ok()["id"]  # fmt: skip
+    ).ok()["id"]
     page = signed_in.get(TIMERS).text
     assert HOSTILE in text_of(page) and "<script>alert" not in page and "0 3 * * *" in page
     assert "at 03:00 UTC" in text_of(page)
@@ -146,9 +146,7 @@ def test_milo_may_not_touch_the_scheduler(visitor: Visitor, desk: Desk, nora: Ap
     desk.store.write(lambda tx: tx.delete(JOB, id=id))
 
 
-def test_a_job_is_dropped_by_keyboard(
-    chromium: Browser, server: Server, signed_in: Visitor, desk: Desk
-) -> None:
+def test_a_job_is_dropped_by_keyboard(chromium: Browser, server: Server, signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, kind="mail.send", payload={"draft_id": 999_999_999}, failed_at=NOW, last_error="no such draft")
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
         page.goto(BASE)

@@ -30,10 +30,11 @@ ANSWERS = {"/automations/stop": (404,)}  # since no run of that page is under wa
 LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/sessions/end", "/{id}/end")
 # Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
 PICTURED = (
-    ("start", "/", "Hello, Nora Berg", "body"), ("mail", "/admin/mail", "Ways in", "body"),
+    ("start", "/", "Hello, Nora Berg", "body"),
+    ("mail", "/admin/mail", "Ways in", "body"),
     ("webhook", "/automations/webhooks/{webhook}", "Deliveries", "body"),
     ("app", "/admin/apps/{app}", "What the scopes let through", ".field.editor"),
-)  # fmt: skip
+)
 MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
     .filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length"""
 
@@ -48,8 +49,9 @@ def pages(chromium: Browser, lively: Lively) -> Iterator[list[tuple[Page, str]]]
             page.add_init_script(axe())
         yield [
             (nobodys if access == "anyone" and not path.startswith(("/-/", "/oauth/")) else mine, path)
-            for path, access in table.addresses(lively).items() if is_page(lively, path)
-        ]  # fmt: skip
+            for path, access in table.addresses(lively).items()
+            if is_page(lively, path)
+        ]
 
 
 @pytest.fixture

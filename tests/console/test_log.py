@@ -51,9 +51,10 @@ def many(desk: Desk) -> Iterator[None]:
     def write(tx: Transaction) -> None:
         columns = (ENTRY.automation_name, ENTRY.created_at, ENTRY.level, ENTRY.message)
         tx.run_many(
-            ("many entries",), lambda: ENTRY.insert({each: slot(place) for place, each in enumerate(columns)}),
+            ("many entries",),
+            lambda: ENTRY.insert({each: slot(place) for place, each in enumerate(columns)}),
             [("many", now - 86400 + number, 4 if number % 4 else 3, f"entry {number}") for number in range(MANY)],
-        )  # fmt: skip
+        )
 
     now = clock.now()
     desk.store.write(write)
@@ -161,9 +162,7 @@ def test_entries_go_when_their_time_is_over(tmp_path: Path) -> None:
     assert [each["message"] for each in entries] == ["1"]
 
 
-def test_runs_are_looked_for_among_the_newest_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_are_looked_for_among_the_newest_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(tmp_path)
     for run_id in (1, 1, 2, 3):
         desk.own("automation_log", created_at=NOW, level=3, message="x", run_id=run_id)

@@ -54,7 +54,7 @@ def orgs(nora: Api, name: str) -> int:
 
 def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api) -> None:
     text = signed_in.get(BASE).text
-    assert all(f"open?name={name}\"" in text for name in shipped.names())
+    assert all(f'open?name={name}"' in text for name in shipped.names())
     for name in shipped.names():
         assert signed_in.get(f"{BASE}/open?name={name}").status_code == 200
     assert signed_in.get(f"{BASE}/open?name=../../etc").status_code == 404
@@ -99,7 +99,7 @@ def test_a_file_is_opened_as_a_pasted_text_is(signed_in: Visitor) -> None:
     ("text", "told"),
     [
         ("", "Paste a package"),
-        ("{\n\"package\": }", "Line 2"),
+        ('{\n"package": }', "Line 2"),
         ("[]", "JSON object"),
         ("{}", "JSON object"),
         ('{"package": {"name": 1}}', "must be a text"),
@@ -197,7 +197,7 @@ def test_records_are_exported_and_come_back(signed_in: Visitor, nora: Api) -> No
     calendar = nora.create("calendar", name=HOSTILE, owner__context="app", owner_id=0).ok()["id"]
     snippet = nora.create(
         "snippet", title="Greeting", content="Hello {{{name}}}", owner__context="app", owner_id=0
-    ).ok()["id"]  # fmt: skip
+    ).ok()["id"]
     page = signed_in.get(f"{path}?records=snippet:{snippet}&type=calendar").text
     assert "Greeting" in page and f'value="calendar:{calendar}"' in page and HOSTILE not in page
     form = {"type": "calendar", "q": "", "name": "My parcel", "records[]": [f"snippet:{snippet}"],

@@ -55,9 +55,10 @@ def test_an_app_from_making_to_removing(signed_in: Visitor, nora: Api) -> None:
     page = f"/admin/apps/{id}"
     assert secret not in signed_in.get(page).text and "of " in signed_in.get(page).text
     for method, path, words in (
-        ("GET", "/rest/records/ticket/1.json", "allowed by tickets:read"), ("PUT", "records/ticket/1", "refused: 403"),
+        ("GET", "/rest/records/ticket/1.json", "allowed by tickets:read"),
+        ("PUT", "records/ticket/1", "refused: 403"),
         ("GET", "/rest/records/org/1.json?x=1", "refused: 403"),
-    ):  # fmt: skip
+    ):
         tried = signed_in.send(page, {**form, "look": "1", "try_method": method, "try_path": path})
         assert words in tried.text, path
     rotated = signed_in.send(f"{page}/rotate", {"overlap": "0"})
@@ -165,7 +166,7 @@ def test_simulating_changes_nothing_and_running_does(signed_in: Visitor, nora: A
         ("q=message:*nothing-like-it*", "Clear the filter"),
         ("level=error&q=automation:(name:shop.echo)", "Clear the filter"),
         ("q=lvel:error", "did you mean"),
-        ("q=(((", "role=\"alert\""),
+        ("q=(((", 'role="alert"'),
         ("page=99999", 'rel="prev"'),
     ],
 )

@@ -285,7 +285,7 @@ def test_a_role_grants_what_is_ticked(signed_in: Visitor, visitor: Visitor, nora
         ("milo", "create", "ticket", "none of their roles"),
         ("dora", "create", "task", "is disabled"),
         ("milo", "create", "worker", "that is for administrators"),
-    ):  # fmt: skip
+    ):
         answer = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
         assert told in answer or told.replace("<script>", "") in answer, (who, operation, uri)
     for query in ("worker_id=999&type=task&operation=create", "worker_id=1&type=tusk&operation=create",

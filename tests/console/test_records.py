@@ -222,8 +222,9 @@ def test_a_merged_ticket_leads_to_the_one_that_took_over(signed_in: Visitor, nor
 def test_drafts_are_shown_to_their_writers_alone(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     ticket = nora.create("ticket", subject="Draft", group_id=nora.ids["support"]).ok().json
     params = {"content": "Dear Ana, not yet"}
-    draft = nora.create("draft", type="ticket.reply", ticket_id=ticket["id"], params=params,
-                        worker_id=nora.ids["milo"]).ok()["id"]  # fmt: skip
+    draft = nora.create(
+        "draft", type="ticket.reply", ticket_id=ticket["id"], params=params, worker_id=nora.ids["milo"]
+    ).ok()["id"]
     for name, is_shown in (("milo", True), ("olga", False)):
         visitor.sign_in(f"{name}@desk.example")
         page = visitor.get(f"/tickets/{ticket['mask']}")
@@ -313,6 +314,7 @@ def test_a_notification_is_read_when_its_reader_follows_it(
         path = each["url_markread"].removeprefix(nora.url)
         assert place(signed_in.get(path)) == f"/records/notification/{each['id']}"
         assert nora.record("notification", each["id"]).ok()["is_read"] == 1
-    assert 'href="https://evil.example/" rel="noreferrer"' in signed_in.get(
-        f"/records/notification/{elsewhere['id']}"
-    ).text  # fmt: skip
+    assert (
+        'href="https://evil.example/" rel="noreferrer"'
+        in signed_in.get(f"/records/notification/{elsewhere['id']}").text
+    )

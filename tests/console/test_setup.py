@@ -73,8 +73,9 @@ def test_mistakes_of_the_address_stand_at_their_field(
     assert f'<a href="#{field}">' in answer.text
     assert [value(answer.text, name) for name in form] == list(form.values())
     assert (value(nora.get("/setup/address").text, "sender"), "Address") == (
-        "support@localhost", steps_of(nora, "/setup/mail")[1]
-    )  # fmt: skip
+        "support@localhost",
+        steps_of(nora, "/setup/mail")[1],
+    )
 
 
 def test_the_address_holds_at_once(server: Server, nora: Visitor, api: Api) -> None:
@@ -119,7 +120,7 @@ def test_demo_data_comes_and_goes(nora: Visitor, api: Api) -> None:
     assert api.search("ticket", "").ok()["total"] == before["ticket"] + 20
     assert {api.search("ticket", f"status:{status}").ok()["total"] > 2 for status in ("open", "waiting", "closed")} == {
         True
-    }  # fmt: skip
+    }
     assert api.search("draft", "").ok()["total"] == 0  # nothing is to be sent
     assert nora.send("/setup/demo", {}, page="/setup/start").status_code == 409
     page = nora.get("/")
@@ -163,7 +164,7 @@ def test_settings_are_changed_while_the_service_runs(nora: Visitor, api: Api) ->
     page = nora.get(place(answer)).text
     assert "<code>console</code>" in page and 'name="mail_mask_pattern"' in page  # to take it back
     nora.send(f"{SETTINGS}/subject_mask", {"subject_mask": "1"})
-    assert 'checked' in nora.get(f"{SETTINGS}/subject_mask").text
+    assert "checked" in nora.get(f"{SETTINGS}/subject_mask").text
     nora.send(f"{SETTINGS}/subject_mask", {})
     assert "<code>console</code>" not in nora.get(f"{SETTINGS}?q=subject_mask").text
     assert place(nora.get(f"{SETTINGS}/lmtp_port")) == "/admin/mail/listener"

@@ -22,7 +22,7 @@ from tests.service import PASSWORD, Api, Server
 
 OURS = {"Sec-Fetch-Site": "same-origin"}
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
-SCOPES = "a:\n  label: A\n  endpoints:\n    - \"records/ticket/*\"\n"
+SCOPES = 'a:\n  label: A\n  endpoints:\n    - "records/ticket/*"\n'
 APP = {"name": "Kept app", "callback_url": "https://kept.example/back", "scopes": "", "do": "save"}
 
 

@@ -63,9 +63,7 @@ def test_a_long_life_is_asked_about_once(signed_in: Visitor, nora: Api, app: App
     made(signed_in, form(nora, app, expires="1 year"))
 
 
-def test_the_list_tells_who_made_a_token_and_when_it_ends(
-    signed_in: Visitor, nora: Api, app: App, desk: Desk
-) -> None:
+def test_the_list_tells_who_made_a_token_and_when_it_ends(signed_in: Visitor, nora: Api, app: App, desk: Desk) -> None:
     soon, later = made(signed_in, form(nora, app)), made(signed_in, form(nora, app, expires="30 days"))
     listed = signed_in.get(f"/admin/tokens?app={app.id}&worker={nora.ids['milo']}").text
     assert "▲" in row(listed, soon) and "soon" in row(listed, soon) and "soon" not in row(listed, later)
@@ -90,8 +88,9 @@ def test_a_token_of_the_command_line_is_told_as_one(signed_in: Visitor, server: 
 
 def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> None:
     app = register(nora, name="Ends", scopes=READING)
-    clients = [Api(nora.url, made(signed_in, form(nora, app, worker_id=str(nora.ids[name])))) for name in
-               ("milo", "olga")]  # fmt: skip
+    clients = [
+        Api(nora.url, made(signed_in, form(nora, app, worker_id=str(nora.ids[name])))) for name in ("milo", "olga")
+    ]
     question = signed_in.get(f"/admin/tokens/revoke?app={app.id}").text
     assert "Revoke all tokens of the app Ends?" in question and "4 tokens end now" in question
     assert "/admin/tokens/revoke?" in signed_in.get(f"/admin/tokens?app={app.id}").text
@@ -143,9 +142,7 @@ def test_who_uses_an_app_and_which_apps_one_has_are_shown_page_by_page(
         nora.remove("oauth_app", id).ok()
 
 
-def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(
-    signed_in: Visitor, nora: Api, app: App
-) -> None:
+def test_what_was_typed_stays_when_the_scopes_of_another_app_are_shown(signed_in: Visitor, nora: Api, app: App) -> None:
     shown = signed_in.send("/admin/tokens", form(nora, app, choose="1", expires="3 days", label="<kept>")).text
     assert "Know who you are" in shown and 'value="3 days"' in shown and "&lt;kept&gt;" in shown
     assert re.search(rf'<option value="{nora.ids["milo"]}" selected', shown.partition('id="tokens"')[0])

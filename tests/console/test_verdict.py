@@ -96,9 +96,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     opened.close()
 
 
-def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mail_servers_are_asked_now_and_then_and_the_answer_holds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(sender.transport(SMTP), "probe", lambda settings: asked.append(1))
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})
@@ -177,5 +175,3 @@ def test_no_password_stays_in_memory_for_the_verdict(desk: Desk) -> None:
     desk.own("mail_transport", name="Up", extension_id=SMTP, params=params)
     far = verdict._far_ends(replace(desk.service), NOW)
     assert len(far) == 1 and "hush" not in repr(list(far)), far
-
-

@@ -46,7 +46,10 @@ def maker(nora: Api) -> int:
     """A webhook whose automation makes an organization. Before it stand entries that cannot answer."""
     nora.create("automation", name="hook.build", extension_id=TRIGGER, script=MAKER, policy_kata=POLICY).ok()
     nora.create("automation", name="hook.function", extension_id="svc.trigger.automation.function", script=MAKER).ok()
-    return new(nora, "Maker", """
+    return new(
+        nora,
+        "Maker",
+        """
 automation/off:
   uri: svc:automation:hook.build
   disabled@bool: yes
@@ -63,7 +66,8 @@ automation/made:
     word: <b>word</b>
 automation/late:
   uri: svc:automation:shop.echo
-""")
+""",
+    )
 
 
 def new(nora: Api, name: str, binding: str = "") -> int:
@@ -103,8 +107,13 @@ def test_which_automation_wins_for_a_request_is_told_with_why_not(signed_in: Vis
         answer = signed_in.send(f"{page}/try", {"try_method": method, "do": "look"}, page=page)
         assert answer.status_code == 200 and "Callers get" not in answer.text
         listed = text(re.findall(r'id="winner".*?</ol>', answer.text, re.DOTALL)[0])
-        for reason in ("there is no such automation", "is started by svc.trigger.automation.function",
-                       "its `disabled@bool` is true", "line 9", "an entry above it answers"):
+        for reason in (
+            "there is no such automation",
+            "is started by svc.trigger.automation.function",
+            "its `disabled@bool` is true",
+            "line 9",
+            "an entry above it answers",
+        ):
             assert reason in listed
         assert 'with <code>{"word": "<b>word</b>"}</code>' in listed or method == "PUT"
         return re.findall(r'aria-hidden="true">.</span> ([^<]+)<', listed)
@@ -302,8 +311,9 @@ def test_secrets_of_a_request_are_in_no_row_and_a_replay_has_them(
     replayed = signed_in.get(place(signed_in.send(f"{page}/replay", page=page))).text
     assert "Bearer very-dear hush-hush" in replayed and "kept nowhere" not in replayed
     table = DELIVERY.names
-    lost = desk.store.write(lambda tx: tx.insert(DELIVERY, {name: values[name] for name in table if name in values
-                                                            and name != "id"}))  # fmt: skip
+    lost = desk.store.write(
+        lambda tx: tx.insert(DELIVERY, {name: values[name] for name in table if name in values and name != "id"})
+    )
     assert "kept nowhere any more" in signed_in.get(f"{BASE}/deliveries/{lost}").text
 
 

@@ -50,9 +50,10 @@ class ThirdParty:
         if "error" in found:
             return f"Not signed in: {found['error']}"
         session.fetch_token(
-            f"{self.helpdesk}/oauth/access_token", authorization_response=f"{self.url}{target}",
+            f"{self.helpdesk}/oauth/access_token",
+            authorization_response=f"{self.url}{target}",
             client_secret=self.secret,
-        )  # fmt: skip
+        )
         self.client = session
         return self.call()
 

@@ -266,9 +266,9 @@ def exchanged(desk: Desk, database: Path, content: bytes) -> bytes:
     """Put this in the place of the page of a table that nobody reads here; answers what was there. All else goes on,
     and is copied with what is wrong in it."""
     table: Any = peewee.Table("sqlite_master")
-    page = desk.read(lambda tx: tx.value(
-        ("page",), lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",)
-    ))  # fmt: skip
+    page = desk.read(
+        lambda tx: tx.value(("page",), lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",))
+    )
     with database.open("r+b") as file:
         file.seek((page - 1) * 4096)
         was = file.read(4096)
@@ -296,9 +296,7 @@ def test_damaged_ones_drive_out_no_sound_one(tmp_path: Path, folder: Path) -> No
     desk.close()
 
 
-def test_reading_a_backup_tells_its_steps(
-    desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_a_backup_tells_its_steps(desk: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = service(desk, folder)
     made = backups.make(mine, NOW)
     ctx, seen, verify = replace(desk.context(), service=mine), [], backup.verify

@@ -163,8 +163,9 @@ def test_a_jump_is_told(desk: Post, running: Running, times: Times, monkeypatch:
 
 
 def test_backups_stay_while_the_clock_is_doubtful(desk: Post, running: Running, times: Times, tmp_path: Path) -> None:
-    desk.set(backup_folder=str(tmp_path), backup_keep_last=1, backup_keep_days=0, backup_keep_weeks=0,
-             backup_keep_months=0)  # fmt: skip
+    desk.set(
+        backup_folder=str(tmp_path), backup_keep_last=1, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0
+    )
     for _ in range(2):
         backups.make(desk.service, times.passes(1000))
     assert len(list(tmp_path.glob("helpdesk-*.db"))) == 1

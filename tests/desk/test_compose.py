@@ -105,7 +105,7 @@ def test_dont_send_needs_no_recipient(desk: Post) -> None:
         ({"custom_99": "x"}, Invalid, "custom_99"),
         ({"subject": ["a", "b"]}, Invalid, "subject"),
     ],
-)  # fmt: skip
+)
 def test_bad_values_are_refused_before_anything_is_stored(
     desk: Post, values: dict[str, Any], error: type[HelpdeskError], field: str
 ) -> None:
@@ -212,9 +212,10 @@ def test_images_of_ours_are_embedded_and_those_of_others_stay_links(desk: Post, 
     other = desk.create("attachment", name="b.png", mime_type="image/png", content=b"secret", uploader_id=desk.nora)
     base = desk.service.base_url
     desk.compose(
-        by=desk.milo, content_format="markdown",
+        by=desk.milo,
+        content_format="markdown",
         content=f"![a]({base}/files/{own}/a.png) ![b]({base}/rest/attachments/{other}/download.json)",
-    )  # fmt: skip
+    )
     raw = smtp.take()[2]
     mail = message_from_bytes(raw, policy=default)
     related = list(mail.walk())

@@ -96,6 +96,7 @@ def test_mail_that_a_program_set_off_says_why_it_is_kept(desk: Post) -> None:
     by_machine = replace(desk.context(desk.nora), depth=1, is_by_machine=True)
     known = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
     for answer in (
-        tickets.reply(by_machine, {"message_id": message, "content": "On its way."}), tickets.compose(by_machine, known)
-    ):  # fmt: skip
+        tickets.reply(by_machine, {"message_id": message, "content": "On its way."}),
+        tickets.compose(by_machine, known),
+    ):
         assert answer.delivery == Delivery("kept", NOTE)

@@ -377,8 +377,9 @@ def test_how_jobs_went_is_kept_the_newest_of_each_kind(
     assert sum(each["kind"] == "often" for each in found) == MAX_RUNS
     mine = [each for each in found if each["kind"] == "work"]
     assert [(each["due_at"], each["began_at"], each["error"]) for each in mine] == [
-        (NOW, NOW + 90, ""), (NOW + 1, NOW + 91, "ValueError: no room")
-    ]  # fmt: skip
+        (NOW, NOW + 90, ""),
+        (NOW + 1, NOW + 91, "ValueError: no room"),
+    ]
 
 
 def test_a_scan_that_is_switched_off_does_not_run(store: Store, service: Service, pool: ThreadPoolExecutor) -> None:
@@ -392,5 +393,6 @@ def test_a_scan_that_is_switched_off_does_not_run(store: Store, service: Service
     running.run_due(NOW + 1)
     assert ran == ["two", "one", "two"]
     assert {name: (each.at, each.error) for name, each in running.scanned.items()} == {
-        "one": (NOW + 1, ""), "two": (NOW + 1, "")
-    }  # fmt: skip
+        "one": (NOW + 1, ""),
+        "two": (NOW + 1, ""),
+    }

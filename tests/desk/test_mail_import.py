@@ -211,8 +211,9 @@ def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
     )  # fmt: skip
     assert stopped.returncode == 130 and "Traceback" not in stopped.stderr and stopped.stdout == "", stopped
     assert main(["mail", "import", str(file), "--data", str(data)]) == 0
-    told = re.match(r"(\d+) new tickets, 0 replies, 0 duplicates, 0 ignored, 0 failed, (\d+) done before$",
-                    capsys.readouterr().out)  # fmt: skip
+    told = re.match(
+        r"(\d+) new tickets, 0 replies, 0 duplicates, 0 ignored, 0 failed, (\d+) done before$", capsys.readouterr().out
+    )
     assert told is not None and int(told[2]) >= 70 and int(told[1]) + int(told[2]) == 200
     assert subjects(data) == [f"Mail {number}" for number in range(1, 201)]
 

@@ -280,9 +280,7 @@ def test_a_mail_that_cannot_even_be_kept_apart_stays_on_the_server(desk: Desk, s
 
 
 @pytest.mark.parametrize("told_size", [0, 100], ids=["true size", "a size that is told too small"])
-def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(
-    desk: Desk, server: MailServer, told_size: int
-) -> None:
+def test_of_a_mail_that_is_too_large_only_the_headers_are_taken(desk: Desk, server: MailServer, told_size: int) -> None:
     large = mail(
         "x" * 3000 + "\n", Message_Id="<1@kite.example>", MIME_Version="1.0",
         Content_Type="multipart/mixed;\n boundary=b0", X_Last="here",
@@ -347,9 +345,7 @@ def test_a_wrong_password_is_told_and_not_shown(desk: Desk, server: MailServer) 
 
 
 def test_a_token_of_a_connected_account_is_used_in_place_of_a_password(desk: Desk) -> None:
-    service = desk.create(
-        "connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={}
-    )
+    service = desk.create("connected_service", name="Mail", extension_id="svc.service.provider.token.bearer", params={})
     account = desk.create(
         "connected_account", name="Mail", service_id=service, params={"token": "t0ken"},
         owner__context="svc.contexts.app", owner_id=0,
@@ -433,9 +429,7 @@ def test_mailboxes_are_looked_at_the_longest_unseen_first(desk: Desk, imap: Imap
     assert jobs(desk) == [never, late], "never two jobs for one mailbox"
 
 
-@pytest.mark.parametrize(
-    ("fails", "wait"), [(0, 60), (1, 120), (2, 240), (5, 600), (15, 1800), (1000, 1800)]
-)
+@pytest.mark.parametrize(("fails", "wait"), [(0, 60), (1, 120), (2, 240), (5, 600), (15, 1800), (1000, 1800)])
 def test_the_wait_grows_with_the_failures(desk: Desk, imap: ImapServer, fails: int, wait: int) -> None:
     box(desk, imap, checked_at=desk.now, num_fails=fails)
     assert due.find_due(desk.service, desk.now) == desk.now + wait

@@ -67,7 +67,9 @@ def test_the_sender_is_the_first_usable_address(desk: Desk, headers: dict[str, s
 @pytest.mark.parametrize(
     "sender",
     [
-        "root@localhost", "jürgen@münchen.example", "o'hara+list=x@sub.x.example",
+        "root@localhost",
+        "jürgen@münchen.example",
+        "o'hara+list=x@sub.x.example",
         f"{'a' * 64}@{'b' * 60}.{'c' * 60}.example",
     ],
 )
@@ -337,7 +339,10 @@ def test_an_attached_message_is_one_file_and_not_unpacked(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("charset", "text"),
     [
-        ("iso-8859-1", "Größe"), ("gb2312", "你好"), ("koi8-r", "Привет"), ("windows-1252", "“smart” – dash…"),
+        ("iso-8859-1", "Größe"),
+        ("gb2312", "你好"),
+        ("koi8-r", "Привет"),
+        ("windows-1252", "“smart” – dash…"),
         ("x-no", "Größe"),
     ],
 )

@@ -40,8 +40,9 @@ def bounce(failed: str, original: str = "<out@desk.example>", code: str = "5.1.1
         f"Content-Type: message/delivery-status\n\nReporting-MTA: dns; mx.example\n\n"
         f"Final-Recipient: rfc822; {failed}\nAction: failed\nStatus: {code}\n",
         f"Content-Type: message/rfc822\n\nFrom: help@desk.example\nMessage-Id: {original}\n\nShut the valve.",
-        kind="report; report-type=delivery-status", **headers,
-    )  # fmt: skip
+        kind="report; report-type=delivery-status",
+        **headers,
+    )
 
 
 def is_defunct(desk: Desk, email: str) -> bool:
@@ -170,29 +171,29 @@ DAMAGED = {
     "raw 8-bit headers": b"From: J\xf6rg <a@x.example>\nSubject: Gr\xfc\xdfe\n\nhi",
     "NUL everywhere": b"From: a@x.example\nSubject: a\0b\nX: \0\n\nhi\0there\0",
     "missing closing boundary": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nhi\n--b\n"
-                                b"Content-Type: a/b; name=f\n\nx",
+    b"Content-Type: a/b; name=f\n\nx",
     "boundary that never comes": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\nhi",
     "wrong base64": b"From: a@x.example\nContent-Transfer-Encoding: base64\n\naGVs*bG8=====!",
     "wrong quoted-printable": b"From: a@x.example\nContent-Transfer-Encoding: quoted-printable\n\nca=ZZf=E9=",
     "unknown transfer encoding": b"From: a@x.example\nContent-Transfer-Encoding: x-own\n\nhi",
     "charset of another kind": b"From: a@x.example\nContent-Type: text/plain; charset=zlib\n\nhi\xe9",
     "lone surrogates": b"From: a@x.example\nSubject: =?utf-16?b?2AA=?=\nContent-Type: text/html\n\n"
-                       b"&#xD800;<p>\xed\xa0\x80",
+    b"&#xD800;<p>\xed\xa0\x80",
     "surrogates in utf-7": b"From: a@x.example\nContent-Type: text/plain; charset=utf-7\n\n+2AA-",
     "surrogates in a file name": b"From: a@x.example\nContent-Type: a/b; name*=utf-16''%D8%00x\n\nhi",
     "surrogates in ids": b"From: a@x.example\nMessage-Id: <\xed\xa0\x80@x>\nReferences: <\xff@x>\n\nhi",
-    "control characters in names": b"From: \"a\x1b[31m\" <a@x.example>\nContent-Type: a/b; name=\"../../\x07e\"\n\nhi",
+    "control characters in names": b'From: "a\x1b[31m" <a@x.example>\nContent-Type: a/b; name="../../\x07e"\n\nhi',
     "a thousand headers": b"From: a@x.example\n" + b"X: y\n" * 3000 + b"\nhi",
     "a very long header": b"From: a@x.example\nSubject: " + b"x" * 300_000 + b"\n\nhi",
     "many recipients": b"From: a@x.example\nTo: " + b", ".join(b"r%d@x.example" % n for n in range(3000)) + b"\n\nhi",
     "many references": b"From: a@x.example\nReferences: " + b" ".join(b"<%d@x>" % n for n in range(5000)) + b"\n\nhi",
     "many masks": b"From: a@x.example\nSubject: " + b"[#a-%d]" % 1 * 5000 + b"\n\nhi",
-    "deep parts": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b0\n\n" + b"".join(
-        b"--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n" % (n, n + 1) for n in range(200)),
+    "deep parts": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b0\n\n"
+    + b"".join(b"--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n" % (n, n + 1) for n in range(200)),
     "empty parts": b"From: a@x.example\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\n" * 3000,
-    "parameters without end": b"From: a@x.example\nContent-Type: text/plain; charset=\"utf-8\n\nhi",
-    "emoji": "From: \"🦊\" <a@x.example>\nSubject: 🦊\n\n🦊🦊".encode(),
-}  # fmt: skip
+    "parameters without end": b'From: a@x.example\nContent-Type: text/plain; charset="utf-8\n\nhi',
+    "emoji": 'From: "🦊" <a@x.example>\nSubject: 🦊\n\n🦊🦊'.encode(),
+}
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -329,9 +329,7 @@ def test_some_refused_recipients_are_told_on_the_message(desk: Post, smtp: SmtpS
     smtp.refused = {"bob@kite.example": "550 no such user"}
     uri, id = desk.compose(to="ann@kite.example, bob@kite.example")
     assert uri == "ticket" and smtp.take()[1] == ("ann@kite.example",)
-    assert desk.comments("message", desk.message(id)["id"]) == [
-        "Not delivered to bob@kite.example: 550 no such user"
-    ]
+    assert desk.comments("message", desk.message(id)["id"]) == ["Not delivered to bob@kite.example: 550 no such user"]
     assert desk.all("draft") == []
 
 

@@ -18,8 +18,7 @@ def test_what_lets_administrators_in_as_somebody_else_is_noted(tmp_path: Path) -
     desk.store.write(lambda tx: sessions.create(tx, milo, NOW, lifetime, "Firefox", "127.0.0.1"))
     for act in (accounts.invitation, accounts.invite, accounts.turn_off_second_factor, accounts.end_sessions) * 2:
         act(ctx, milo)
-    asked = ["Nora made a link with which Milo can choose a password",
-             "Nora invited Milo by mail to choose a password"]  # fmt: skip
+    asked = ["Nora made a link with which Milo can choose a password", "Nora invited Milo by mail to choose a password"]
     once = ["Nora turned off the second factor of Milo", "Nora signed Milo out of 1 device"]
     assert [each for each in desk.acts() if each.startswith("Nora")] == [*asked, *once, *asked]
     desk.close()

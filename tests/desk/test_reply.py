@@ -65,9 +65,7 @@ def test_a_defunct_requester_is_left_out_and_noted(desk: Post, smtp: SmtpServer,
     assert "gone@kite.example" in desk.message(ticket)["notes"]
 
 
-def test_a_reply_to_a_new_address_makes_it_a_requester(
-    desk: Post, smtp: SmtpServer, ticket: int, message: int
-) -> None:
+def test_a_reply_to_a_new_address_makes_it_a_requester(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, to="Zed <zed@kite.example>", subject="Boat and oars")
     _, recipients, mail = taken(smtp)
     assert recipients == ("zed@kite.example",) and mail["Subject"] == "Re: Boat and oars"
@@ -76,9 +74,7 @@ def test_a_reply_to_a_new_address_makes_it_a_requester(
     assert "ticket.participant.added" in desk.activity(ticket)
 
 
-def test_a_forward_leaves_subject_and_requesters_alone(
-    desk: Post, smtp: SmtpServer, ticket: int, message: int
-) -> None:
+def test_a_forward_leaves_subject_and_requesters_alone(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, to="zed@kite.example", subject="FYI", is_forward="1", status="2")
     mail = taken(smtp)[2]
     assert mail["Subject"] == "FYI" and mail["In-Reply-To"]
@@ -215,9 +211,7 @@ def test_an_automation_may_answer_what_another_one_of_ours_wrote(desk: Post, smt
     assert len(smtp.messages) == 1
 
 
-def test_an_automatic_answer_says_so_and_cannot_bounce(
-    desk: Post, smtp: SmtpServer, ticket: int, message: int
-) -> None:
+def test_an_automatic_answer_says_so_and_cannot_bounce(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.add_requester(ticket, "no-reply@kite.example")
     desk.reply(message, is_autoreply="1")
     sender, recipients, mail = taken(smtp)
@@ -308,7 +302,7 @@ def test_an_administrator_replies_as_another_worker(desk: Post, ticket: int, mes
         ({"status": "7"}, Invalid, "status"),
         ({"custom_99": "1"}, Invalid, "custom_99"),
     ],
-)  # fmt: skip
+)
 def test_bad_values_change_nothing(
     desk: Post, ticket: int, message: int, values: dict[str, Any], error: type[HelpdeskError], field: str
 ) -> None:

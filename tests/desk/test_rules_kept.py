@@ -18,9 +18,7 @@ def search(desk: Post, by: int, uri: str, q: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("uri", LIKE_ANY)
-def test_another_shape_of_search_composes_no_rule_again(
-    desk: Post, uri: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_shape_of_search_composes_no_rule_again(desk: Post, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for worker in (desk.milo, desk.olga):
         search(desk, worker, uri, "")
     fail = {rule: lambda *_: pytest.fail("a rule was asked again") for rule in rules.READ_RULES}

@@ -170,7 +170,7 @@ def test_a_forward_adds_nothing_to_the_subject():
         "x" * 2000,
         "=?utf-8?q?not_encoded?=",
         "😀 boat",
-        "a: b; c=\"d\" <e@f>, (g)",
+        'a: b; c="d" <e@f>, (g)',
         "Ｒｅ： full width",
     ],
 )

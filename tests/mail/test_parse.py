@@ -105,7 +105,7 @@ def test_a_missing_message_id_is_made_and_put_first():
 @pytest.mark.parametrize(
     ("lines", "in_reply_to", "references"),
     [
-        (["In-Reply-To: Your mail of <a@x> \"x\""], "<a@x>", ()),
+        (['In-Reply-To: Your mail of <a@x> "x"'], "<a@x>", ()),
         (["In-Reply-To: a@x"], None, ()),
         (["In-Reply-To: <b@x> <c@x>"], "<b@x>", ()),
         (["In-Reply-To: <OWN@x> <own@x> <c@x>"], "<OWN@x>", ()),
@@ -113,7 +113,7 @@ def test_a_missing_message_id_is_made_and_put_first():
         (["References: <a@x>\r\n <b@x>\r\n\t<zz@x>"], None, ("<a@x>", "<b@x>", "<zz@x>")),
         (["References: junk <a> <b@x"], None, ()),
     ],
-)  # fmt: skip
+)
 def test_reply_ids(lines, in_reply_to, references):
     found = read("From: a@b", "Message-ID: <own@x>", *lines)
     assert (found.in_reply_to, found.references) == (in_reply_to, references)

@@ -99,7 +99,7 @@ def test_raw_bytes_in_a_header(name, raw, label, text, is_multipart):
     kind = b'Content-Type: text/plain;\r\n charset="' + label.encode() + b'"\r\n'
     if is_multipart:
         head = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + kind + b"\r\nx\r\n--b\r\n"
-        head += b"Content-Type: a/b; name=\"" + raw + b"\"\r\n\r\nx\r\n--b--\r\n"
+        head += b'Content-Type: a/b; name="' + raw + b'"\r\n\r\nx\r\n--b--\r\n'
     else:
         head = kind + b"\r\nx"
     found = parse(b"Subject: " + raw + b"\r\nFrom: " + raw + b" <a@b>\r\n" + head, NOW)

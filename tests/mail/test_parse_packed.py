@@ -40,8 +40,9 @@ def key() -> ec.EllipticCurvePrivateKey:
 @pytest.fixture(scope="module")
 def certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Ann")])
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2026, 1, 1, tzinfo=UTC),
-                                   datetime(2027, 1, 1, tzinfo=UTC))  # fmt: skip
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), 1, datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    )
     return made.sign(key, SHA256())
 
 

@@ -135,8 +135,9 @@ def test_of_a_file_above_the_limit_the_name_the_size_and_the_reason_are_kept():
     found = read(multi(TEXT, named("big.pdf", "x" * 101), named("ok.pdf", "x" * 100)), Limits(file_bytes=100))
     why = "it has 101 bytes; at most 100 are kept of a file in a mail"
     assert [(file.name, file.content, file.size, file.dropped) for file in found.files] == [
-        ("big.pdf", b"", 101, why), ("ok.pdf", b"x" * 100, 100, ""),
-    ]  # fmt: skip
+        ("big.pdf", b"", 101, why),
+        ("ok.pdf", b"x" * 100, 100, ""),
+    ]
     assert found.notes == (f"file big.pdf was not kept: {why}",)
 
 

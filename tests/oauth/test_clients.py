@@ -70,9 +70,7 @@ def test_authlib_with_a_secret(method: str, nora: Api, told: dict[str, str]) -> 
     url, state = client.create_authorization_url(told["authorization_endpoint"], code_verifier=VERIFIER)
     assert f"code_challenge={challenge()}" in url
     back = consented(nora.url, url)
-    first = client.fetch_token(
-        told["token_endpoint"], authorization_response=back, code_verifier=VERIFIER, state=state
-    )  # fmt: skip
+    first = client.fetch_token(told["token_endpoint"], authorization_response=back, code_verifier=VERIFIER, state=state)
     assert first["scope"] == "read write" and client.get(nora.url + ME).status_code == 200
     second = client.refresh_token(told["token_endpoint"], refresh_token=first["refresh_token"])
     assert client.get(nora.url + ME).status_code == 200

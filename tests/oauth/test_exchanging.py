@@ -87,8 +87,9 @@ def test_a_callback_that_was_not_named_need_not_be_repeated(apps: Apps) -> None:
     assert apps.exchange(apps.stock, apps.code(apps.stock)).status == 200
     assert apps.exchange(apps.stock, apps.code(apps.stock), redirect_uri=CALLBACK).status == 200
     assert error_of(apps.exchange(apps.stock, apps.code(apps.stock), redirect_uri="https://x.example/")) == (
-        400, "invalid_grant"
-    )  # fmt: skip
+        400,
+        "invalid_grant",
+    )
 
 
 @pytest.mark.parametrize(("after", "status"), [(codes.CODE_SECONDS - 1, 200), (codes.CODE_SECONDS, 400), (DAY, 400)])

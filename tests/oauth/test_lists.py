@@ -27,8 +27,9 @@ def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: D
     def used() -> list[tuple[str, int, str]]:
         return [
             (each.kind, each.last_used_at, each.last_used_from)
-            for each in token_lists.all(desk.context()) if each.label == "nightly"
-        ]  # fmt: skip
+            for each in token_lists.all(desk.context())
+            if each.label == "nightly"
+        ]
 
     assert used() == [("refresh", 0, ""), ("access", 0, "")]
     write_notes(desk.service, NOW + 60)
@@ -83,7 +84,8 @@ def test_apps_that_act_for_a_worker_are_listed_once(apps: Apps, desk: Desk, ids)
     app_tokens.create(desk.context(), worker, apps.other.id, "api")
     listed = token_lists.own_apps(desk.context(worker))
     assert [(each.app_name, each.scopes, each.live_tokens) for each in listed] == [
-        ("Other", ("api",), 2), ("Stock", ("read",), 4)
-    ]  # fmt: skip
+        ("Other", ("api",), 2),
+        ("Stock", ("read",), 4),
+    ]
     token_lists.revoke_app(desk.context(worker), apps.stock.id)
     assert [each.app_name for each in token_lists.own_apps(desk.context(worker))] == ["Other"]

@@ -174,9 +174,9 @@ def test_other_mistakes_go_to_the_app_whoever_is_signed_in(api: Api, app: App, s
 
 
 def test_names_of_apps_are_text(nora: Api, signed_in: Browser) -> None:
-    evil = '<script>alert(1)</script>"\'{{ 7*7 }}'
+    evil = "<script>alert(1)</script>\"'{{ 7*7 }}"
     scopes = '"read": {label: "<img src=x onerror=alert(1)>", endpoints: ["<b>*"]}'
-    app = register(nora, name=evil, url="https://a.example/\"><script>", scopes=scopes)
+    app = register(nora, name=evil, url='https://a.example/"><script>', scopes=scopes)
     signed_in.open("/oauth/authorize", **request_of(app))
     text = signed_in.page.text
     assert "<script>alert" not in text and "<img src=x" not in text and "<b>*" not in text and "{{ 7*7 }}" in text
@@ -317,7 +317,7 @@ def test_methods_of_the_endpoints(path: str, api: Api) -> None:
         ("GET", TOKEN, b"", {}, 405),
         ("GET", "/oauth/nothing", b"", {}, 404),
         ("POST", "/oauth/nothing", b"a=b", {}, 404),
-        ("GET", "/oauth/\"\\", b"", {}, 404),
+        ("GET", '/oauth/"\\', b"", {}, 404),
         ("POST", TOKEN, b"a=b", {"Content-Type": "text/plain"}, 400),
         ("POST", TOKEN, b"a=b", {"Host": "evil.example"}, 400),
         ("GET", "/oauth/nothing", b"", {"X-Long": "x" * 65_600}, 413),
@@ -418,7 +418,7 @@ def test_sixteen_at_once_with_one_refresh_token_get_one_and_the_same_pair(
     replies = at_once(lambda: send(api, TOKEN, form))
     pairs = {(each.json()["access_token"], each.json()["refresh_token"]) for each in replies}
     assert {each.status_code for each in replies} == {200} and len(pairs) == 1
-    (access, refresh), = pairs
+    ((access, refresh),) = pairs
     assert Api(api.url, access).get("/rest/workers/me.json").status == 200
     assert Api(api.url, found["access_token"]).get("/rest/workers/me.json").status == 401
     assert send(api, TOKEN, {**form, "refresh_token": refresh}).status_code == 200

@@ -89,7 +89,7 @@ def test_every_key_of_params_is_told_where_they_are_written():
         ("aws", {}, {"access_key_id": "x"}, Required, "no 'secret_access_key'"),
         ("aws", {}, KEYS, Invalid, "does not tell which service"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_sign_says_why(kind, service, account, error, words):
     with pytest.raises(error) as failed:
         signed(kind, service, account)
@@ -262,6 +262,7 @@ def test_tokens_are_renewed_before_they_end(values, is_fresh):
 
 def test_a_signature_covers_what_is_sent(peer, bounds):
     """It is made anew for the place that a redirect leads to, and the body is a part of it."""
+
     def sign(asked):
         return signing.signer(signing.AWS, KEYS | {"service": "s3", "region": "here"}, NOW)(asked)
 

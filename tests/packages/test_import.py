@@ -55,7 +55,6 @@ SEARCH = {"uid": "mine", "name": "Mine", "context": "ticket", "tag": "", "query"
 BINDING = "automation/{{{uid.one}}}:\n  uri: svc:automation:x\n  disabled@bool: yes\n"
 
 
-
 def ids_of(made) -> dict[str, int]:
     """{uid: id} of all that was made."""
     return {uid: each["id"] for listed in made.records.values() for uid, each in listed.items()}
@@ -72,9 +71,10 @@ def test_the_answer_tells_ids_and_labels(desk):
     found = made.records[TASK]
     first = found["a"]["id"]
     assert found == {
-        "a": {"id": first, "label": "Count"}, "b": {"id": first + 1, "label": f"Mine #{first + 1}"},
+        "a": {"id": first, "label": "Count"},
+        "b": {"id": first + 1, "label": f"Mine #{first + 1}"},
         "c": {"id": first + 2, "label": "Oil"},
-    }  # fmt: skip
+    }
 
 
 def test_entries_name_each_other_whichever_comes_first(desk):
@@ -210,7 +210,7 @@ def test_settings_and_preferences_are_kept_by_name(desk, ids):
         "settings: svc.core: b is neither text nor number and was left out",
         "settings: there is no plugin 'svc.nowhere'",
         "worker_preferences: there is no worker '99999'",
-    ]  # fmt: skip
+    ]
 
 
 def test_records_of_a_type_that_the_package_makes(desk, ids):

@@ -18,7 +18,9 @@ KINDS = {
 SUBJECTS = ["Pump", "pump", "Pumpe", "\u00c4rger", "\u00e4rger", 'the "big" one', "50% *off*", "null", "x" * 255]
 SPOTS = [
     datetime(2026, 10, 25, hour, minute, second, tzinfo=UTC).timestamp()
-    for hour in (0, 1, 2) for minute in (0, 29, 59) for second in (0, 59)
+    for hour in (0, 1, 2)
+    for minute in (0, 29, 59)
+    for second in (0, 59)
 ]  # clocks in Berlin and London go back
 
 
@@ -50,8 +52,9 @@ class Office:
         return int(found["total"])
 
     def _field(self, name: str, kind: str, params: dict[str, Any]) -> str:
-        made = self.desk.create("custom_field", name=name, type=kind, context="ticket", params=params,
-                                uri=f"ticket_{name.lower()}")
+        made = self.desk.create(
+            "custom_field", name=name, type=kind, context="ticket", params=params, uri=f"ticket_{name.lower()}"
+        )
         return f"custom_{made['id']}"
 
     def _ticket(self, number: int) -> int:
@@ -82,14 +85,43 @@ class Office:
     def _others(self) -> None:
         desk, milo, nora = self.desk, self.people["milo"], self.people["nora"]
         for number in range(12):
-            desk.create("task", title=f"Count {number % 3}", importance=number % 4 * 10, owner_id=(milo, 0)[number % 2],
-                        due=(0, NOW, NOW + 86400)[number % 3], status_id=(0, 1, 2)[number % 3],
-                        links=[f"org:{self.orgs[number % 3]}", f"ticket:{self.tickets[number]}"])
-            desk.create("comment", author_id=(milo, nora)[number % 2], comment="Hello",
-                        target__context="ticket", target_id=self.tickets[number % 5])
-            desk.create("contact", first_name="Pat", gender=("", "F", "M")[number % 3], language="de_DE",
-                        org_id=self.orgs[number % 3], timezone=("", "Europe/Paris")[number % 2])
-            desk.create("email_signature", name=f"S{number}", signature="Bye", owner_id=(0, self.sales)[number % 2],
-                        owner__context=("app", "group")[number % 2])
-            desk.create("message", ticket_id=self.tickets[number], content="Hello there", is_outgoing=number % 2,
-                        sender="a@x.example", headers="From: a@x.example", created=NOW - number * 3600)
+            desk.create(
+                "task",
+                title=f"Count {number % 3}",
+                importance=number % 4 * 10,
+                owner_id=(milo, 0)[number % 2],
+                due=(0, NOW, NOW + 86400)[number % 3],
+                status_id=(0, 1, 2)[number % 3],
+                links=[f"org:{self.orgs[number % 3]}", f"ticket:{self.tickets[number]}"],
+            )
+            desk.create(
+                "comment",
+                author_id=(milo, nora)[number % 2],
+                comment="Hello",
+                target__context="ticket",
+                target_id=self.tickets[number % 5],
+            )
+            desk.create(
+                "contact",
+                first_name="Pat",
+                gender=("", "F", "M")[number % 3],
+                language="de_DE",
+                org_id=self.orgs[number % 3],
+                timezone=("", "Europe/Paris")[number % 2],
+            )
+            desk.create(
+                "email_signature",
+                name=f"S{number}",
+                signature="Bye",
+                owner_id=(0, self.sales)[number % 2],
+                owner__context=("app", "group")[number % 2],
+            )
+            desk.create(
+                "message",
+                ticket_id=self.tickets[number],
+                content="Hello there",
+                is_outgoing=number % 2,
+                sender="a@x.example",
+                headers="From: a@x.example",
+                created=NOW - number * 3600,
+            )

@@ -61,10 +61,11 @@ def test_mistakes_are_told_with_their_place(desk: Desk, refuse: Refuse, q: str, 
     automation(desk, "report.broken", FAILS)
     automation(desk, "report.bytes", "start:\n  return:\n    data@base64: /w==")
     automation(
-        desk, "report.endless",
+        desk,
+        "report.endless",
         "start:\n  data.query:\n    output: x\n    inputs:\n      query: type:automation.invoke name:report.endless",
         policy_kata="commands:\n  data.query:\n    allow: yes",
-    )  # fmt: skip
+    )
     automation(desk, "mail.route", "start:", "svc.trigger.mail.route")
     error = refuse(q)
     assert part in error.message and error.details["position"] == q.index(at)
@@ -76,7 +77,7 @@ def test_the_answer_is_what_the_automation_returns(desk: Desk, ask: Ask) -> None
     assert found == {
         "data": {"days": ["1", "2"], "to": "nobody", "format": "any"},
         "_": {"type": "automation.invoke", "format": "any", "source": "echo"},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

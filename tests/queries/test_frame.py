@@ -106,7 +106,7 @@ def test_groups_hold_their_own_keys() -> None:
         ("inputs:(a:(b:1))", 10, "a list in square brackets"),
         ("series.one:(label:a x:(b))", 22, "a list in square brackets"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_inside_of_groups(q: str, position: int, part: str) -> None:
     with pytest.raises(BadDataQuery) as caught:
         given(terms_of(q), SERIES, "test")
@@ -169,14 +169,22 @@ def test_the_limit_of_a_query_is_its_own_and_not_that_of_reads(desk: Desk, more_
 def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types: None) -> None:
     loop = replace(desk.context(), steps=20_000)
     assert frame.answer(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {
-        "data": ["two", 5, "Europe/Berlin"], "_": {"type": "test.known", "format": "dictionaries", "extra": 1},
-    }  # fmt: skip
+        "data": ["two", 5, "Europe/Berlin"],
+        "_": {"type": "test.known", "format": "dictionaries", "extra": 1},
+    }
     with pytest.raises(OutOfSteps):
         frame.answer(loop, "type:worklist.subtotals of:task by:[status]")
 
 
-@pytest.mark.parametrize(("q", "part"), [("kind:three", "not one of one, two"), ("number:1", "2 to 5"),
-                                         ("number:6", "2 to 5"), ("number:9999999999999999999999", "2 to 5")])
+@pytest.mark.parametrize(
+    ("q", "part"),
+    [
+        ("kind:three", "not one of one, two"),
+        ("number:1", "2 to 5"),
+        ("number:6", "2 to 5"),
+        ("number:9999999999999999999999", "2 to 5"),
+    ],
+)
 def test_values_are_checked_against_their_declaration(desk: Desk, more_types: None, q: str, part: str) -> None:
     with pytest.raises(HelpdeskError, match=part) as caught:
         frame.answer(desk.context(), f"type:test.known {q}")
@@ -202,8 +210,9 @@ def test_records_are_a_map_in_the_order_of_the_search(desk: Desk) -> None:
     made = [desk.create("task", title=title)["id"] for title in ("Beta", "Alpha", "Gamma")]
     found = records(desk, "of:tasks query:(sort:-title)")
     assert list(found["data"]) == [str(made[place]) for place in (2, 0, 1)]
-    assert found["data"][str(made[1])] | {"_loaded": True, "_type": "task", "_label": "Alpha", "title": "Alpha"} == (
-        found["data"][str(made[1])]
+    assert (
+        found["data"][str(made[1])] | {"_loaded": True, "_type": "task", "_label": "Alpha", "title": "Alpha"}
+        == (found["data"][str(made[1])])
     )
     assert list(records(desk, "of:svc.contexts.task")["data"]) == [str(id) for id in made]
 

@@ -125,7 +125,7 @@ def test_icons_come_in_pages(ask) -> None:
         ("type:classifier.prediction classifier:(id:1) text:a", "classifier.p", "not available on this installation"),
         ("type:gpg.keyinfo fingerprint:ABCD filter:uids", "gpg", "not available on this installation"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_answered_is_told_with_its_place(refuse, q: str, at: str, part: str) -> None:
     error = refuse(q)
     assert isinstance(error, BadDataQuery)

@@ -25,7 +25,10 @@ def sent(desk, ids):
     desk.create("metric", name="sent", type="counter", dimensions_kata=SENT)
     desk.create("metric", name="waiting", type="gauge")
     for hours, days, value, worker, kind in (
-        (9, -1, 2, "milo", "reply"), (10, -1, 4, "olga", "reply"), (1, 0, 1, "milo", "new"), (2, 0, 5, "milo", "reply"),
+        (9, -1, 2, "milo", "reply"),
+        (10, -1, 4, "olga", "reply"),
+        (1, 0, 1, "milo", "new"),
+        (2, 0, 5, "milo", "reply"),
         (2.1, 0, 3, "nora", "reply"),
     ):
         dimensions = {"worker_id": ids[worker], "group_id": ids["support"], "kind": kind}
@@ -100,14 +103,16 @@ def test_values_are_called_as_asked(ask, sent):
     by_key = "by:[worker_id] by.worker_id:(as:record record_type:worker record_label:at_mention_name)"
     assert lines(ask, "range:today", by_key).keys() == {"a :: milo", f"a :: {sent['nora']}"}
     assert lines(ask, "range:today", "by:[worker_id] by.worker_id:(as:text)").keys() == {
-        f"a :: {sent['milo']}", f"a :: {sent['nora']}"
+        f"a :: {sent['milo']}",
+        f"a :: {sent['nora']}",
     }
 
 
 def test_two_that_are_called_alike_get_their_ids(ask, desk, sent):
     desk.update("worker", sent["nora"], first_name="Milo", last_name="")
     assert lines(ask, "range:today", "by:[worker_id]").keys() == {
-        f"a :: Milo ({sent['milo']})", f"a :: Milo ({sent['nora']})"
+        f"a :: Milo ({sent['milo']})",
+        f"a :: Milo ({sent['nora']})",
     }
 
 

@@ -71,8 +71,12 @@ def test_an_uploaded_archive_is_looked_into_by_its_owner_only(api: Api) -> None:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("report.csv", "1,2,3")
     milo = api.as_("milo")
-    made = milo.call("POST", "/rest/attachments/upload.json", data={"file_name": "report.zip"},
-                     files={"content": ("report.zip", out.getvalue(), "application/zip")}).ok()
+    made = milo.call(
+        "POST",
+        "/rest/attachments/upload.json",
+        data={"file_name": "report.zip"},
+        files={"content": ("report.zip", out.getvalue(), "application/zip")},
+    ).ok()
     q = f"type:attachment.manifest id:{made['file_id']}"
     assert [each["name"] for each in milo.get(QUERY, q=q).ok()["data"]["files"]] == ["report.csv"]
     assert api.as_("olga").get(QUERY, q=q).status == 422

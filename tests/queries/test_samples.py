@@ -19,9 +19,10 @@ def test_sample_timeseries_ends_now(ask, unit: str, ts: list[str], step: tuple[s
     answer = ask(f"type:sample.timeseries x.count:3 x.unit:{unit} {LINES}")
     assert answer["data"] == {"ts": ts, "Up": [10, 20, 30], "b": [0, -0.5, -1]}
     assert answer["_"] == {
-        "type": "sample.timeseries", "format": "timeseries",
+        "type": "sample.timeseries",
+        "format": "timeseries",
         "format_params": {"xaxis_key": "ts", "xaxis_step": step[0], "xaxis_format": step[1]},
-    }  # fmt: skip
+    }
 
 
 def test_now_is_that_of_the_zone(ask) -> None:
@@ -41,8 +42,10 @@ def test_random_numbers_stay_within_their_bounds_and_come_again(ask) -> None:
 
 
 def test_sample_xy_has_two_rows_for_each_series(ask) -> None:
-    answer = ask("type:sample.xy series.a:(label:A samples:3 trend:up x.min:1 x.max:5 y.min:2 y.max:6) "
-                 "series.b:(samples:2 trend:down)")
+    answer = ask(
+        "type:sample.xy series.a:(label:A samples:3 trend:up x.min:1 x.max:5 y.min:2 y.max:6) "
+        "series.b:(samples:2 trend:down)"
+    )
     assert answer["data"] == [["A_x", 1, 3, 5], ["A", 2, 4, 6], ["b_x", 0, 100], ["b", 100, 0]]
     assert answer["_"] == {"type": "sample.xy", "format": "scatterplot"}
     assert [len(row) for row in ask("type:sample.xy series.a:(trend:random)")["data"]] == [11, 11]
@@ -64,22 +67,24 @@ def test_points_of_the_query_come_as_a_map(ask) -> None:
                 "type": "GeometryCollection",
                 "geometries": [
                     {
-                        "type": "Point", "coordinates": [13.39, 52.5],
+                        "type": "Point",
+                        "coordinates": [13.39, 52.5],
                         "properties": {"name": "Head office", "floor": "2"},
                     },
                     {"type": "Point", "coordinates": [151.21, -33.87], "properties": {"name": "x"}},
                 ],
             }
         },
-    }  # fmt: skip
+    }
 
 
 def test_points_of_the_query_come_as_features_and_rows(ask) -> None:
     features = ask(f"{POINTS} format:geojson")["data"]["features"]
     assert features[1] == {
-        "type": "Feature", "geometry": {"type": "Point", "coordinates": [151.21, -33.87]},
+        "type": "Feature",
+        "geometry": {"type": "Point", "coordinates": [151.21, -33.87]},
         "properties": {"name": "x", "svc_series": "shops"},
-    }  # fmt: skip
+    }
     table = ask(f"{POINTS} format:table")["data"]
     assert list(table["columns"]) == ["series", "name", "floor", "longitude", "latitude"]
     assert table["rows"] == [

@@ -36,8 +36,11 @@ class Known:
                 "ticket", subject=f"T{number}", group_id=group, status_id=2 if number in (9, 10) else 0,
                 created=NOVEMBER + (0, DAY, 3 * DAY)[number % 3], org_id=([*orgs, 0])[number % 4],
             )  # fmt: skip
-            desk.store.write(lambda tx, id=made["id"], number=number: tx.update(
-                desk.registry.type("ticket").table, id, {"elapsed_response_first": number * 100}))
+            desk.store.write(
+                lambda tx, id=made["id"], number=number: tx.update(
+                    desk.registry.type("ticket").table, id, {"elapsed_response_first": number * 100}
+                )
+            )
 
     def ask(self, q: str) -> dict[str, Any]:
         return frame.answer(self.desk.context(self.nora), q)
@@ -64,8 +67,9 @@ def test_a_tree_has_one_branch_for_each_value(known: Known) -> None:
 def test_one_level_of_a_tree_has_no_children(known: Known) -> None:
     nodes = known.data("by:status")["children"]
     assert [(node["name"], node["hits"], "children" in node) for node in nodes] == [
-        ("Open", 13, False), ("Closed", 2, False)
-    ]  # fmt: skip
+        ("Open", 13, False),
+        ("Closed", 2, False),
+    ]
 
 
 def test_dictionaries(known: Known) -> None:
@@ -86,12 +90,13 @@ def test_a_table_has_columns_and_rows(known: Known) -> None:
     found = known.data("by:[group,status] format:table")
     assert found["columns"] == {
         "group.id_label": {
-            "label": "Group", "type": "context",
+            "label": "Group",
+            "type": "context",
             "type_options": {"context": "svc.contexts.group", "context_id_key": "group.id"},
         },
         "status": {"label": "Status", "type": "text"},
         "count": {"label": "Count", "type": "number"},
-    }  # fmt: skip
+    }
     assert found["rows"][0] == {
         "group.id": known.depot, "group.id_label": "Depot", "status": "Open", "count": 9,
         "_types": {"count": {"type": "search", "options": {
@@ -112,10 +117,11 @@ def test_categories_are_crossed(known: Known) -> None:
     assert found["data"] == [["label", "Depot", "Sales"], ["Open", 9, 4], ["Closed", 2, 0]]
     assert found["_"]["stacked"] is True and found["_"]["format_params"] == {"xaxis_key": "label"}
     assert found["_"]["series"]["Depot"] == {
-        "_key": known.depot, "_query": f"group.id:{known.depot} set.timezone:UTC",
+        "_key": known.depot,
+        "_query": f"group.id:{known.depot} set.timezone:UTC",
         "Open": {"key": 0, "query": f"group.id:{known.depot} status:o set.timezone:UTC"},
         "Closed": {"key": 2, "query": f"group.id:{known.depot} status:c set.timezone:UTC"},
-    }  # fmt: skip
+    }
     one = known.ask(f"{TYPE} by:[status] format:categories")
     assert one["data"] == [["label", "Open", "Closed"], ["hits", 13, 2]] and one["_"]["stacked"] is False
     assert list(one["_"]["series"]["hits"]) == ["Open", "Closed"]
@@ -274,7 +280,7 @@ def test_status_and_group_come_from_the_kept_counts(known: Known) -> None:
         ('by:[status] metric:"x|sqrt"', "sqrt", "not a filter"),
         ("by:[status] metric:(x)", "(x", "takes one value"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_told_with_their_place(known: Known, q: str, at: str | None, part: str) -> None:
     text = f"{TYPE} {q}"
     with pytest.raises(BadDataQuery) as caught:

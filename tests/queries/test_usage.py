@@ -27,8 +27,9 @@ def used(desk, ids):
 def test_snippets_are_told_with_their_uses(ask, used):
     answer = ask("type:usage.snippets", used["nora"])
     assert [(row["snippet_title"], row["snippet_uses"]) for row in answer["data"]["rows"]] == [
-        ("Secret", 5), ("Hello", 3),
-    ]  # fmt: skip
+        ("Secret", 5),
+        ("Hello", 3),
+    ]
     assert answer["data"]["columns"].keys() == {"snippet_title", "snippet_uses"}
     assert answer["_"] == {"type": "usage.snippets", "format": "table"}
     assert [row["snippet_title"] for row in ask("type:usage.snippets", used["milo"])["data"]["rows"]] == ["Hello"]
@@ -39,8 +40,9 @@ def test_snippets_by_month(ask, used):
     data = answer["data"]
     assert data["ts"][0] == "2025-11" and data["ts"][-1] == "2026-11" and len(data["ts"]) == 13
     assert {name: (values[-1], sum(values)) for name, values in data.items() if name != "ts"} == {
-        "Secret": (5, 5), "Hello": (3, 3),
-    }  # fmt: skip
+        "Secret": (5, 5),
+        "Hello": (3, 3),
+    }
     assert answer["_"]["format_params"]["xaxis_step"] == "month"
 
 

@@ -82,8 +82,10 @@ def test_the_table_tells_what_each_value_is(depot: Depot) -> None:
 
 
 def test_the_pie_tells_what_each_slice_is(depot: Depot) -> None:
-    answer = depot.ask("type:worklist.metrics format:pie values.a:(of:ticket label:All) "
-                       "values.b:(of:ticket label:Sum function:sum field:importance query:(status:open))")
+    answer = depot.ask(
+        "type:worklist.metrics format:pie values.a:(of:ticket label:All) "
+        "values.b:(of:ticket label:Sum function:sum field:importance query:(status:open))"
+    )
     assert answer["data"] == [["All", 5], ["Sum", 85]]
     assert answer["_"]["series"] == {
         "All": {"key": 5, "context": "svc.contexts.ticket", "query": ""},

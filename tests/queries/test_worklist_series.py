@@ -16,9 +16,10 @@ def test_a_time_series_has_no_gaps(depot: Depot) -> None:
     answer = depot.ask(TWO)
     assert answer["data"] == {"ts": DAYS, "Opened": [1, 0, 2, 0, 2], "Weight": [45, 0, 10, 0, 30]}
     assert answer["_"] == {
-        "type": "worklist.series", "format": "timeseries",
+        "type": "worklist.series",
+        "format": "timeseries",
         "format_params": {"xaxis_key": "ts", "xaxis_step": "day", "xaxis_format": "%Y-%m-%d"},
-    }  # fmt: skip
+    }
 
 
 def test_only_readable_records_count(depot: Depot) -> None:
@@ -32,8 +33,11 @@ def test_other_shapes_list_only_what_there_is(depot: Depot) -> None:
     assert depot.data(f"{TWO} format:table x.label:Day") == {
         "columns": {
             "x": {"label": "Day", "type": "text"},
-            "a": {"label": "Opened", "type": "context",
-                  "type_options": {"context": "svc.contexts.ticket", "context_id_key": "id"}},
+            "a": {
+                "label": "Opened",
+                "type": "context",
+                "type_options": {"context": "svc.contexts.ticket", "context_id_key": "id"},
+            },
             "b": {"label": "Weight", "type": "number"},
         },
         "rows": rows,
@@ -50,7 +54,7 @@ def test_other_shapes_list_only_what_there_is(depot: Depot) -> None:
         ("y:org function:distinct", "context", ("svc.contexts.org", "org.id")),
         ("y:response.first function:avg", "number_seconds", None),
         ("y:response.first", "number", None),
-        ("y:response.first function:avg y.metric:\"x/60\"", "number", None),
+        ('y:response.first function:avg y.metric:"x/60"', "number", None),
         ("y:importance function:sum", "number", None),
     ],
 )
@@ -75,7 +79,7 @@ def line(inside: str) -> str:
         ("x:group", {"Support": 3, "Sales": 2}),
         ("x:status y:id", {"Open": 3, "Closed": 1, "Waiting": 1}),
         ("x:status y:importance function:avg", {"Open": 28.3333, "Closed": 20, "Waiting": 60}),
-        ("x:status y:importance function:average y.metric:\"x*2\"", {"Open": 56.6667, "Closed": 40, "Waiting": 120}),
+        ('x:status y:importance function:average y.metric:"x*2"', {"Open": 56.6667, "Closed": 40, "Waiting": 120}),
         ("x:status y:importance function:min", {"Open": 10, "Closed": 20, "Waiting": 60}),
         ("x:group y:price function:sum", {"Support": 3.75, "Sales": 0}),
         ("x:group y:price function:max", {"Support": 2.25}),
@@ -107,8 +111,10 @@ def test_bins_of_dates_are_never_cut(depot: Depot, field: str) -> None:
 
 
 def test_what_is_no_date_can_stand_on_the_axis_too(depot: Depot) -> None:
-    answer = depot.ask("type:worklist.series series.n:(of:ticket x:group) series.m:(of:ticket x:group y:importance "
-                       "function:max query:(status:closed))")
+    answer = depot.ask(
+        "type:worklist.series series.n:(of:ticket x:group) series.m:(of:ticket x:group y:importance "
+        "function:max query:(status:closed))"
+    )
     assert answer["data"] == {"ts": ["Support", "Sales"], "n": [3, 2], "m": [20, 0]}
     assert answer["_"]["format_params"] == {"xaxis_key": "ts", "xaxis_step": "", "xaxis_format": ""}
 
@@ -130,7 +136,7 @@ def test_nothing_makes_an_empty_axis(depot: Depot) -> None:
         ("x:status function:agv y:importance", "agv", "did you mean 'avg'"),
         ("x:status z:1", "z:1", "is not a key"),
         ("x:status query:(nope:1)", "nope", "is not a filter"),
-        ("x:status y:importance function:avg y.metric:\"x/y\"", "y\"", "is not"),
+        ('x:status y:importance function:avg y.metric:"x/y"', 'y"', "is not"),
         ("x:created~0", "created~0", "1 to 2000"),
     ],
 )

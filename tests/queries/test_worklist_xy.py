@@ -85,10 +85,15 @@ def test_several_series_keep_apart(depot: Depot) -> None:
     q = ("type:worklist.xy {} series.a:(of:ticket x:status y:importance query:(limit:2)) "
          "series.b:(of:org label:Orgs x:name y:floors)")  # fmt: skip
     assert depot.data(q.format("")) == [
-        ["a_x", 0, 2], ["a", 10, 20], ["Orgs_x", "Larch Foods", "Nowhere"], ["Orgs", 3, 7]
+        ["a_x", 0, 2],
+        ["a", 10, 20],
+        ["Orgs_x", "Larch Foods", "Nowhere"],
+        ["Orgs", 3, 7],
     ]
     assert depot.data(q.format("format:categories")) == [
-        ["label", "Open", "Closed", "Larch Foods", "Nowhere"], ["a", 10, 20, 0, 0], ["Orgs", 0, 0, 3, 7]
+        ["label", "Open", "Closed", "Larch Foods", "Nowhere"],
+        ["a", 10, 20, 0, 0],
+        ["Orgs", 0, 0, 3, 7],
     ]
     rows = depot.data(q.format("format:table"))["rows"]
     assert [row["series"] for row in rows] == ["a", "a", "Orgs", "Orgs"]

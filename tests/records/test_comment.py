@@ -25,10 +25,7 @@ def comment(desk, ticket):
 
 def told(desk, id):
     """The points that a worker was notified of."""
-    return [
-        desk.row("notification", each)["activity_point"]
-        for each in desk.found("notification", f"worker.id:{id}")
-    ]
+    return [desk.row("notification", each)["activity_point"] for each in desk.found("notification", f"worker.id:{id}")]
 
 
 def test_the_author_is_the_caller(desk, ids, comment):

@@ -160,9 +160,9 @@ def test_a_field_is_of_its_fieldsets_type(desk):
 def test_who_may_change_a_fieldset_may_change_its_fields(desk, ids):
     milo, olga = ids["milo"], ids["olga"]
     desk.create("role", name="All", privs_mode="all", member_query_worker="isDisabled:no")
-    own = desk.create(
-        "custom_fieldset", by=milo, name="Mine", context="task", owner__context="worker", owner_id=milo
-    )["id"]
+    own = desk.create("custom_fieldset", by=milo, name="Mine", context="task", owner__context="worker", owner_id=milo)[
+        "id"
+    ]
     field = desk.create("custom_field", by=milo, custom_fieldset_id=own, **FIELD)["id"]
     with pytest.raises(Forbidden):
         desk.update("custom_field", field, by=olga, name="Hers")

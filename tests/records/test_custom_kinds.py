@@ -115,10 +115,12 @@ def case(request: pytest.FixtureRequest, desk: Desk, ids: dict[str, int]) -> Ite
     yield opened
     desk.store.write(lambda tx: [desk.delete("custom_field", id) for id in opened.fields.values()])
     deleted_fields.forget_old(desk.service, NOW + deleted_fields.KEPT_SECONDS)
-    left = desk.read(lambda tx: tx.connection.execute(
-        "SELECT count(*) FROM custom_value WHERE field_id IN (SELECT value FROM json_each(?))",
-        (str(list(opened.fields.values())),),
-    ).fetchone()[0])
+    left = desk.read(
+        lambda tx: tx.connection.execute(
+            "SELECT count(*) FROM custom_value WHERE field_id IN (SELECT value FROM json_each(?))",
+            (str(list(opened.fields.values())),),
+        ).fetchone()[0]
+    )
     assert left == 0
 
 
@@ -210,8 +212,11 @@ def goes_along(case: Case) -> None:
     desk = case.desk
     desk.delete(case.uri, case.first, by=case.ids["nora"])
     if case.type.operations["delete"] != "soft":
-        left = desk.read(lambda tx: tx.connection.execute(
-            "SELECT count(*) FROM custom_value WHERE record_id = ? AND field_id IN (SELECT value FROM json_each(?))",
-            (case.first, str(list(case.fields.values()))),
-        ).fetchone()[0])
+        left = desk.read(
+            lambda tx: tx.connection.execute(
+                "SELECT count(*) FROM custom_value"
+                " WHERE record_id = ? AND field_id IN (SELECT value FROM json_each(?))",
+                (case.first, str(list(case.fields.values()))),
+            ).fetchone()[0]
+        )
         assert left == 0

@@ -39,7 +39,7 @@ OWN_VALUES = {
     ("behavior", "usableBy.bot"): ("1", "99"),
     ("snippet", "myUses"): (">0", "0", "1...5", "[1,2]", '(hits:>0 date:"-30 days")', "(hits:0)"),
     ("snippet", "type"): ("plaintext", "ticket", "svc.contexts.ticket", "tick", "[plaintext,task]"),
-}  # fmt: skip
+}
 # Subtotals that count other records, of which one may have several, or none.
 OF_OTHERS = {"fieldset", "links", "watchers", "category.id", "participant"}
 OWN_OF_OTHERS = {("worker", "group")}
@@ -47,8 +47,9 @@ OWN_OF_OTHERS = {("worker", "group")}
 SHOWN_ELSEWHERE = {
     "calendar": {"events_occluded", "weeks_events", "weeks_events_occluded"},
     "workspace_page": {"widgets", "widgets_data", "worklists"},
-    "workspace_tab": {"widgets_data"}, "workspace_widget": {"widgets_data"},
-}  # fmt: skip
+    "workspace_tab": {"widgets_data"},
+    "workspace_widget": {"widgets_data"},
+}
 
 
 def every_filter() -> Iterator[tuple[str, str, str]]:
@@ -130,9 +131,8 @@ def test_every_key_and_expand_is_there(families: Families, family: str, uri: str
     shown = desk.record(uri, made[uri], by=made["nora"], expand=",".join([*expands, "_label"]))
     wanted = {each["key"] for each in described["keys"] if each["returned"] == "default"}
     wanted |= {
-        f"{name}_id" if each["type"] == "record" else name
-        for name, each in expands.items() if not name.endswith("_")
-    } - SHOWN_ELSEWHERE.get(uri, set())  # fmt: skip
+        f"{name}_id" if each["type"] == "record" else name for name, each in expands.items() if not name.endswith("_")
+    } - SHOWN_ELSEWHERE.get(uri, set())
     assert wanted - shown.keys() == set() and shown["_label"]
 
 

@@ -75,4 +75,3 @@ def test_a_file_of_a_package(desk: Desk) -> None:
     bring(desk, package({"uid": "f", "_context": "attachment", "name": DECEIVING, "content": "4"}))
     (made,) = set(desk.found("attachment", "")) - before
     assert desk.row("attachment", made)["name"] == SAFE
-

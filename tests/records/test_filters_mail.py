@@ -45,7 +45,7 @@ FAMILY = "mail"
         ("ticket", "org.tier:gold serialNumber:AB*", True),
         ("ticket", "links.org:(name:kite*)", True),
         ("message", "leaks", True),
-        ("message", "content:(\"pump leaks\")", True),
+        ("message", 'content:("pump leaks")', True),
         ("message", "header.cc:carol@kite.example", True),
         ("message", "header.to:carol", False),
         ("message", "header.deliveredTo:box header.from:ana", True),

@@ -43,9 +43,7 @@ def test_one_group_is_the_default_from_the_first_on(desk, ids):
         desk.update("group", sales, is_default=0)
 
 
-@pytest.mark.parametrize(
-    "members", ['{"manager": "%d", "member": "%d"}', {"manager": "%d", "member": ["%d"]}]
-)
+@pytest.mark.parametrize("members", ['{"manager": "%d", "member": "%d"}', {"manager": "%d", "member": ["%d"]}])
 def test_a_roster_is_changed_by_a_map_or_by_json(desk, ids, members):
     milo, olga = ids["milo"], ids["olga"]
     if isinstance(members, str):

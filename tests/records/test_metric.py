@@ -51,8 +51,9 @@ def test_dimensions_are_shown_as_a_map(desk):
     text = "# who\nrecord/worker_id:\n  record_type: worker\n\ntext/trigger:\n"
     shown = desk.create("metric", name="m", dimensions_kata=text, expand="dimensions")
     assert shown["dimensions"] == {
-        "worker_id": {"type": "record", "record_type": "worker"}, "trigger": {"type": "text"},
-    }  # fmt: skip
+        "worker_id": {"type": "record", "record_type": "worker"},
+        "trigger": {"type": "text"},
+    }
     assert dimensions.parse("") == {}
 
 
@@ -89,7 +90,8 @@ def test_samples_are_taken_together_in_bins_of_three_sizes(desk):
         (BIN, both, 3, 17.0, 2.0, 10.0), (BIN, {}, 1, 3.0, 3.0, 3.0), (BIN + 300, both, 1, 1.0, 1.0, 1.0),
     ]  # fmt: skip
     assert samples(desk, "m", HOUR) == [
-        (NOW - NOW % HOUR, both, 4, 18.0, 1.0, 10.0), (NOW - NOW % HOUR, {}, 1, 3.0, 3.0, 3.0)
+        (NOW - NOW % HOUR, both, 4, 18.0, 1.0, 10.0),
+        (NOW - NOW % HOUR, {}, 1, 3.0, 3.0, 3.0),
     ]
     assert [each[2] for each in samples(desk, "m", DAY)] == [4, 1]
 

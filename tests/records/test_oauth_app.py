@@ -108,8 +108,14 @@ def test_smtp_needs_settings(desk):
 
 
 @pytest.mark.parametrize(
-    ("changed", "kept"), [({"timeout": "9"}, True), ({"host": "evil.example"}, False), ({"username": "x"}, False),
-     ({"encryption": "tls"}, True), ({"encryption": "none"}, False)],
+    ("changed", "kept"),
+    [
+        ({"timeout": "9"}, True),
+        ({"host": "evil.example"}, False),
+        ({"username": "x"}, False),
+        ({"encryption": "tls"}, True),
+        ({"encryption": "none"}, False),
+    ],
 )
 def test_a_password_that_is_not_sent_stays_for_the_same_login(desk, changed, kept):
     id = smtp(desk)["id"]

@@ -31,8 +31,9 @@ def test_what_is_no_new_address(desk, email, error):
 
 
 def a_ticket(desk, **fields):
-    return desk.create("ticket", subject="Boat", group_id=desk.create("group", name="Boats")["id"], expand="requesters",
-                       **fields)  # fmt: skip
+    return desk.create(
+        "ticket", subject="Boat", group_id=desk.create("group", name="Boats")["id"], expand="requesters", **fields
+    )
 
 
 WRITTEN = "Joe Kite <Joe@Kite.example>"
@@ -42,17 +43,18 @@ WRITES = {
         "address", desk.create("address", email="a@x.example")["id"], email=WRITTEN
     )["id"],
     "contact": lambda desk: desk.create("contact", first_name="Joe", email=WRITTEN)["email_id"],
-    "worker": lambda desk: desk.create(
-        "worker", first_name="Joe", email=WRITTEN, language="en_US", timezone="UTC"
-    )["address_id"],
+    "worker": lambda desk: desk.create("worker", first_name="Joe", email=WRITTEN, language="en_US", timezone="UTC")[
+        "address_id"
+    ],
     "message": lambda desk: desk.create(
         "message", ticket_id=a_ticket(desk)["id"], sender=WRITTEN, content="Hi", headers="A: b"
     )["sender_id"],
     "sender of ours": lambda desk: (
-        mail_setup.set_sender(desk.context(), WRITTEN, 0, True), desk.found("address", "email:joe@kite.example")[0]
+        mail_setup.set_sender(desk.context(), WRITTEN, 0, True),
+        desk.found("address", "email:joe@kite.example")[0],
     )[1],
     "ticket": lambda desk: int(next(iter(a_ticket(desk, participants=WRITTEN)["requesters"]))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)

@@ -27,8 +27,9 @@ def test_keys_are_shown_by_their_kinds_and_blank_ones_are_not(desk: Desk) -> Non
 def test_what_a_record_points_to_has_its_name_and_page(desk: Desk, ids: dict[str, int]) -> None:
     hidden = desk.create("group", name="Management", is_private=1)["id"]
     secret = desk.create("ticket", subject="Salaries", group_id=hidden)["id"]
-    task = desk.create("task", title="Count", links=[f"ticket:{secret}", f"worker:{ids['nora']}"],
-                       owner_id=ids["nora"])["id"]  # fmt: skip
+    task = desk.create(
+        "task", title="Count", links=[f"ticket:{secret}", f"worker:{ids['nora']}"], owner_id=ids["nora"]
+    )["id"]
     found = sheet.sheet(desk.context(ids["milo"]), "task", task)
     [nora] = found.links
     assert (nora.type_label, nora.path) == ("Worker", f"/records/worker/{ids['nora']}")

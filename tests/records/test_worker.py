@@ -126,9 +126,7 @@ def test_what_pointed_to_a_removed_worker_points_nowhere(desk, ids):
     milo = ids["milo"]
     task = desk.create("task", title="Count the stock", owner_id=milo)["id"]
     address = desk.record("worker", milo)["address_id"]
-    desk.create(
-        "notification", worker_id=milo, activity_point="custom.other", params={"message": "Look"}
-    )
+    desk.create("notification", worker_id=milo, activity_point="custom.other", params={"message": "Look"})
     desk.delete("worker", milo)
     assert desk.record("task", task)["owner_id"] == 0
     assert desk.row("address", address)["worker_id"] == 0

@@ -70,9 +70,7 @@ def test_a_page_shows_its_tabs_and_what_is_on_them(desk, made):
     for name in ("widgets", "worklists"):
         first, second = desk.record("workspace_page", made["workspace_page"], expand=name)["tabs"]
         assert [each["label"] for each in first["widgets"]] == ["Open"]
-        assert first["worklists"] == [
-            {"id": made["workspace_list"], "title": "Mine", "context": "svc.contexts.ticket"}
-        ]
+        assert first["worklists"] == [{"id": made["workspace_list"], "title": "Mine", "context": "svc.contexts.ticket"}]
         assert second["widgets"] == second["worklists"] == []
     tab = desk.record("workspace_tab", made["workspace_tab"], expand="widgets_data,worklists,page_")
     assert (tab["order"], tab["extension__label"], tab["page_name"]) == (1, "Dashboard", "Support")

@@ -29,9 +29,10 @@ ATTRIBUTES = {
 }  # fmt: skip
 # Modules that draw lots; none of them makes a secret.
 DRAW_LOTS = {
-    "server/automation/behaviors/actions/setting.py", "server/mailroom/incoming.py",
+    "server/automation/behaviors/actions/setting.py",
+    "server/mailroom/incoming.py",
     "server/queries/samples.py",
-}  # fmt: skip
+}
 # Patterns with a repetition inside another one in which only one way of reading leads anywhere.
 HARMLESS = {
     r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z",

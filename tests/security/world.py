@@ -165,15 +165,29 @@ class World:
         self._make("custom_fieldset", "custom_fieldset", name=payloads.text(255), context="org", **owner)
         for number, kind in enumerate("SDX"):
             params = {"params": {"options": f"{payloads.text(120)}\n{payloads.text(120)}"}} if kind in "DX" else {}
-            self._make("custom_field", "custom_field", name=payloads.text(128), context="org", type=kind,
-                       uri=f"zfield_{number}", custom_fieldset_id=self.ids["custom_fieldset"], **params)
+            self._make(
+                "custom_field",
+                "custom_field",
+                name=payloads.text(128),
+                context="org",
+                type=kind,
+                uri=f"zfield_{number}",
+                custom_fieldset_id=self.ids["custom_fieldset"],
+                **params,
+            )
 
         gone = self._make("gone", "custom_field", name=payloads.text(128), context="org", type="S", uri="zgone")
         self.nora.remove("custom_field", gone).ok()
 
     def _automations(self) -> None:
-        self._make("automation", "automation", name="shop.echo", description=payloads.text(),
-                   extension_id="svc.trigger.webhook.respond", script=SCRIPT.format(SCRIPTED))
+        self._make(
+            "automation",
+            "automation",
+            name="shop.echo",
+            description=payloads.text(),
+            extension_id="svc.trigger.webhook.respond",
+            script=SCRIPT.format(SCRIPTED),
+        )
         hook = self.nora.create("webhook_listener", name=payloads.text(255), automations_kata=BINDING.format(SCRIPTED))
         self.ids["webhook"] = hook.ok()["id"]
         address = f"{self.server.url}/webhooks/{hook['guid']}/{payloads.SHORT[0]}"
@@ -182,8 +196,13 @@ class World:
         assert called.status_code == 201, called.text
         answer = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()
         self.ids["delivery"] = answer["results"][0]["id"]
-        self._make("timer", "automation_timer", name=payloads.text(255), next_run_at=str(FAR),
-                   automations_kata=BINDING.format(SCRIPTED))
+        self._make(
+            "timer",
+            "automation_timer",
+            name=payloads.text(255),
+            next_run_at=str(FAR),
+            automations_kata=BINDING.format(SCRIPTED),
+        )
         self.nora.post(
             "/rest/contexts/activity/create.json", on=f"svc.contexts.org:{self.ids['org']}",
             activity_point="custom.other", variables=json.dumps({"message": SCRIPTED}),
@@ -191,8 +210,9 @@ class World:
 
     def _apps(self) -> None:
         scopes = SCOPES.format(LABEL.replace('"', ""))
-        made = self.nora.create("oauth_app", name=payloads.text(255), url=ADDRESS, scopes=scopes,
-                                callback_url="https://app.example/back")
+        made = self.nora.create(
+            "oauth_app", name=payloads.text(255), url=ADDRESS, scopes=scopes, callback_url="https://app.example/back"
+        )
         self.ids["app"] = made.ok()["id"]
         asked = {"response_type": "code", "client_id": made["client_id"], "scope": "api read", "state": payloads.ALL,
                  "code_challenge": challenge(), "code_challenge_method": "S256", "prompt": "consent"}  # fmt: skip
@@ -203,24 +223,44 @@ class World:
 
     def _mail(self) -> None:
         params = {"host": "127.0.0.1", "port": "9", "username": payloads.text(100), "encryption": "none"}
-        self._make("transport", "mail_transport", name=payloads.text(255), params=params,
-                   extension_id="core.mail.transport.smtp")
+        self._make(
+            "transport",
+            "mail_transport",
+            name=payloads.text(255),
+            params=params,
+            extension_id="core.mail.transport.smtp",
+        )
         self._make("sender", "address", email="help@desk.example", mail_transport_id=self.ids["transport"])
-        self._make("mailbox", "mailbox", name=payloads.text(255), host="127.0.0.1", username=payloads.text(100),
-                   password="x", is_enabled=0)
+        self._make(
+            "mailbox",
+            "mailbox",
+            name=payloads.text(255),
+            host="127.0.0.1",
+            username=payloads.text(100),
+            password="x",
+            is_enabled=0,
+        )
         self.desk.update("mailbox", self.ids["mailbox"], folder=payloads.text(60))
         subject = payloads.text(200)
         params = {"to": "ana@customer.example", "subject": subject, "content": payloads.ALL}
-        self._make("letter", "draft", type="mail.transactional", name=subject, to=f'"{SCRIPTED[:40]}" <ana@c.example>',
-                   params=params, is_queued=1, queue_delivery_date=FAR)
+        self._make(
+            "letter",
+            "draft",
+            type="mail.transactional",
+            name=subject,
+            to=f'"{SCRIPTED[:40]}" <ana@c.example>',
+            params=params,
+            is_queued=1,
+            queue_delivery_date=FAR,
+        )
         kept = dead_letters.keep(self.desk.service.settings, f"mailbox-1-{SCRIPTED}", payloads.ALL.encode())
         settings = self.desk.service.settings
         self.failed = next(each.key for each in dead_letters.listed(settings) if each.name == Path(kept).name)
         mail = (
-            f"From: \"{payloads.SHORT[0]}\" <ana@customer.example>\nTo: support@desk.example\nSubject: {payloads.ALL}\n"
+            f'From: "{payloads.SHORT[0]}" <ana@customer.example>\nTo: support@desk.example\nSubject: {payloads.ALL}\n'
             "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
             f"--b\nContent-Type: text/html\n\n<p>{payloads.ALL}</p>\n"
-            f"--b\nContent-Type: text/html; name=\"{payloads.SHORT[1][:20]}.html\"\nContent-Disposition: attachment\n\n"
+            f'--b\nContent-Type: text/html; name="{payloads.SHORT[1][:20]}.html"\nContent-Disposition: attachment\n\n'
             f"{payloads.ALL}\n--b--\n"
         )
         self.ids["mailed"] = self.nora.parse(mail.encode()).ok()["id"]
@@ -237,8 +277,15 @@ class World:
 
     def _secrets(self) -> None:
         """What nora may see, who administrates, and neither milo nor mona, who manages his group."""
-        mona = self._make("mona", "worker", first_name="Mona", email="mona@desk.example", language="en_US",
-                          timezone="UTC", password=PASSWORD)
+        mona = self._make(
+            "mona",
+            "worker",
+            first_name="Mona",
+            email="mona@desk.example",
+            language="en_US",
+            timezone="UTC",
+            password=PASSWORD,
+        )
         members = {"manager": str(mona), "member": str(self.ids["milo"])}
         self.nora.update("group", self.ids["support"], members=members).ok()
         for name in ("milo", "olga"):
@@ -255,8 +302,9 @@ class World:
         found = re.search(r"/reset/([\w-]+)", page.text)
         assert found is not None, page.text
         package = package_of([], {"uid": "o", "_context": "org", "name": SCRIPTED})
-        answer = self.visitor.send("/admin/packages/import", {"package_json": package, "do": "import"},
-                                   page="/admin/packages")  # fmt: skip
+        answer = self.visitor.send(
+            "/admin/packages/import", {"package_json": package, "do": "import"}, page="/admin/packages"
+        )
         self.codes = {"/reset/": found[1], "/admin/packages/done/": place(answer).rpartition("/")[2]}
 
     def _addressed(self) -> dict[str, list[str]]:
@@ -305,9 +353,9 @@ class World:
     def proven(self) -> None:
         """As if everybody had given their password just now."""
         table = sessions.SESSION.sql
-        self.desk.store.write(lambda tx: tx.run(
-            ("all proven",), lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),)
-        ))  # fmt: skip
+        self.desk.store.write(
+            lambda tx: tx.run(("all proven",), lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),))
+        )
 
 
 def package_of(prompts: list[dict[str, Any]], *records: dict[str, Any]) -> str:

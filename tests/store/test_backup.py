@@ -428,9 +428,7 @@ def test_a_restore_without_room_leaves_the_database_as_it_is(path: Path, target:
     assert path.read_bytes() == before and not list(path.parent.glob("*restor*"))
 
 
-def test_a_disk_that_knows_no_links_is_served_too(
-    path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_knows_no_links_is_served_too(path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_links(*names: object) -> None:
         raise PermissionError("links are not known here")
 

@@ -26,7 +26,7 @@ CHEAP = {
     "functions": {"attribute", "cycle", "random"},
     "tests": {"defined", "empty", "even", "iterable", "none", "null", "numeric", "odd"},
     "operators": {"??", "and", "or", "b-and", "b-or", "b-xor"},
-}  # fmt: skip
+}
 OF_TEXTS = {"~", "starts with", "ends with", "matches"}  # a list or a map is the text Array to them, or none
 BODIES = {
     "if": "{% if v == w %}{% endif %}", "for": "{% for x in v %}{% endfor %}", "set": "{% set x %}{{ v }}{% endset %}",

@@ -33,7 +33,7 @@ LITERALS: list[Case] = [
         '{"a":1,"b":0.1,"c":null,"d":true,"e":[],"f":[]}',
         {"e": ""},
     ),
-]  # fmt: skip
+]
 
 PRINTING: list[Case] = [
     ("{{ nul }}", "", {"nul": None}),
@@ -51,7 +51,7 @@ PRINTING: list[Case] = [
     ("{{ 100000000000000000000.0 }}", "1.0E+20"),
     ("{{ 7.0 }}", "7"),
     ("{{ 1.23456789012345678 }}", "1.2345678901235"),
-]  # fmt: skip
+]
 
 
 @every(LITERALS, PRINTING)
@@ -106,7 +106,7 @@ ARITHMETIC: list[Case] = [
     ("{{ 10 - 2 - 3 }}", "5"),
     ("{{ 1/0 }}", Fails("a division by zero")),
     ("{{ 1/3 }}", "0.33333333333333"),
-]  # fmt: skip
+]
 
 COMPARISONS: list[Case] = [
     ("{{ nul == false }}", "1", {"nul": None}),
@@ -140,7 +140,7 @@ COMPARISONS: list[Case] = [
     ("{{ (not 1) == 2 }}|", "|"),
     ('{{ "a" < 5 }}|', "|"),
     ('{{ "" < 5 }}', "1"),
-]  # fmt: skip
+]
 
 LOGIC: list[Case] = [
     ("{{ t or fa }}", "1", {"t": True, "fa": False}),
@@ -152,7 +152,7 @@ LOGIC: list[Case] = [
     ('{{ not "" }}', "1"),
     ("{{ not t and f }}|", "|", {"t": True, "f": False}),
     ("{{ 7 b-and 3 }}{{ 4 b-or 1 }}", "35"),
-]  # fmt: skip
+]
 
 CONDITIONS: list[Case] = [
     ('{{ e ?: "dflt" }}', "dflt", {"e": ""}),
@@ -168,7 +168,7 @@ CONDITIONS: list[Case] = [
     ('{{ nil ?: "none" }}', "none", {"nil": None}),
     ("{{ 1 ?: 2 ?: 3 }}", "1"),
     ('{{ 1 in [1] ? "y" : "n" }}', "y"),
-]  # fmt: skip
+]
 
 NULLS: list[Case] = [
     ('{{ o.zz.y ?? "dflt" }}', "dflt", {"o": {"a": 1, "b": {"c": 2}}}),
@@ -184,7 +184,7 @@ NULLS: list[Case] = [
     ('{{ rows[0].zz ?? rows[0].a ?? "d" }}', "1", {"rows": [{"a": 1}]}),
     ('{{ f ?? "x" }}', "", {"f": False}),
     ('{{ [f][0] ?? "x" }}|', "|", {"f": False}),
-]  # fmt: skip
+]
 
 MEMBERS: list[Case] = [
     ('{{ "1" in arr }}', "1", {"arr": [3, 1, 2]}),
@@ -204,7 +204,7 @@ MEMBERS: list[Case] = [
     ('{{ "lund" in name }}|', "|", {"name": "Ana Lund"}),
     ('{{ 3 in "1234" }}', "1"),
     ('{{ not "a" in ["a"] }}|', "|"),
-]  # fmt: skip
+]
 
 TEXT_OPERATORS: list[Case] = [
     ('{{ s starts with "He" }}', "1", {"s": "Hello"}),
@@ -217,12 +217,12 @@ TEXT_OPERATORS: list[Case] = [
     ('{{ name starts with "Ana" }}', "1", {"name": "Ana Lund"}),
     ('{{ name ends with "und" }}', "1", {"name": "Ana Lund"}),
     ('{{ "x" matches "/y/" }}|', "0|"),
-]  # fmt: skip
+]
 
 RANGES: list[Case] = [
     ("{{ 1..5 }}", "Array"),
     ('{{ (1..3)|join(",") }}', "1,2,3"),
-]  # fmt: skip
+]
 
 
 @every(ARITHMETIC, COMPARISONS, LOGIC, CONDITIONS, NULLS, MEMBERS, TEXT_OPERATORS, RANGES)
@@ -251,7 +251,7 @@ ACCESS: list[Case] = [
     ('{{ num.2 }}{{ num["1"] }}{{ num[2] }}', "twoonetwo", {"num": {"2": "two", "1": "one"}}),
     ("{{ {a:{b:[7]}}.a.b[0] }}", "7"),
     ("{{ [1,2][1] }}", "2"),
-]  # fmt: skip
+]
 
 POSTFIX: list[Case] = [
     ("{{ 2 + 3|abs }}", "5"),
@@ -268,7 +268,7 @@ POSTFIX: list[Case] = [
     ("{{ name|upper() }}", "ANA LUND", {"name": "Ana Lund"}),
     ("{{ name|slice(start=4) }}", "Lund", {"name": "Ana Lund"}),
     ("{{ 1 .. 3|length }}", "Array"),
-]  # fmt: skip
+]
 
 
 @every(ACCESS, POSTFIX)
@@ -285,7 +285,7 @@ REFUSED: list[Case] = [
     ("{{ (1,2) }}", Fails("',' stands where ')' is expected")),
     ("{{ 1e5 }}", Fails("'e5' stands where the end of the tag is expected")),
     ("{{ t && fa }}", Fails("'&' has no meaning here"), {"t": True, "fa": False}),
-]  # fmt: skip
+]
 
 REFUSED_FILTERS: list[Case] = [
     ('{{ ["id"]|map("strtoupper")|join }}', Fails("'map' takes an expression such as x => x, not a text")),
@@ -303,7 +303,7 @@ REFUSED_FILTERS: list[Case] = [
     ('{{ "a"|center(5) }}', Fails("there is no filter 'center'")),
     ("{{ [1,2]|random }}", Fails("there is no filter 'random'")),
     ('{{ "a"|safe }}', Fails("there is no filter 'safe'")),
-]  # fmt: skip
+]
 
 REFUSED_FUNCTIONS: list[Case] = [
     ('{{ constant("PHP_VERSION") }}', Fails("there is no function 'constant'")),
@@ -318,7 +318,7 @@ REFUSED_FUNCTIONS: list[Case] = [
     ('{{ {"a":[1,2]}|json_encode(constant("JSON_PRETTY_PRINT")) }}', Fails("there is no function 'constant'")),
     ('{{ 5 is constant("X") }}', Fails("there is no test 'constant'")),
     ("{{ nosuch() }}", Fails("there is no function 'nosuch'")),
-]  # fmt: skip
+]
 
 
 @every(REFUSED, REFUSED_FILTERS, REFUSED_FUNCTIONS)

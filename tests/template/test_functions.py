@@ -32,7 +32,7 @@ LISTS: list[Case] = [
     ('{{ cycle(["odd","even"],3) }}', "even"),
     ('{{ max("10",9) }}', "10"),
     ('{{ max("abc",5) }}', "abc"),
-]  # fmt: skip
+]
 
 PATHS: list[Case] = [
     ('{{ attribute(o,"a") }}', "1", {"o": {"a": 1, "b": 2}}),
@@ -48,7 +48,7 @@ PATHS: list[Case] = [
         {"row": {"sku": "p1", "n": 2}},
     ),
     ('{{ dict_unset(row,"n")|json_encode }}', '{"sku":"p1"}', {"row": {"sku": "p1", "n": 2}}),
-]  # fmt: skip
+]
 
 GIVEN = {"n5": "5", "arr": [3, 1], "o": {"b": 1}, "nul": None, "nl": "a\n"}
 PLACEHOLDERS: list[Case] = [
@@ -57,7 +57,7 @@ PLACEHOLDERS: list[Case] = [
     ('{{ svc_placeholders_list("n","z_")|json_encode }}', '{"z_5":"5","z_ul":null,"z_l":"a\\n"}', GIVEN),
     ('{{ placeholders_list(prefix="r.")|keys|join(",") }}', "r.n5,r.arr,r.o,r.nul,r.nl", GIVEN),
     ('{% set own = 1 %}{{ placeholders_list("own")|json_encode }}', "[]", GIVEN),
-]  # fmt: skip
+]
 
 
 @every(LISTS, PATHS, PLACEHOLDERS)
@@ -76,7 +76,7 @@ NUMBERS: list[Case] = [
     ('{{ range("a","e",2)|join }}', "ace", {"e": ""}),
     ('{{ range(1,2,0.5)|join(",") }}', "1,1.5,2"),
     ('{{ clamp_int("42",0,10) }}', "10"),
-]  # fmt: skip
+]
 
 DATES: list[Case] = [
     ('{{ date("2024-01-01") < date("2024-02-01") }}', "1"),
@@ -89,7 +89,7 @@ DATES: list[Case] = [
         '["2024-01-01","2024-02-01","2024-03-01"]',
     ),
     ('{{ date(dt) == date("@1700000000") }}', "1", {"dt": 1700000000}),
-]  # fmt: skip
+]
 
 
 @every(NUMBERS, DATES)
@@ -107,7 +107,7 @@ NOTATIONS: list[Case] = [
     ('{{ validate_email("nope")|json_encode }}', "false"),
     ('{{ regexp_match_all("/l(\\\\d)/",multi,1)|join(",") }}', "1,2,3", {"multi": "l1\nl2\n\nl3"}),
     ('{{ json_decode("[1,{\\"a\\":null}]")|json_encode }}', '[1,{"a":null}]'),
-]  # fmt: skip
+]
 
 XML: list[Case] = [
     ('{{ xml_decode("<a><b k=\\"v\\">t</b><b>u</b></a>").b }}', "t"),
@@ -118,14 +118,14 @@ XML: list[Case] = [
     ('{{ xml_decode("<bad")|json_encode }}', "false"),
     ('{{ xml_decode("<p>x<br>y</p>",[],"html") is empty }}', ""),
     ('{{ xml_xpath(xml_xpath_ns(xml_decode("<a xmlns=\\"urn:x\\"><b>q</b></a>"),"z","urn:x"),"//z:b")|first }}', "q"),
-]  # fmt: skip
+]
 
 VOBJECTS: list[Case] = [
     (
         '{{ vobject_parse("BEGIN:VCARD\\nFN:Bob\\nTEL;TYPE=home:123\\nEND:VCARD")|json_encode }}',
         '{"VCARD":[{"props":{"FN":[{"params":[],"value":"Bob"}],"TEL":[{"params":{"TYPE":"home"},"value":"123"}]}}]}',
     ),
-]  # fmt: skip
+]
 
 
 @every(NOTATIONS, XML, VOBJECTS)
@@ -192,7 +192,7 @@ FURTHER_PATHS: list[Case] = [
     ('{{ jsonpath_set({"a":[1]}, "a[]", 2)|json_encode }}', '{"a":[1,2]}'),
     ('{{ jsonpath_set(null, "a[].b[]", 2)|json_encode }}', '{"a":[{"b":[2]}]}'),
     ('{{ attribute({"a b":{"c":1}}, "a b").c }}{{ attribute([7,8], 1) }}[{{ attribute("text", "upper") }}]', "18[]"),
-]  # fmt: skip
+]
 
 
 @every(FURTHER_LISTS, FURTHER_PATHS)

@@ -189,7 +189,7 @@ DEEP: list[tuple[str, str]] = [
     ("applies", "{% apply upper %}" * 5000 + "{% endapply %}" * 5000),
     ("sets", "{% set a %}" * 5000 + "{% endset %}" * 5000),
     ("texts in texts", '{{ "' + '#{"' * 3000 + '"}' * 3000 + '" }}'),
-    ("deep in texts in texts", '{{ "' + ('#{' + "(" * 190 + '"') * 19 + ('"' + ")" * 190 + "}") * 19 + '" }}'),
+    ("deep in texts in texts", '{{ "' + ("#{" + "(" * 190 + '"') * 19 + ('"' + ")" * 190 + "}") * 19 + '" }}'),
     ("a long sum", "{{ 1" + " + 1" * 10_000 + " }}"),
     ("a long text", "{{ 1" + " ~ 1" * 10_000 + " }}"),
     ("a long path", "{{ a" + ".b" * 10_000 + " }}"),
@@ -210,7 +210,7 @@ DEEP: list[tuple[str, str]] = [
     ("JSON out of lists in lists", LISTS + "{{ a|json_encode }}"),
     ("lists in lists compared", LISTS + "{{ a == b }}"),
     ("paths of many parts", '{{ dict_set({}, "a."|repeat(5000), 1) }}'),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("source", [source for _, source in DEEP], ids=[name for name, _ in DEEP])
@@ -270,8 +270,8 @@ UNUSABLE: list[Case] = [
     ("{{ 1 % 0.5 }}", Fails("a division by zero")),
     ("{{ 5 is divisible by(0) }}", Fails("a division by zero")),
     ('{{ "a".."\U0010ffff" }}', Fails("is not a number")),
-    ("{{ xml_xpath(xml_decode(\"<a/>\"), \"/a\"|repeat(5000)) }}", Fails("a path has at most")),
-]  # fmt: skip
+    ('{{ xml_xpath(xml_decode("<a/>"), "/a"|repeat(5000)) }}', Fails("a path has at most")),
+]
 
 
 @every(UNUSABLE)
@@ -364,9 +364,23 @@ def test_no_value_brings_an_operator_down(name: str) -> None:
             assert is_answered(f"{{{{ (a {name} {right}) is empty }}}}", given, budget=small()), (name, value, odd)
 
 
-@pytest.mark.parametrize("use", ["{{ -a }}", "{{ +a }}", "{{ not a }}", "{{ a[b] }}", "{{ a[b:c] }}", "{{ a ? b : c }}",
-                                 "{% for x, y in a %}{{ x }}{{ y }}{% endfor %}", "{% with a %}{{ b }}{% endwith %}",
-                                 "{{ {(a): b, (b): a}|length }}", "{{ a ?? b }}", "{{ \"#{a}#{b}\" }}", "{{ a }}"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{{ -a }}",
+        "{{ +a }}",
+        "{{ not a }}",
+        "{{ a[b] }}",
+        "{{ a[b:c] }}",
+        "{{ a ? b : c }}",
+        "{% for x, y in a %}{{ x }}{{ y }}{% endfor %}",
+        "{% with a %}{{ b }}{% endwith %}",
+        "{{ {(a): b, (b): a}|length }}",
+        "{{ a ?? b }}",
+        '{{ "#{a}#{b}" }}',
+        "{{ a }}",
+    ],
+)
 def test_no_value_brings_an_expression_down(use: str) -> None:
     for value in ODD:
         for odd in ODD:

@@ -57,7 +57,7 @@ CASES: list[Case] = [
     ('{{ "a" is not same as("b") }}', "1"),
     ("{{ 5 is divisible by 5 }}", "1"),
     ('{{ nope|date("Y") is numeric }}', "1"),
-]  # fmt: skip
+]
 
 
 @every(CASES)

@@ -32,9 +32,9 @@ def ids(desk: Desk) -> dict[str, int]:
     """The people; a ticket of Support, a calendar with an hour of office and a quarter of that taken, automations."""
     found = desk.people()
     desk.update("group", found["support"], is_private=1)
-    found["ticket"] = desk.create(
-        "ticket", subject="Printer", group_id=found["support"], participants="a@x.example"
-    )["id"]
+    found["ticket"] = desk.create("ticket", subject="Printer", group_id=found["support"], participants="a@x.example")[
+        "id"
+    ]
     found["calendar"] = desk.create("calendar", name="Office", owner__context="app")["id"]
     for name, is_available, start, end in (("open", 1, "10:00", "11:00"), ("taken", 0, "10:15", "10:30")):
         desk.create(

@@ -12,7 +12,7 @@ IF: list[Case] = [
     ('{% if "0.0" %}t{% else %}f{% endif %}', "t"),
     ('{% if " " %}t{% else %}f{% endif %}', "t"),
     ("{% if not (yes and no) %}x{% endif %}", "x", {"yes": True, "no": False}),
-]  # fmt: skip
+]
 
 LOOPS: list[Case] = [
     ("{% for i in 3..1 %}{{i}}{% endfor %}", "321"),
@@ -56,7 +56,7 @@ LOOPS: list[Case] = [
         "011012",
         {"arr": [1, 2]},
     ),
-]  # fmt: skip
+]
 
 LOOP_VARIABLES: list[Case] = [
     ("{% set acc = 0 %}{% for x in arr %}{% set acc = acc + x %}{% endfor %}{{ acc }}", "3", {"arr": [1, 2]}),
@@ -75,7 +75,7 @@ LOOP_VARIABLES: list[Case] = [
         "5",
         {"arr": [1, 2]},
     ),
-]  # fmt: skip
+]
 
 SET: list[Case] = [
     ("{% set x = 1 %}{{x}}", "1"),
@@ -87,7 +87,7 @@ SET: list[Case] = [
     ("{% set a = 1 %}{% set b %}[{{ a }}]{% endset %}{{ b }}", "[1]"),
     ("{% if t %}{% set v = 1 %}{% endif %}{{ v }}", "1", {"t": True}),
     ('{% set x = 1 %}{{ arr|map(v => v + x)|join(",") }}', "2,3", {"arr": [1, 2]}),
-]  # fmt: skip
+]
 
 WITH: list[Case] = [
     ("{% with {a:1} %}{{a}}{{n5}}{% endwith %}[{{a}}]", "15[]", {"n5": "5"}),
@@ -96,14 +96,14 @@ WITH: list[Case] = [
     ('{% with {s:"in"} %}{{ s }}{% set s = "z" %}{% endwith %}{{ s }}', "inHi", {"s": "Hi"}),
     ("{% with {who: name} %}{{ who }}{% endwith %}[{{ who }}]", "Ana Lund[]", {"name": "Ana Lund"}),
     ("{% with {x: 1} %}{% set y = 2 %}{{ x + y }}{% endwith %}{{ y }}", "3"),
-]  # fmt: skip
+]
 
 APPLY: list[Case] = [
     ("{% apply upper %}abc{{n5}}x{% endapply %}", "ABC5X", {"n5": "5"}),
     ("{% apply lower|upper %}aBc{% endapply %}", "ABC"),
     ("{% apply spaceless %}<a> <b></b> </a>{% endapply %}", "<a><b></b></a>"),
     ("{% apply upper %}hi {{ name }}{% endapply %}", "HI ANA LUND", {"name": "Ana Lund"}),
-]  # fmt: skip
+]
 
 
 @every(IF, LOOPS, LOOP_VARIABLES, SET, WITH, APPLY)
@@ -125,7 +125,7 @@ BLANKS: list[Case] = [
     ("a {{~ n5 ~}} b", "a5b", {"n5": "5"}),
     ("x\n", "x\n"),
     ("a {{- name -}} b", "aAna Lundb", {"name": "Ana Lund"}),
-]  # fmt: skip
+]
 
 
 @every(BLANKS)
@@ -167,7 +167,7 @@ REFUSED_TAGS: list[Case] = [
     ('{% deprecated "x" %}', Fails("there is no tag 'deprecated'")),
     ('{% cache "k" %}x{% endcache %}', Fails("there is no tag 'cache'")),
     ("{% set f = v => v %}x", Fails("'=>' stands where the end of the tag is expected")),
-]  # fmt: skip
+]
 
 
 LINES: list[Case] = [
@@ -179,15 +179,15 @@ LINES: list[Case] = [
     ("x\n{% if a %}\n", Fails("'if' has no 'endif'", line=2)),
     ("x\n{% for a in b %}\n{% else %}", Fails("'for' has no 'endfor'", line=2)),
     ("x\n\n{{ a", Fails("a tag has no end", line=3)),
-    ("x\n{{ \"a\n }}", Fails("a text has no closing quote", line=2)),
+    ('x\n{{ "a\n }}', Fails("a text has no closing quote", line=2)),
     ("x\n{# a", Fails("a comment has no end", line=2)),
     ("x\n{% verbatim %}\na", Fails("verbatim has no endverbatim", line=2)),
     ("{# a\nb #}\n{% set a = 1 %}\n{{ a(1) }}", Fails("there is no function 'a'", line=4)),
     ("{% for i in 1..3 %}\n{{ i / (i - 2) }}\n{% endfor %}", Fails("a division by zero", line=2)),
-    ("{% set a %}\n{{ 2 * \"x\" }}{% endset %}", Fails("'x' is not a number", line=2)),
+    ('{% set a %}\n{{ 2 * "x" }}{% endset %}', Fails("'x' is not a number", line=2)),
     ("x\n{{ date() }}", Fails("a date cannot be printed", line=2)),
     ("{% with 5 %}{% endwith %}", Fails("with takes a map")),
-    ("\n{{ \"a#{1 +}\" }}", Fails("stands where an expression is expected", line=2)),
+    ('\n{{ "a#{1 +}" }}', Fails("stands where an expression is expected", line=2)),
     ("\n{{ a|default(b=1) }}", Fails("'default' takes no argument 'b'", line=2)),
     ("\n{{ range(1, 2, 3, 4) }}", Fails("'range' takes at most 3 arguments", line=2)),
     ("\n{{ range(low=1, low=2) }}", Fails("stands here twice", line=2)),
@@ -203,10 +203,10 @@ LINES: list[Case] = [
     ("\n{{ {5 6} }}", Fails("stands where ':' is expected", line=2)),
     ("\n{{ 2 ** 1024 }}", Fails("an exponent must be below 1024", line=2)),
     ("\n{{ 0 ** -1 }}", Fails("a division by zero", line=2)),
-    ("\n{{ \"a\" matches \"b\" }}", Fails("needs delimiters", line=2)),
-    ("\n{{ \"a\" matches \"/b/q\" }}", Fails("has the flag q", line=2)),
-    ("\n{{ \"a\" matches \"/(?<=a)b/\" }}", Fails("cannot be used", line=2)),
-]  # fmt: skip
+    ('\n{{ "a" matches "b" }}', Fails("needs delimiters", line=2)),
+    ('\n{{ "a" matches "/b/q" }}', Fails("has the flag q", line=2)),
+    ('\n{{ "a" matches "/(?<=a)b/" }}', Fails("cannot be used", line=2)),
+]
 
 
 @every(LINES)
@@ -238,7 +238,7 @@ PACKAGES: list[Case] = [
     ("{{{nofunc()}}}", Fails("there is no function 'nofunc'")),
     ('{"x": "{{{a}}}"}', '{"x": "A"}', {"a": "A"}),
     ('{{{a ~ "}"}}}', "A}", {"a": "A"}),
-]  # fmt: skip
+]
 
 
 @every(PACKAGES)

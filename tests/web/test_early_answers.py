@@ -96,9 +96,10 @@ def test_eight_without_a_token_hold_nothing_and_leave_others_their_uploads(api: 
         for caller in callers:
             caller.sendall(head(PARSE, "", f"Content-Length: {64 * MIB}") + b"x" * MIB)
         held = next(
-            line for line in requests.get(f"{server.url}/metrics", timeout=30).text.splitlines()
+            line
+            for line in requests.get(f"{server.url}/metrics", timeout=30).text.splitlines()
             if line.startswith("helpdesk_body_bytes ")
-        )  # fmt: skip
+        )
         assert float(held.split()[1]) == 0
         mail = b"From: ann@ants.example\r\nTo: support@desk.example\r\nSubject: Large\r\n\r\n" + b"x " * 2 * MIB
         assert api.parse(mail).status == 200

@@ -77,6 +77,7 @@ def test_spectral_has_nothing_to_say(documents: Path) -> None:
 
 def test_redocly_has_nothing_to_say(documents: Path) -> None:
     said = run(documents, "redocly", "lint", "whole.json", "plain.json", "--format", "json")
-    assert re.findall(r'"(errors|warnings|ignored)": (\d+)', said) == [
-        ("errors", "0"), ("warnings", "0"), ("ignored", "0")
-    ] * 2  # fmt: skip
+    assert (
+        re.findall(r'"(errors|warnings|ignored)": (\d+)', said)
+        == [("errors", "0"), ("warnings", "0"), ("ignored", "0")] * 2
+    )

@@ -79,7 +79,7 @@ def reader(nora: Api) -> Api:
     app = nora.create("oauth_app", name="Reader", callback_url="https://r.example/", scopes=SCOPES).ok()["id"]
     token = nora.post(
         "/rest/oauth/tokens/create.json", worker_id=nora.ids["nora"], app_id=app, scopes="read search", expires="1 day"
-    ).ok()  # fmt: skip
+    ).ok()
     return Api(nora.url, token["access_token"])
 
 
@@ -216,7 +216,7 @@ INSIDE = [b"Traceback", b"apsw", b"sqlite", b"SELECT ", b"INSERT ", b"/server/",
         ("POST", "/setup/" + "A" * 43, {"data": {"first_name": "x"}}),
         ("GET", "/%00", {}),
     ],
-)  # fmt: skip
+)
 def test_no_error_tells_how_it_is_built(method: str, path: str, options: dict, nora: Api) -> None:
     reply = nora.call(method, path, **options)
     assert reply.status < 500, reply

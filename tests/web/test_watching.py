@@ -212,9 +212,7 @@ def test_what_the_disk_said_is_believed_for_a_moment(desk: Desk, monkeypatch: py
     assert len(asked) == 2
 
 
-def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody may ask as often as they like, and what they are told fits together."""
     asked: list[int] = []
     moment, state = [1000.0], [Health(True, True, True, True, True, 0)]

@@ -48,7 +48,7 @@ def show_uses(visit: Visit) -> Shown:
     found = [
         {"label": each.label, "type": registry.type(each.uri).label_names[0], "path": _path(each)}
         for each in uses.of(visit.ctx, record["name"])
-    ]  # fmt: skip
+    ]
     return render(visit, "automation_uses.html", record=record, found=found, most=uses.MAX_USES)
 
 
@@ -87,11 +87,15 @@ def _compared(visit: Visit, record: dict[str, Any], known: list[int], number: in
         old, new = (history.texts(visit.ctx, visit.id, older) if older else {}), texts
     differing = {
         LABELS[name]: diffs.compared(str(old.get(name, "")), str(new[name]))
-        for name in TEXTS if is_compared and old.get(name, "") != new[name]
-    }  # fmt: skip
+        for name in TEXTS
+        if is_compared and old.get(name, "") != new[name]
+    }
     return {
-        "lines": texts["script"].split("\n"), "marked": _line(texts["script"], node),
-        "differing": differing, "is_compared": is_compared, "older": older,
+        "lines": texts["script"].split("\n"),
+        "marked": _line(texts["script"], node),
+        "differing": differing,
+        "is_compared": is_compared,
+        "older": older,
     }
 
 

@@ -233,8 +233,9 @@ def _update(visit: Visit, form: Form, fields: dict[str, str]) -> None:
     if form.get(BASED_ON) not in ("", present):
         raise Conflict(
             f"Somebody saved version {present} while you worked at this. The history shows it; saving again replaces "
-            "it.", version=present,
-        )  # fmt: skip
+            "it.",
+            version=present,
+        )
     records.update(visit.ctx, URI, visit.id, fields)
 
 
@@ -273,9 +274,7 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
         service.log_run(visit.ctx, automation)
         result = service.perform(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, stop_code=code)
     else:
-        result = examples.simulate(
-            visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code
-        )
+        result = examples.simulate(visit.ctx, automation, given, traced=MAX_SHOWN_STEPS, state_at=at, stop_code=code)
     for each in editing.asked:
         told = f"inputs: '{each.name}' "
         if result.state == "failure" and result.message.startswith(told):

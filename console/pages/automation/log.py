@@ -27,9 +27,10 @@ MAX_EXPORTED = 10_000  # entries in one file, the newest
 FILTERS = (
     ('automation:(name:"shop.echo" node:"start:*")', "of an automation, at a place; * stands for anything"),
     ("level:[warning,error]", "of these levels; level:!debug leaves one out"),
-    ('created:"-1 day to now"', "of a time"), ("message:*late*", "with a word in the message"),
+    ('created:"-1 day to now"', "of a time"),
+    ("message:*late*", "with a word in the message"),
     ("id:>100", "by number"),
-)  # fmt: skip
+)
 
 
 @page("GET", BASE, "admin")

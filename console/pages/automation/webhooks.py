@@ -396,4 +396,3 @@ def _curl(address: str, method: str, path: str, query: str, headers: Iterable[Se
     if body:
         lines.append(f"  --data-raw {shell(body)}")
     return " \\\n".join(lines)
-

@@ -104,8 +104,10 @@ class Run:
         """Run nodes in their order."""
         self.spent.nested += 1
         if self.spent.nested > MAX_NESTED:
-            raise BudgetSpent(f"at most {MAX_NESTED} nodes of behaviors inside each other; look for a subroutine or a "
-                              "behavior that runs itself")
+            raise BudgetSpent(
+                f"at most {MAX_NESTED} nodes of behaviors inside each other; look for a subroutine or a "
+                "behavior that runs itself"
+            )
         for node in listed:
             if self._is_on(node):
                 self.step()

@@ -52,10 +52,11 @@ def _waiting(tx: Transaction, behavior_id: int) -> int:
     table: Any = JOB.sql
     rows = tx.rows(
         ("behaviors to run",),
-        lambda: table.select(table.id).where(table.unique_key >= slot(0), table.unique_key < slot(1))
-        .limit(MAX_WAITING),
+        lambda: (
+            table.select(table.id).where(table.unique_key >= slot(0), table.unique_key < slot(1)).limit(MAX_WAITING)
+        ),
         _range(behavior_id),
-    )  # fmt: skip
+    )
     return len(rows)
 
 

@@ -27,9 +27,7 @@ META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to wh
 RETRY_SECONDS = 1
 
 
-def run_request(
-    ctx: Context, name: str, sent: Sent, expand: str = "", *, shows_meta: bool = False
-) -> dict[str, Any]:
+def run_request(ctx: Context, name: str, sent: Sent, expand: str = "", *, shows_meta: bool = False) -> dict[str, Any]:
     """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
 
     name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
@@ -75,8 +73,10 @@ def _checked(ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]) 
     if behavior is None:
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
     if behavior.event not in events:
-        raise Rejected(f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
-                       f"'{event_name(events[0])}'")
+        raise Rejected(
+            f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
+            f"'{event_name(events[0])}'"
+        )
     bot = stored.bot_of(ctx, tx, behavior)
     if bot is None:
         raise NotFound(f"the bot of the behavior '{behavior.name}' is gone")
@@ -144,6 +144,7 @@ def _answer(ctx: Context, values: Dictionary, expand: str, shows_meta: bool) -> 
         except HelpdeskError:
             continue
     return {
-        key: plain(value) for key, value in sorted(shown.items())
+        key: plain(value)
+        for key, value in sorted(shown.items())
         if not key.startswith("__") and (shows_meta or not key.endswith(META))
-    }  # fmt: skip
+    }

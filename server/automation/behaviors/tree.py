@@ -108,8 +108,11 @@ def variables(given: Any) -> dict[str, Variable]:
 
 def _variable(key: str, given: Any) -> Variable:
     if not _KEY.match(key) or len(key) > MAX_KEY_CHARS:
-        raise _bad("variables", f"'{key[:80]}' is no name: var_ with small letters, digits and _ behind it, "
-                                f"{MAX_KEY_CHARS} characters at most")
+        raise _bad(
+            "variables",
+            f"'{key[:80]}' is no name: var_ with small letters, digits and _ behind it, "
+            f"{MAX_KEY_CHARS} characters at most",
+        )
     if not isinstance(given, dict):
         raise _bad("variables", f"{key} takes a map: {{key, label, type, is_private, params}}")
     type = str(given.get("type") or "")

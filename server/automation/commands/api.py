@@ -23,11 +23,12 @@ Answer = Callable[[Call, Context, dict[str, Any]], Any]
 
 
 @command(
-    "api.command", "Do something by its name.",
+    "api.command",
+    "Do something by its name.",
     Input("name", "text", "Such as svc.commands.oauth2.token.validate.", required=True, max=NAME_CHARS),
     Input("params", "map", "What it takes.", default={}),
     needs_output=True,
-)  # fmt: skip
+)
 def api_command(call: Call) -> Any:
     """What the named command answers. Source: ours."""
     ctx, name = service_of(call), call.inputs["name"]

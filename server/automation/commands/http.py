@@ -34,11 +34,13 @@ MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger answer is kept as an autom
 REFERENCE = "application/vnd.svc.uri"  # the type of a body that names where the bytes are
 FORM = "application/x-www-form-urlencoded"
 YAML = frozenset(("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"))
-_TEXTS = frozenset("""
+_TEXTS = frozenset(
+    """
     application/ecmascript application/graphql application/javascript application/json application/sql application/toml
     application/x-javascript application/x-ndjson application/x-www-form-urlencoded application/xml application/yaml
     application/x-yaml
-""".split())
+""".split()
+)
 
 
 @command(
@@ -124,8 +126,9 @@ def _encoded(call: Call, given: Any, kind: str) -> str:
         # As JSON first: it takes values of scripts and nothing else, and charges them.
         size = len(json_text.encoded(rendering, given))
         if size > MAX_YAML_CHARS:
-            raise TooLarge(f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON",
-                           field="body")  # fmt: skip
+            raise TooLarge(
+                f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
+            )
         call.run.budget.made(size * STEPS_A_YAML_CHAR, 1)
         return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
     return form_text(rendering, given)

@@ -12,10 +12,11 @@ MAX_MAIL_CHARS = 16_777_216
 
 
 @command(
-    "email.parse", "Take in a raw mail, as a new ticket or a reply.",
+    "email.parse",
+    "Take in a raw mail, as a new ticket or a reply.",
     Input("message", "text", "The mail with its headers.", required=True, max=MAX_MAIL_CHARS),
     effects=True,
-)  # fmt: skip
+)
 def parse(call: Call) -> Any:
     """The dictionary of the ticket, whose keys load when they are read; false when none came of it. Refused in a dry
     run: mail may set off more than can be undone. Source: ours."""

@@ -18,13 +18,14 @@ MAX_NAMES = 500  # looked at for the nearest one
 
 
 @command(
-    "metric.increment", "Add samples to a metric.",
+    "metric.increment",
+    "Add samples to a metric.",
     Input("metric_name", "text", "The name of the metric.", required=True, max=NAME_CHARS),
     Input("dimensions", "map", "A value for each dimension.", default={}),
     Input("values", "any", "A number, or a list of them; 1 when not given.", default=1),
     Input("timestamp", "text", "Of when it is: a time; now when blank."),
     Input("is_realtime", "flag", "Whether it is stored at once, instead of within a minute.", default=False),
-)  # fmt: skip
+)
 def increment(call: Call) -> Any:
     """An empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have.
 

@@ -36,7 +36,5 @@ def pop(call: Call) -> Any:
     consumer, taken = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))
     if taken and not call.run.host.dry:
         call.run.at_end.append(lambda is_done: queues.settle(ctx, consumer, is_done=is_done))
-    messages = {
-        each.uuid: {"queue": name, "data": each.data, "available_at": each.available_at} for each in taken
-    }  # fmt: skip
+    messages = {each.uuid: {"queue": name, "data": each.data, "available_at": each.available_at} for each in taken}
     return {"consumer_id": consumer, "messages": messages}

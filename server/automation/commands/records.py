@@ -60,8 +60,9 @@ def _update(call: Call, ctx: Context, id: int) -> Any:
     return _record(call, changed(call, ctx, lambda ctx: records.update(ctx, given["record_type"], id, fields, expand)))
 
 
-@command("record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND,
-         SILENT)  # fmt: skip
+@command(
+    "record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND, SILENT
+)
 def upsert(call: Call) -> Any:
     """The dictionary of the record. The policy must allow this command and the one that it comes to.
 

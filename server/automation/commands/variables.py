@@ -67,11 +67,12 @@ def _unset(call: Call, path: list[str]) -> bool:
 
 
 @command(
-    "var.expand", "Load keys of a record.",
+    "var.expand",
+    "Load keys of a record.",
     Input("key", "text", "Where the record is; the whole dictionary when blank.", max=MAX_PATH_CHARS),
     Input("paths", "text or list", "The keys, with commas between, or a list.", required=True, max=MAX_PATH_CHARS),
     governed=False,
-)  # fmt: skip
+)
 def expand(call: Call) -> Any:
     listed = call.inputs["paths"]
     paths = listed.split(",") if isinstance(listed, str) else [printed(each) for _, each in pairs(listed)]

@@ -64,7 +64,9 @@ class Automation(RecordType):
         "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
         "name": Text(
             "The name in svc:automation:<name>: letters, digits, dots, dashes and underscores; no two differ only in "
-            "case. A random one when omitted. Also the label.", unique=True, auto="generated",
+            "case. A random one when omitted. Also the label.",
+            unique=True,
+            auto="generated",
             pattern="[A-Za-z0-9._-]*",
         ),
         "policy_kata": Text("What the script may do, as KATA; blank allows nothing but to compute.", 16777215),

@@ -10,9 +10,7 @@ from server.search.filters.number import NumberFilter
 from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
-ROWS = tuple(
-    {"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items()
-)
+ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items())
 
 
 class AutomationEvent(RecordType):

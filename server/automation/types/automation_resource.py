@@ -35,7 +35,12 @@ class AutomationResource(RecordType):
         "storage_key": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
         "token": Text(
             "What it is fetched by: letters, digits and dashes; 128 random bits when omitted. Blank leaves it as it "
-            "is. Also the label.", unique=True, auto="generated", pattern="[A-Za-z0-9-]*", blank_ok=True, exact=True,
+            "is. Also the label.",
+            unique=True,
+            auto="generated",
+            pattern="[A-Za-z0-9-]*",
+            blank_ok=True,
+            exact=True,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
@@ -61,6 +66,7 @@ class AutomationResource(RecordType):
     def told_as(self, record: Record) -> str:
         """Its label is all that one needs to read it."""
         return f"{record['name'] or record['mime_type'] or 'without a name'} ({record['id']})"
+
     has_url = False
 
     def prepare(self, change: Change, writing: Writing) -> None:

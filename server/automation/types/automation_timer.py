@@ -35,7 +35,8 @@ class AutomationTimer(RecordType):
         ),
         "recurring_patterns": Text(
             "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
-            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.", 65535,
+            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.",
+            65535,
         ),
         "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone"),
         "updated_at": Timestamp(

@@ -85,9 +85,7 @@ class Behavior(RecordType):
     label_names = ("Behavior", "Behaviors")
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot")
-    )
+    access = Access(read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot"))
     is_administrative = True
     fields = {
         "bot_id": Id("Bot that it belongs to.", "bot", required=True, shown=False),
@@ -101,12 +99,18 @@ class Behavior(RecordType):
         "priority": Uint("Place among those of one event, 0 first."),
         "updated_at": Timestamp("When the record was made; later writes leave it unless it is sent.", auto="now"),
         "uri": Text(
-            "Its own short name: letters, digits and underscores.", 128, unique=True, blank_ok=True,
+            "Its own short name: letters, digits and underscores.",
+            128,
+            unique=True,
+            blank_ok=True,
             pattern="[A-Za-z0-9_]*",
         ),
         "variables": Structure(
-            "Its variables by key var_<name>: type, label, is_private, params; kept by the service.", 16777215,
-            immutable=True, is_map=True, origin="ours",
+            "Its variables by key var_<name>: type, label, is_private, params; kept by the service.",
+            16777215,
+            immutable=True,
+            is_map=True,
+            origin="ours",
         ),
     }
     indexes = (

@@ -24,8 +24,10 @@ class Queue(RecordType):
     fields = {
         "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
         "name": Text(
-            "Name that no other queue has, of letters, digits, dots and underscores; also the label.", required=True,
-            unique=True, pattern=r"[A-Za-z0-9._]*",
+            "Name that no other queue has, of letters, digits, dots and underscores; also the label.",
+            required=True,
+            unique=True,
+            pattern=r"[A-Za-z0-9._]*",
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"

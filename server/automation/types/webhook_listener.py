@@ -37,16 +37,21 @@ class WebhookListener(RecordType):
         "guid": Text(
             "The secret part of {base_url}/webhooks/<guid>: letters, digits, dashes and underscores; "
             f"{GUID_CHARS} random letters and digits when omitted. Blank leaves it as it is.",
-            GUID_CHARS, min=GUID_LEAST_CHARS, pattern="[A-Za-z0-9_-]*", unique=True, auto="generated", blank_ok=True,
+            GUID_CHARS,
+            min=GUID_LEAST_CHARS,
+            pattern="[A-Za-z0-9_-]*",
+            unique=True,
+            auto="generated",
+            blank_ok=True,
             exact=True,
         ),
         "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours"),
-        "kept_days": Uint(
-            "Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours"
-        ),
+        "kept_days": Uint("Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours"),
         "kept_last": Uint(
             "How many of the last deliveries are kept however old they are; the last failures always are.",
-            max=MAX_KEPT_LAST, default=KEPT_LAST, origin="ours",
+            max=MAX_KEPT_LAST,
+            default=KEPT_LAST,
+            origin="ours",
         ),
         "name": Text("Name; also the label.", required=True),
         "updated_at": Timestamp(

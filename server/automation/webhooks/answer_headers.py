@@ -17,11 +17,13 @@ MAX_HEADER_CHARS = 8192
 POLICY = "Content-Security-Policy"
 # What comes from here is no part of the console for a browser: it has no cookies, no storage, and cannot read a page.
 SANDBOX = "sandbox allow-forms allow-popups allow-scripts"
-NAMES = frozenset("""accept accept-patch accept-post accept-ranges access-control-allow-credentials
+NAMES = frozenset(
+    """accept accept-patch accept-post accept-ranges access-control-allow-credentials
     access-control-allow-headers access-control-allow-methods access-control-allow-origin access-control-expose-headers
     access-control-max-age age allow cache-control content-disposition content-encoding content-language
     content-location content-range content-security-policy content-type deprecation etag expires last-modified link
-    location pragma referrer-policy retry-after server-timing set-cookie sunset vary warning""".split())
+    location pragma referrer-policy retry-after server-timing set-cookie sunset vary warning""".split()
+)
 # Names of one's own begin with X-, and so do these, which browsers and proxies (nginx, Apache, lighttpd, LiteSpeed,
 # perlbal) act on.
 ACTED_ON = ("x-accel-", "x-archive-", "x-content-", "x-dns-", "x-download-", "x-frame-", "x-lighttpd-", "x-litespeed-",

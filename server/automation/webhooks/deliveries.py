@@ -133,8 +133,9 @@ def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[li
     )  # fmt: skip
     total = tx.value(
         ("deliveries", "count"),
-        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)), (listener_id,),
-    )  # fmt: skip
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)),
+        (listener_id,),
+    )
     return [dict(zip(names, row, strict=True)) for row in rows], int(total or 0)
 
 

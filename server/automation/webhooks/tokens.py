@@ -87,8 +87,9 @@ def former(tx: Transaction, id: int, now: int) -> list[Former]:
     at = FORMER_TOKEN.position
     found = [
         Former(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
-        for row in tx.find(FORMER_TOKEN, listener_id=id) if row[at["until"]] > now
-    ]  # fmt: skip
+        for row in tx.find(FORMER_TOKEN, listener_id=id)
+        if row[at["until"]] > now
+    ]
     return sorted(found, key=lambda each: -each.until)
 
 
@@ -124,9 +125,9 @@ def forget_old(service: Service, now: int) -> None:
     """Forget replaced tokens whose time is over."""
     table: Any = FORMER_TOKEN.sql
     over = peewee.fn.COUNT(table.id)
-    if service.store.read(lambda tx: tx.value(
-        ("former tokens",), lambda: table.select(over).where(table.until <= slot(0)), (now,)
-    )):  # fmt: skip
-        service.store.write(lambda tx: tx.run(
-            ("forget tokens",), lambda: table.delete().where(table.until <= slot(0)), (now,)
-        ))  # fmt: skip
+    if service.store.read(
+        lambda tx: tx.value(("former tokens",), lambda: table.select(over).where(table.until <= slot(0)), (now,))
+    ):
+        service.store.write(
+            lambda tx: tx.run(("forget tokens",), lambda: table.delete().where(table.until <= slot(0)), (now,))
+        )

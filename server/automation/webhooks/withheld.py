@@ -15,7 +15,8 @@ MAX_SECRET_CHARS = 32_768  # of the headers, query and body of one request; the 
 Headers = list[tuple[str, str]]
 _SECRET = re.compile(
     r"auth|token|secret|passw|pwd|cookie|(?:api|access|private).?key|^key$|signature|hmac|jwt|session|credential"
-    r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])", re.IGNORECASE,
+    r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])",
+    re.IGNORECASE,
 )
 
 

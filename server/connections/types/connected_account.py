@@ -38,7 +38,11 @@ class ConnectedAccount(RecordType):
             "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
             "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "
             "`refresh_token`, `expires_at`, `token_type`, kept by the service; the first may be blank. Bearer token: "
-            "`token`.", 16777215, default={}, is_map=True, shown=False,
+            "`token`.",
+            16777215,
+            default={},
+            is_map=True,
+            shown=False,
         ),
         "service_id": Id(
             "Service that it is an account of; 0 for none.", "connected_service", zero_ok=True, shown=False
@@ -47,8 +51,11 @@ class ConnectedAccount(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
         "uri": Text(
-            "Its own short name: lower-case letters, digits, dots, dashes and underscores.", 128, unique=True,
-            blank_ok=True, pattern="[A-Za-z0-9._-]*",
+            "Its own short name: lower-case letters, digits, dots, dashes and underscores.",
+            128,
+            unique=True,
+            blank_ok=True,
+            pattern="[A-Za-z0-9._-]*",
         ),
     }
     columns = (Column("created_at"),)  # can be searched and sorted by, and is not shown

@@ -43,13 +43,20 @@ class ConnectedService(RecordType):
             "Settings of the way to log in; replaces them all. Never returned. `base_url`: where its accounts may be "
             "used, all below it; anywhere when blank. API key: `location` (header, query), `name`. Amazon: `region`, "
             "`service`. OAuth 2: `token_url`, `client_id`, `client_secret`, `client_authentication` (basic, body), "
-            "`scope`. Bearer token: `token_type`.", 16777215, default={}, is_map=True, shown=False,
+            "`scope`. Bearer token: `token_type`.",
+            16777215,
+            default={},
+            is_map=True,
+            shown=False,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
         "uri": Text(
-            "Its own short name: lower-case letters, digits and dashes.", 64, unique=True, blank_ok=True,
+            "Its own short name: lower-case letters, digits and dashes.",
+            64,
+            unique=True,
+            blank_ok=True,
             pattern="[A-Za-z0-9-]*",
         ),
     }

@@ -91,8 +91,7 @@ class Dimension:
         if found is None:
             return None
         return {
-            raw: None if member is None or member.label == self.nothing else member.key
-            for raw, member in found.items()
+            raw: None if member is None or member.label == self.nothing else member.key for raw, member in found.items()
         }
 
     def most(self, hits: Mapping[Key, int]) -> list[Key]:

@@ -29,8 +29,9 @@ class Options:
         if found is None:
             raise BadDataQuery(
                 f"'{self.unit[:40]}' is not a unit of dates{nearest(self.unit, UNIT_BY_NAME)}",
-                position=self.position, field=self.name,
-            )  # fmt: skip
+                position=self.position,
+                field=self.name,
+            )
         return found
 
 
@@ -39,9 +40,10 @@ def options(text: Text) -> Options:
     match = _OPTIONS.fullmatch(text.value.strip())
     if match is None:
         raise BadDataQuery(
-            f"'{text.value[:80]}' is not a field with its options, such as created@day~10", position=text.position,
+            f"'{text.value[:80]}' is not a field with its options, such as created@day~10",
+            position=text.position,
             field="by",
-        )  # fmt: skip
+        )
     name, unit, limit = match[1].strip(), match[2] or "", match[3]
     number = None
     if limit is not None:
@@ -50,7 +52,8 @@ def options(text: Text) -> Options:
         if not 1 <= number <= MAX_BINS:
             raise BadDataQuery(
                 f"'~{limit[:20]}': write how many values are kept, 1 to {MAX_BINS}, with '-' in front for the rarest",
-                position=text.position, field=name,
-            )  # fmt: skip
+                position=text.position,
+                field=name,
+            )
         number = -number if limit.strip().startswith("-") else number
     return Options(text.value.strip(), name, unit, number, text.position)

@@ -21,7 +21,12 @@ class RecordDimension(Dimension):
     only what exists."""
 
     def __init__(
-        self, asked: Options, name: str, source: Source, target: "RecordType | None", shown: "Dictionaries",
+        self,
+        asked: Options,
+        name: str,
+        source: Source,
+        target: "RecordType | None",
+        shown: "Dictionaries",
         is_searched_by_id: bool = True,
     ) -> None:
         super().__init__(asked, name, source)
@@ -126,8 +131,9 @@ class MaskDimension(RecordDimension):
 class NameDimension(RecordDimension):
     """Records by their names, those of the same name together: `ticket.group.name` of messages."""
 
-    def __init__(self, asked: Options, name: str, source: Source, target: "RecordType | None", shown: "Dictionaries",
-                 by_id: str) -> None:
+    def __init__(
+        self, asked: Options, name: str, source: Source, target: "RecordType | None", shown: "Dictionaries", by_id: str
+    ) -> None:
         super().__init__(asked, name, source, target, shown)
         self.by_id = by_id
 

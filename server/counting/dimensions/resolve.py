@@ -90,8 +90,10 @@ class Fields:
     def _offered(self, name: str, found: Filter) -> bool:
         own = self.record_type.subtotals
         is_listed = {name, found.name} & {*own.also, *own.virtual}
-        return bool(found.sortable or is_listed) or isinstance(found, (CustomFilter, LinksFilter)) or (
-            name.startswith("links.") and isinstance(found, DeepFilter)
+        return (
+            bool(found.sortable or is_listed)
+            or isinstance(found, (CustomFilter, LinksFilter))
+            or (name.startswith("links.") and isinstance(found, DeepFilter))
         )
 
     def _unknown(self, asked: Options) -> BadDataQuery:
@@ -100,8 +102,9 @@ class Fields:
         known = [*own.sort_names(), *own.subtotals.also, *own.subtotals.virtual, *own.subtotals.aliases, *custom]
         return BadDataQuery(
             f"{own.uri} cannot be counted by '{asked.name[:80]}'{nearest(asked.name, known)}",
-            position=asked.position, field=asked.name,
-        )  # fmt: skip
+            position=asked.position,
+            field=asked.name,
+        )
 
     def _special(self, asked: Options, name: str) -> Dimension | None:
         own, shown = self.record_type, self.shown

@@ -53,9 +53,7 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
             ("custom", found.own, alias),
             lambda at: [via.c.value],
             (found.field.id,),
-            lambda query, at: query.join(
-                via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))
-            ),
+            lambda query, at: query.join(via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))),
         )
     values = peewee.Table("custom_value", alias=f"{alias}_values")
 

@@ -19,9 +19,7 @@ def record(service: Service, name: str, value: float, dimensions: Mapping[str, o
     noted(service.store).sample(name, value, dimensions, now)
 
 
-def store(
-    service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int
-) -> None:
+def store(service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int) -> None:
     """Write samples of a metric at once. Source: Data queries, metrics.timeseries."""
     notes = Noted()
     for value in values:

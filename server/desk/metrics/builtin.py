@@ -42,9 +42,7 @@ _SENT = (("transport_id", "mail_transport"), ("sender_id", "address"))
 _PLACE = (("group_id", "group"), ("bucket_id", "bucket"))
 
 BUILTIN = (
-    Builtin(
-        AUTOMATION_INVOCATIONS, COUNTER, "Runs of automations.", (*_AUTOMATION, ("exit_state", "text"))
-    ),
+    Builtin(AUTOMATION_INVOCATIONS, COUNTER, "Runs of automations.", (*_AUTOMATION, ("exit_state", "text"))),
     Builtin(AUTOMATION_DURATION, COUNTER, "Milliseconds that runs of automations took.", _AUTOMATION),
     Builtin(
         WEBHOOK_INVOCATIONS, COUNTER, "Calls of webhooks.", (("webhook_id", "webhook_listener"), ("client_ip", "text"))

@@ -25,9 +25,10 @@ def store(tx: Transaction, samples: Samples) -> None:
     for key, totals in _present(tx, added):
         added[key].add(totals)
     tx.put_many(
-        METRIC_SAMPLE, METRIC_SAMPLE.names,
+        METRIC_SAMPLE,
+        METRIC_SAMPLE.names,
         [(*key, each.count, each.sum, each.min, each.max) for key, each in added.items()],
-    )  # fmt: skip
+    )
 
 
 def forget_old(tx: Transaction, now: int) -> None:

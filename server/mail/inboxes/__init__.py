@@ -97,8 +97,9 @@ def connect(login: Login) -> Inbox:
     if module is None or login.protocol not in PROTOCOLS:
         raise Invalid(
             f"'{login.protocol[:32]}' is not a protocol of mailboxes{nearest(login.protocol[:32], PROTOCOLS)}; use one "
-            f"of {', '.join(PROTOCOLS)}", field="protocol",
-        )  # fmt: skip
+            f"of {', '.join(PROTOCOLS)}",
+            field="protocol",
+        )
     return cast(Inbox, import_module(f"{__name__}.{module}").connect(login))
 
 

@@ -9,9 +9,7 @@ def settings_from(params: Mapping[str, object]) -> None:
     """There is nothing to set; what is stored is not looked at."""
 
 
-def send(
-    settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
-) -> Delivery:
+def send(settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned) -> Delivery:
     """Do nothing, successfully."""
     return Delivery()
 

@@ -29,8 +29,7 @@ def find_due(service: Service, now: int) -> int | None:
 
 
 def add(tx: Transaction, ids: list[int], now: int) -> None:
-    """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no second one.
-    """
+    """Add a job for each of these mailboxes. One that is being looked at just now has its job, and gets no other."""
     for id in ids:
         JobQueue.add(tx, KIND, now, {"mailbox_id": id}, f"{KIND}:{id}", is_slow=True)
 
@@ -45,9 +44,11 @@ def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]
     mailbox, state = peewee.Table("mailbox"), MAILBOX_STATE.sql
     rows = tx.rows(
         ("mailboxes", "dates"),
-        lambda: mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
-        .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))
-        .where(mailbox.c.is_enabled == 1),
+        lambda: (
+            mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
+            .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))
+            .where(mailbox.c.is_enabled == 1)
+        ),
     )
     return sorted(
         (checked_at + _wait(fails, poll_seconds, bool(has_more)) if checked_at <= now else now, id)

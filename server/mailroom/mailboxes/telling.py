@@ -64,8 +64,9 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
     table: Any = MAILBOX_STATE.sql
     writing.tx.run(
         ("mailbox has more",),
-        lambda: table.update({table.has_more: slot(0)}).where(table.mailbox_id == slot(1)), (int(has_more), id),
-    )  # fmt: skip
+        lambda: table.update({table.has_more: slot(0)}).where(table.mailbox_id == slot(1)),
+        (int(has_more), id),
+    )
 
 
 def _note_look(tx: Transaction, id: int, **changes: int) -> None:

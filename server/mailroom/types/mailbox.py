@@ -37,10 +37,14 @@ class Mailbox(RecordType):
         "is_enabled": Bit("Whether it is looked at for mail.", default=1),
         "is_mail_kept": Bit(
             "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
-            default=1, origin="ours",
+            default=1,
+            origin="ours",
         ),
         "last_error": Text(
-            "Why the last check failed; blank when it did not. Kept by the service.", 500, immutable=True, exact=True,
+            "Why the last check failed; blank when it did not. Kept by the service.",
+            500,
+            immutable=True,
+            exact=True,
             origin="ours",
         ),
         "max_msg_size_kb": Uint(
@@ -51,7 +55,10 @@ class Mailbox(RecordType):
         "num_fails": Uint("Checks that failed in a row."),
         "password": Text(
             "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
-            "it would no longer be encrypted, it must be sent again.", 128, exact=True, shown=False,
+            "it would no longer be encrypted, it must be sent again.",
+            128,
+            exact=True,
+            shown=False,
         ),
         "port": Uint("Port of the mail server.", default=110, min=1, max=65535),
         "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS),

@@ -41,7 +41,8 @@ class MailTransport(RecordType):
             "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
             "Replaces them all, but the password stays when it is not sent and server and username are the same. Never "
             "returned.",
-            origin="ours", shown=False,
+            origin="ours",
+            shown=False,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"

@@ -31,7 +31,10 @@ class Package(RecordType):
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
         "uri": Text(
-            "Its own short name: lower-case letters, digits and underscores.", 64, required=True, unique=True,
+            "Its own short name: lower-case letters, digits and underscores.",
+            64,
+            required=True,
+            unique=True,
             pattern="[A-Za-z0-9_]*",
         ),
     }

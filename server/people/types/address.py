@@ -51,9 +51,11 @@ def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]
     address, contact = peewee.Table("address", alias="own"), peewee.Table("contact", alias="person")
     rows = shown.tx.rows(
         ("contact names",),
-        lambda: address.select(address.c.id, contact.c.first_name, contact.c.last_name)
-        .join(contact, on=(contact.c.id == address.c.contact_id))
-        .where(in_list(address.c.id, slot(0))),
+        lambda: (
+            address.select(address.c.id, contact.c.first_name, contact.c.last_name)
+            .join(contact, on=(contact.c.id == address.c.contact_id))
+            .where(in_list(address.c.id, slot(0)))
+        ),
         (ids_text(records),),
     )
     return {id: (first, last) for id, first, last in rows}

@@ -56,7 +56,9 @@ class Bot(RecordType):
     nested = (Nested("owner", "*", "Owner."),)
     keys = (
         Key(
-            "is_disabled", "boolean", "Whether its behaviors do not run, as true or false.",
+            "is_disabled",
+            "boolean",
+            "Whether its behaviors do not run, as true or false.",
             lambda record, shown: bool(record["is_disabled"]),
         ),
     )

@@ -43,19 +43,18 @@ class Bucket(RecordType):
         "name": Text("Bucket name; also the label.", required=True, one_line=True),
         "reply_address_id": Id(
             "Address that replies are sent from, with a mail transport; 0 for the group's. Managers choose one that "
-            "their group sends from already.", "address",
-            alternatives=("replyto_id",), zero_ok=True, shown=False,
+            "their group sends from already.",
+            "address",
+            alternatives=("replyto_id",),
+            zero_ok=True,
+            shown=False,
         ),
         "reply_html_template_id": Id(
             "Default mail template; 0 for the group's.", "html_template", zero_ok=True, shown=False
         ),
         "reply_personal": Text("Sender name on replies; blank for the group's.", one_line=True),
-        "reply_signature_id": Id(
-            "Default signature; 0 for the group's.", "email_signature", zero_ok=True, shown=False
-        ),
-        "reply_signing_key_id": Id(
-            "Signing key; 0 for the group's.", "gpg_private_key", zero_ok=True, shown=False
-        ),
+        "reply_signature_id": Id("Default signature; 0 for the group's.", "email_signature", zero_ok=True, shown=False),
+        "reply_signing_key_id": Id("Signing key; 0 for the group's.", "gpg_private_key", zero_ok=True, shown=False),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
         ),
@@ -70,7 +69,9 @@ class Bucket(RecordType):
         Nested("reply_signature", "email_signature", "Default signature."),
         Nested("reply_signing_key", "gpg_private_key", "Signing key."),
         Nested(
-            "replyto", "address", "Address that replies are sent from, written as `reply_address_id`.",
+            "replyto",
+            "address",
+            "Address that replies are sent from, written as `reply_address_id`.",
             column="reply_address_id",
         ),
     )
@@ -153,8 +154,9 @@ class Bucket(RecordType):
         if address_id and not is_own and not writing.find("bucket", group_id=group_id, reply_address_id=address_id):
             raise AdminOnly(
                 f"reply_address_id: group {group_id} does not send from address {address_id}; only administrators let "
-                "it do so", field="reply_address_id",
-            )  # fmt: skip
+                "it do so",
+                field="reply_address_id",
+            )
 
     def _default_of(self, writing: Writing, group_id: int) -> Record | None:
         return writing.find("bucket", group_id=group_id, is_default=1)

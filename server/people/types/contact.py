@@ -48,9 +48,11 @@ def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
     address = peewee.Table("address", alias="theirs")
     return tx.rows(
         ("addresses of contacts",),
-        lambda: address.select(address.c.contact_id, address.c.id, address.c.email)
-        .where(in_list(address.c.contact_id, slot(0)))
-        .order_by(address.c.id),
+        lambda: (
+            address.select(address.c.contact_id, address.c.id, address.c.email)
+            .where(in_list(address.c.contact_id, slot(0)))
+            .order_by(address.c.id)
+        ),
         (contact_ids,),
     )
 

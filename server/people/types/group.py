@@ -115,9 +115,7 @@ class Group(RecordType):
     aliases = ("groups", "team", "teams")
     label_names = ("Group", "Groups")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
-    access = Access(
-        read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager")
-    )
+    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
     fields = {
         "created": Timestamp("When the record was made; now when omitted.", auto="now"),
@@ -125,21 +123,27 @@ class Group(RecordType):
         "is_private": Bit("0: everybody may read its tickets; 1: members only."),
         "list_headers": ListHeaders(
             "Header fields that mark its mail as that of a list, one a line, such as `List-Id: <support.desk.example>` "
-            "or `List-Unsubscribe: <https://desk.example/leave>`.", MAX_LIST_HEADERS,
+            "or `List-Unsubscribe: <https://desk.example/leave>`.",
+            MAX_LIST_HEADERS,
         ),
         "members": Members(
             'Change of the roster, as a map or JSON: {"manager": "1,2", "member": "3", "remove": "4"}, with worker '
-            "ids.", stored=False,
+            "ids.",
+            stored=False,
         ),
         "name": Text("Group name; also the label.", required=True, one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from; it needs a mail transport.", "address", auto="setting",
-            alternatives=("replyto_id",), shown=False,
+            "Address that replies are sent from; it needs a mail transport.",
+            "address",
+            auto="setting",
+            alternatives=("replyto_id",),
+            shown=False,
         ),
         "reply_html_template_id": Id("Default mail template.", "html_template", zero_ok=True, shown=False),
         "reply_to": Text(
             "Where answers to its mail go instead of the address that it comes from; blank for that address.",
-            form="email", one_line=True,
+            form="email",
+            one_line=True,
         ),
         "reply_personal": Text("Sender name on replies.", one_line=True),
         "reply_signature_id": Id("Default signature.", "email_signature", zero_ok=True, shown=False),
@@ -157,15 +161,20 @@ class Group(RecordType):
         Nested("reply_signature", "email_signature", "Default signature."),
         Nested("reply_signing_key", "gpg_private_key", "Signing key."),
         Nested(
-            "replyto", "address", "Address that replies are sent from, written as `reply_address_id`.",
+            "replyto",
+            "address",
+            "Address that replies are sent from, written as `reply_address_id`.",
             column="reply_address_id",
         ),
     )
     expands = (
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
         Expand(
-            "members", "records", "Active members keyed by worker id, with their address and `is_manager`.",
-            load_members, "worker",
+            "members",
+            "records",
+            "Active members keyed by worker id, with their address and `is_manager`.",
+            load_members,
+            "worker",
         ),
     )
     filters = (
@@ -174,7 +183,9 @@ class Group(RecordType):
         FlagFilter("default", "Takes the mail that nothing else claims.", "is_default"),
         NumberFilter("id", "Record id.", "id"),
         DeepFilter(
-            "manager", "Has a matching manager.", "worker",
+            "manager",
+            "Has a matching manager.",
+            "worker",
             Through("group_member", "group_id", "worker_id", (("is_manager", 1),)),
         ),
         DeepFilter("member", "Has a matching member.", "worker", Through("group_member", "group_id", "worker_id")),

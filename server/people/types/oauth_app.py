@@ -33,15 +33,23 @@ class OAuthApp(RecordType):
     fields = {
         "callback_url": Text(
             "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
-            "uses the token generator, except plain http to another machine.", 65535, required=True, exact=True,
+            "uses the token generator, except plain http to another machine.",
+            65535,
+            required=True,
+            exact=True,
         ),
         "client_id": Text(
             "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it as it is.",
-            unique=True, auto="generated", blank_ok=True,
+            unique=True,
+            auto="generated",
+            blank_ok=True,
         ),
         "client_secret": Text(
             "Secret; 64 random lower-case letters and digits when omitted. Blank on a change makes a new one. Never "
-            "returned again.", auto="generated", exact=True, stored=False,
+            "returned again.",
+            auto="generated",
+            exact=True,
+            stored=False,
         ),
         "is_pkce_required": Bit("Logins must use a code challenge; public apps always must.", origin="ours"),
         "is_public": Bit("The app cannot keep a secret, such as one that runs in a browser.", origin="ours"),
@@ -52,7 +60,9 @@ class OAuthApp(RecordType):
         ),
         "scopes": Text(
             "YAML map of scope ids to label and endpoints; one scope `api` for everything when omitted.",
-            scopes.MAX_CHARS, auto="built_in", exact=True,
+            scopes.MAX_CHARS,
+            auto="built_in",
+            exact=True,
         ),
         "updated_at": Timestamp(
             "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"

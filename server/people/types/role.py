@@ -37,12 +37,16 @@ class Role(RecordType):
         "editor_query_worker": Text("Worker query: who may change what the role owns. Blank: nobody.", 65535),
         "member_query_worker": Text(
             "Worker query: who has the privileges. Blank: nobody. Ask for groups, titles and the like, which "
-            "administrators and managers set, not for links, which workers make themselves.", 65535
+            "administrators and managers set, not for links, which workers make themselves.",
+            65535,
         ),
         "name": Text("Name; also the label.", required=True),
         "privs": Structure(
             "Privilege ids such as contexts.svc.contexts.task.update, granted when privs_mode is itemized; replaces "
-            "the list.", is_list=True, origin="ours", shown=False,
+            "the list.",
+            is_list=True,
+            origin="ours",
+            shown=False,
         ),
         "privs_mode": Text(
             "Blank grants nothing, all everything, itemized the list.", 16, allowed=("", "all", "itemized")
@@ -55,25 +59,35 @@ class Role(RecordType):
     bumps = {"access": ("privs", "privs_mode")}
     keys = (
         Key(
-            "privs", "object", "The privilege ids, as a list.", value=lambda record, shown: record["privs"],
-            on_expand=True, origin="ours",
+            "privs",
+            "object",
+            "The privilege ids, as a list.",
+            value=lambda record, shown: record["privs"],
+            on_expand=True,
+            origin="ours",
         ),
     )
     filters = (
         AllWords("Bare words are looked for in the name.", "name", "partial"),
         DeepFilter(
-            "editor", "Has a matching editor.", "worker",
+            "editor",
+            "Has a matching editor.",
+            "worker",
             Through("role_worker", "role_id", "worker_id", (("part", "editor"),)),
         ),
         NumberFilter("id", "Record id.", "id"),
         DeepFilter(
-            "member", "Has a matching member.", "worker",
+            "member",
+            "Has a matching member.",
+            "worker",
             Through("role_worker", "role_id", "worker_id", (("part", "member"),)),
         ),
         TextFilter("name", "Name.", "name", "partial"),
         TextFilter("privsMode", "all, itemized, or null for none.", "privs_mode", "exact"),
         DeepFilter(
-            "reader", "Has a matching reader.", "worker",
+            "reader",
+            "Has a matching reader.",
+            "worker",
             Through("role_worker", "role_id", "worker_id", (("part", "reader"),)),
         ),
     )
@@ -87,9 +101,9 @@ class Role(RecordType):
             change.new["privs"] = self._privileges(change.new["privs"])
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        rosters.fill_role(writing, {"id": change.id} | {
-            field: change.value(field) for field in rosters.ROLE_QUERIES.values()
-        })
+        rosters.fill_role(
+            writing, {"id": change.id} | {field: change.value(field) for field in rosters.ROLE_QUERIES.values()}
+        )
         rosters.refresh_roles(writing, "role", without=change.id)
 
     def after_delete(self, record: Record, writing: Writing) -> None:

@@ -124,24 +124,28 @@ class Worker(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "at_mention_name": Text(
-            "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True
-        ),
+        "at_mention_name": Text("Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True),
         "calendar_id": Id("Availability calendar; 0 for none.", "calendar", zero_ok=True, shown=False),
         "dob": Text("Birthday as YYYY-MM-DD.", form="date"),
         "email": Text(
             "Main address by its text; made when there is none yet. Stands for `email_id`.",
-            alternative_to="email_id", form="email",
+            alternative_to="email_id",
+            form="email",
         ),
         "email_id": Id(
             "Main email address. It belongs to the worker from then on, and no mail is sent from it any more. An "
             "address of another worker, or one that a group or bucket sends from, is refused. The worker signs in with "
             "it once they have confirmed it, and with the one before until then.",
-            "address", required=True, unique=True, alternatives=("email", "address_id"), shown=False,
+            "address",
+            required=True,
+            unique=True,
+            alternatives=("email", "address_id"),
+            shown=False,
         ),
         "email_ids": IdList(
             "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
-            "signs in with them.", "address",
+            "signs in with them.",
+            "address",
         ),
         "first_name": Text("Given name.", 128, required=True, one_line=True),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
@@ -155,7 +159,10 @@ class Worker(RecordType):
         "mobile": Text("Mobile number.", 64),
         "password": Password(
             "New password, at least 8 characters; only its hash is kept, and never returned. Blank leaves it as it is.",
-            passwords.MAX_CHARS, min=passwords.MIN_CHARS, exact=True, stored=False,
+            passwords.MAX_CHARS,
+            min=passwords.MIN_CHARS,
+            exact=True,
+            stored=False,
         ),
         "phone": Text("Phone.", 64),
         "time_format": Text("Preferred date format.", 64),
@@ -199,7 +206,9 @@ class Worker(RecordType):
         ChoiceFilter("gender", "By first letter.", "gender", {"male": "M", "female": "F", "unknown": ""}),
         DeepFilter("group", "Member of a matching group.", "group", Through("group_member", "worker_id", "group_id")),
         DeepFilter(
-            "group.manager", "Manager of a matching group.", "group",
+            "group.manager",
+            "Manager of a matching group.",
+            "group",
             Through("group_member", "worker_id", "group_id", (("is_manager", 1),)),
         ),
         NumberFilter("id", "Record id.", "id"),
@@ -217,23 +226,31 @@ class Worker(RecordType):
         TextFilter("mobile", "Mobile number.", "mobile", "partial"),
         TextFilter("phone", "Phone.", "phone", "partial"),
         DeepFilter(
-            "role", "Has a matching role.", "role",
+            "role",
+            "Has a matching role.",
+            "role",
             Through("role_worker", "worker_id", "role_id", (("part", "member"),)),
         ),
         DeepFilter(
-            "role.editor", "May edit what a matching role owns.", "role",
+            "role.editor",
+            "May edit what a matching role owns.",
+            "role",
             Through("role_worker", "worker_id", "role_id", (("part", "editor"),)),
         ),
         DeepFilter(
-            "role.reader", "May read what a matching role owns.", "role",
+            "role.reader",
+            "May read what a matching role owns.",
+            "role",
             Through("role_worker", "worker_id", "role_id", (("part", "reader"),)),
         ),
         TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
         TextFilter("title", "Job title.", "title", "partial"),
         DateFilter("updated", "Last change.", "updated"),
         DeepFilter(
-            "using.workspace", "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",
-            "workspace_page", Through("workspace_visit", "worker_id", "page_id"),
+            "using.workspace",
+            "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",
+            "workspace_page",
+            Through("workspace_visit", "worker_id", "page_id"),
         ),
     )
     subtotals = Subtotals(
@@ -339,9 +356,11 @@ class Worker(RecordType):
         table: Any = self.table.sql
         found = writing.tx.value(
             ("another administrator",),
-            lambda: table.select(table.id)
-            .where(table.is_superuser == 1, table.is_disabled == 0, table.id != slot(0))
-            .limit(1),
+            lambda: (
+                table.select(table.id)
+                .where(table.is_superuser == 1, table.is_disabled == 0, table.id != slot(0))
+                .limit(1)
+            ),
             (id,),
         )
         if found is None:

@@ -14,8 +14,10 @@ class DataQueryTypes(QueryType):
     is_quick = True
 
     def run(self, asked: Asked) -> Answer:
-        return Answer({
-            name: {"name": name, "description": each.description}
-            for name, each in frame.query_types().items()
-            if not isinstance(each, Refused)
-        })
+        return Answer(
+            {
+                name: {"name": name, "description": each.description}
+                for name, each in frame.query_types().items()
+                if not isinstance(each, Refused)
+            }
+        )

@@ -27,7 +27,10 @@ class MetricsTimeseries(QueryType):
         Key("period", "text", "How long a tick is; minute is five of them.", default="day", choices=tuple(PERIODS)),
         Key("range", "text", "From when to when; ticks that it touches are whole.", default=RANGE),
         Key(
-            "series.<id>", "group", "One metric.", required=True,
+            "series.<id>",
+            "group",
+            "One metric.",
+            required=True,
             keys=(
                 Key("metric", "text", "The name of the metric.", required=True),
                 Key("label", "text", "What the series is called; its id when absent."),
@@ -35,7 +38,9 @@ class MetricsTimeseries(QueryType):
                 Key("by", "list", "Dimensions; one series for each of their values."),
                 Key("by.<id>", "group", "What the values of a dimension are called by.", keys=BY_KEYS),
                 Key(
-                    "missing", "text", "What stands where there are no samples; carry for gauges, else null.",
+                    "missing",
+                    "text",
+                    "What stands where there are no samples; carry for gauges, else null.",
                     choices=MISSING,
                 ),
                 Key("query", "query", "Values of dimensions; only samples with them count."),

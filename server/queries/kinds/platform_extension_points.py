@@ -15,7 +15,5 @@ class PlatformExtensionPoints(QueryType):
     is_quick = True
 
     def run(self, asked: Asked) -> Answer:
-        points = [
-            {"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()
-        ]
+        points = [{"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()]
         return listed(asked.values, points, ("id", "name"))

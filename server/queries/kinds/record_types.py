@@ -39,6 +39,7 @@ def _options(values: Values, types: list[RecordType]) -> set[str]:
         if text.value not in known:
             raise BadDataQuery(
                 f"options: '{text.value[:80]}' is not one of {', '.join(known)}{nearest(text.value, known)}",
-                position=text.position, field="options",
-            )  # fmt: skip
+                position=text.position,
+                field="options",
+            )
     return {text.value for text in wanted}

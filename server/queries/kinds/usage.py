@@ -54,8 +54,9 @@ def _snippets(asked: Asked) -> list[tuple[int, str, int]]:
             query = query.where(condition.build(slots_from(0)))
         return query.order_by(t.total_uses.desc(), t.title, t.id).limit(MAX_ITEMS)
 
-    return [(row[0], row[1], row[2]) for row in asked.tx.rows(("snippets by use", condition.key), build,
-                                                               condition.values)]  # fmt: skip
+    return [
+        (row[0], row[1], row[2]) for row in asked.tx.rows(("snippets by use", condition.key), build, condition.values)
+    ]
 
 
 def _snippets_by_month(asked: Asked) -> Answer:
@@ -64,10 +65,12 @@ def _snippets_by_month(asked: Asked) -> Answer:
     use: Any = SNIPPET_USE.sql
     rows = asked.tx.rows(
         ("uses of snippets",),
-        lambda: use.select(use.snippet_id, use.hour, peewee.fn.SUM(use.uses))
-        .where(in_list(use.snippet_id, slot(0)), use.hour >= slot(1))
-        .group_by(use.snippet_id, use.hour)
-        .limit(MAX_USES + 1),
+        lambda: (
+            use.select(use.snippet_id, use.hour, peewee.fn.SUM(use.uses))
+            .where(in_list(use.snippet_id, slot(0)), use.hour >= slot(1))
+            .group_by(use.snippet_id, use.hour)
+            .limit(MAX_USES + 1)
+        ),
         (json.dumps([id for id, _, _ in listed]), last.since),
     )
     _require_few(asked, rows)
@@ -123,11 +126,11 @@ def _by_day(asked: Asked, name: str) -> Uses:
     metric, t = peewee.Table("metric"), METRIC_SAMPLE.sql
     rows = asked.tx.rows(
         ("days of a metric",),
-        lambda: t.select(t.dimensions, peewee.Column(t, "bin"), peewee.Column(t, "sum"))
-        .where(
-            t.metric_id.in_(metric.select(metric.c.id).where(metric.c.name == slot(0))), t.seconds == slot(1)
-        )
-        .limit(MAX_USES + 1),
+        lambda: (
+            t.select(t.dimensions, peewee.Column(t, "bin"), peewee.Column(t, "sum"))
+            .where(t.metric_id.in_(metric.select(metric.c.id).where(metric.c.name == slot(0))), t.seconds == slot(1))
+            .limit(MAX_USES + 1)
+        ),
         (name, DAY),
     )
     _require_few(asked, rows)

@@ -45,7 +45,7 @@ class WorklistSubtotals(QueryType):
         Key("function", "text", "The function of by:, an older way to say it."),
         Key("group", "list", "Some of the fields of by: the values are added up by them."),
         Key("group.<id>", "list", "As group:, with another function than sum."),
-        Key("metric", "text", "A formula with x for every value, such as \"(x/60)|round\"."),
+        Key("metric", "text", 'A formula with x for every value, such as "(x/60)|round".'),
         EXPAND,
     )
     formats = tuple(SHAPES)
@@ -78,8 +78,9 @@ def _function(values: Values, plain: str, pattern: str, default: Function) -> tu
     named = values.named(pattern)
     given = [*([values.given[plain]] if plain in values else []), *named]
     if len(given) > 1:
-        raise BadDataQuery(f"write one of '{plain}:' and '{plain}.<function>:'", position=given[1].term.position,
-                           field=given[1].name)
+        raise BadDataQuery(
+            f"write one of '{plain}:' and '{plain}.<function>:'", position=given[1].term.position, field=given[1].name
+        )
     function = default
     if named:
         function = function_named(named[0].id, named[0].term.position, named[0].name)
@@ -111,8 +112,9 @@ def _check(measured: Dimension | None, function: Function) -> None:
     if measured is not None and function.needs_numbers and measured.scale is None:
         raise BadDataQuery(
             f"by.{function}: '{measured.asked.name[:80]}' holds no numbers; count it, or use distinct",
-            position=measured.asked.position, field=measured.asked.name,
-        )  # fmt: skip
+            position=measured.asked.position,
+            field=measured.asked.name,
+        )
 
 
 def _lift(dimensions: list[Dimension]) -> None:
@@ -133,8 +135,9 @@ def _grouped(values: Values, cells: Cells) -> Cells:
         if found is None:
             raise BadDataQuery(
                 f"group: '{text.value[:80]}' is not one of the fields of by:{nearest(text.value, by_name)}",
-                position=text.position, field=given.name,
-            )  # fmt: skip
+                position=text.position,
+                field=given.name,
+            )
         if found not in kept:
             kept.append(found)
     return regrouped(cells, kept, function)

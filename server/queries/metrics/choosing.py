@@ -26,8 +26,9 @@ def chooser(asked: Asked, found: Given, dimensions: Declared) -> Chooses:
 def known(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
     """A dimension by name. Raises BadDataQuery."""
     if name not in dimensions:
-        raise BadDataQuery(f"'{name[:80]}' is not a dimension of the metric{nearest(name, dimensions)}",
-                           position=position, field=field)  # fmt: skip
+        raise BadDataQuery(
+            f"'{name[:80]}' is not a dimension of the metric{nearest(name, dimensions)}", position=position, field=field
+        )
     return dimensions[name]
 
 

@@ -101,8 +101,7 @@ def _splits(
         return may and (chooses is None or chooses(sample))
 
     return {
-        text: tuple(sample.get(name, "") for name in by) if counts(sample) else None
-        for text, sample in samples.items()
+        text: tuple(sample.get(name, "") for name in by) if counts(sample) else None for text, sample in samples.items()
     }
 
 

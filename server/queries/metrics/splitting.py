@@ -52,15 +52,11 @@ def names(asked: Asked, series: Values, label: str, dimensions: Declared, found:
         values = [OTHER] if is_rest else [called[place][value] for place, value in enumerate(split)]
         listed[split] = " :: ".join([label, *values])
     alike = [each for each in listed.values() if list(listed.values()).count(each) > 1]
-    distinct = {
-        split: f"{name} ({', '.join(split)})" if name in alike else name for split, name in listed.items()
-    }
+    distinct = {split: f"{name} ({', '.join(split)})" if name in alike else name for split, name in listed.items()}
     return dict(sorted(distinct.items(), key=lambda pair: pair[1].casefold()))
 
 
-def _called(
-    asked: Asked, values: set[str], dimension: Mapping[str, Any], options: Values | None
-) -> dict[str, str]:
+def _called(asked: Asked, values: set[str], dimension: Mapping[str, Any], options: Values | None) -> dict[str, str]:
     """{value: what it is called}."""
     kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
     if options is not None:

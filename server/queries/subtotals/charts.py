@@ -66,8 +66,9 @@ def timeseries(result: Result) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     first = result.dimensions[0] if result.dimensions else None
     if not isinstance(first, DateDimension):
         position = first.asked.position if first is not None else 0
-        raise BadDataQuery("by: a time series needs a date as its first field, such as created@day", position=position,
-                           field="by")
+        raise BadDataQuery(
+            "by: a time series needs a date as its first field, such as created@day", position=position, field="by"
+        )
     dated = [row for row in result.rows if isinstance(row.members[0].order, Bin)]
     axis = _axis(first, dated)
     rests = _merged(result, lambda row: row.members[1:], dated)
@@ -97,8 +98,9 @@ def _axis(first: DateDimension, rows: list[Row]) -> list[Bin]:
     if axis is None:
         raise BadDataQuery(
             f"by: the time series would have more than {MAX_AXIS_BINS} steps; use a larger unit or narrow the search",
-            position=first.asked.position, limit=MAX_AXIS_BINS,
-        )  # fmt: skip
+            position=first.asked.position,
+            limit=MAX_AXIS_BINS,
+        )
     return axis
 
 

@@ -18,9 +18,10 @@ def _dictionary(result: Result, row: Row) -> dict[str, Any]:
         name = result.measured.base.replace(".", "_")
         return shown | {name: row.value, f"{name}_func": result.function.name}
     return shown | {
-        "count": row.value, "count_query_context": result.record_type.context,
+        "count": row.value,
+        "count_query_context": result.record_type.context,
         "count_query": result.query(row.members),
-    }  # fmt: skip
+    }
 
 
 def table(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:

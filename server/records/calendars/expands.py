@@ -70,14 +70,14 @@ EXPANDS = (
     Expand("scope", "object", "The current month and the range of days shown for it.", _load(_scope)),
     Expand("weeks", "array", "The days of the current month in weeks, filled up at both ends.", _load(_weeks)),
     Expand("events", "array", "What is on in the current month, by day.", _load(_events(False))),
-    Expand(
-        "events_occluded", "array", "The same with busy hiding available; lands in `events`.", _load(_events(True))
-    ),
+    Expand("events_occluded", "array", "The same with busy hiding available; lands in `events`.", _load(_events(True))),
     Expand(
         "weeks_events", "array", "The weeks with the events of each day; lands in `weeks`.", _load(_weeks_events(False))
     ),
     Expand(
-        "weeks_events_occluded", "array", "The same with busy hiding available; lands in `weeks`.",
+        "weeks_events_occluded",
+        "array",
+        "The same with busy hiding available; lands in `weeks`.",
         _load(_weeks_events(True)),
     ),
 )

@@ -57,9 +57,7 @@ def check_range(start: int, end: int) -> None:
         raise Invalid(f"a range of at most {MAX_RANGE_DAYS} days can be looked at")
 
 
-def between(
-    events: Iterable[Occurrence], recurring: Iterable[Recurring], start: int, end: int
-) -> list[Occurrence]:
+def between(events: Iterable[Occurrence], recurring: Iterable[Recurring], start: int, end: int) -> list[Occurrence]:
     """What overlaps the instants from `start` until before `end`, by start, then label. Raises Invalid for too much."""
     check_range(start, end)
     found = [each for each in events if overlaps(each, start, end)]

@@ -55,21 +55,20 @@ def _params(record: Record) -> dict[str, Any]:
 
 
 def _events(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> list[Occurrence]:
-    event: Any = peewee.Table(
-        "calendar_event", ("id", "calendar_id", "name", "is_available", "date_start", "date_end")
-    )
+    event: Any = peewee.Table("calendar_event", ("id", "calendar_id", "name", "is_available", "date_start", "date_end"))
     rows = tx.rows(
         ("events of calendars",),
-        lambda: event.select(
-            event.date_start, event.date_end, event.is_available, event.name, event.calendar_id, event.id
-        )
-        .where(
-            in_list(event.calendar_id, slot(0)), event.date_start < slot(1),
-            (event.date_end >= slot(2)) | (event.date_start >= slot(2)),
-        )
-        .limit(MAX_OCCURRENCES + 1),
+        lambda: (
+            event.select(event.date_start, event.date_end, event.is_available, event.name, event.calendar_id, event.id)
+            .where(
+                in_list(event.calendar_id, slot(0)),
+                event.date_start < slot(1),
+                (event.date_end >= slot(2)) | (event.date_start >= slot(2)),
+            )
+            .limit(MAX_OCCURRENCES + 1)
+        ),
         (json.dumps(sorted(zones)), end, start),
-    )  # fmt: skip
+    )
     if len(rows) > MAX_OCCURRENCES:
         raise too_many()
     return [

@@ -11,8 +11,14 @@ KEPT = {FIVE_MINUTES: DAY, HOUR: 14 * DAY, DAY: 0}
 METRIC_SAMPLE = Table(
     "metric_sample",
     [
-        Column("metric_id"), Column("seconds"), Column("bin"), Column("dimensions", "TEXT"), Column("count"),
-        Column("sum", "REAL"), Column("min", "REAL"), Column("max", "REAL"),
+        Column("metric_id"),
+        Column("seconds"),
+        Column("bin"),
+        Column("dimensions", "TEXT"),
+        Column("count"),
+        Column("sum", "REAL"),
+        Column("min", "REAL"),
+        Column("max", "REAL"),
     ],
     [Index(("seconds", "bin"), "samples that are kept no longer")],
     key=("metric_id", "seconds", "bin", "dimensions"),

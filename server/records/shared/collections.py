@@ -25,9 +25,11 @@ def links(record_type: "RecordType") -> "Loader":
         table = LINK.sql
         rows = shown.tx.rows(
             ("links of many",),
-            lambda: table.select(table.from_id, table.to_context, table.to_id)
-            .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
-            .order_by(table.from_id, table.to_context, table.to_id),
+            lambda: (
+                table.select(table.from_id, table.to_context, table.to_id)
+                .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
+                .order_by(table.from_id, table.to_context, table.to_id)
+            ),
             (record_type.context, ids_text(records)),
         )
         found = readable_pairs(shown, records, rows, form, form.many)
@@ -65,9 +67,7 @@ def _by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
     return grouped
 
 
-def listed(
-    shown: "Shown", found: dict[int, list[tuple[str, int]]], form: Form
-) -> dict[int, list[dict[str, Any]]]:
+def listed(shown: "Shown", found: dict[int, list[tuple[str, int]]], form: Form) -> dict[int, list[dict[str, Any]]]:
     """Each pair as {_context, id} and, for a type or key asked for, the record's keys; unreadable ones are left out."""
     needed: dict[str, set[int]] = {}
     for pairs in found.values():
@@ -152,9 +152,11 @@ def comment_count(record_type: "RecordType") -> "Loader":
         comment = peewee.Table("comment", alias="counted")
         rows = shown.tx.rows(
             ("comment counts",),
-            lambda: comment.select(comment.c.target_id, peewee.fn.COUNT(comment.c.id))
-            .where(comment.c.target__context == slot(0), in_list(comment.c.target_id, slot(1)))
-            .group_by(comment.c.target_id),
+            lambda: (
+                comment.select(comment.c.target_id, peewee.fn.COUNT(comment.c.id))
+                .where(comment.c.target__context == slot(0), in_list(comment.c.target_id, slot(1)))
+                .group_by(comment.c.target_id)
+            ),
             (record_type.context, ids_text(records)),
         )
         counts = {row[0]: row[1] for row in rows}
@@ -172,9 +174,11 @@ def attachments(record_type: "RecordType") -> "Loader":
         table = ATTACHED.sql
         rows = shown.tx.rows(
             ("files of many",),
-            lambda: table.select(table.record_id, table.attachment_id)
-            .where(table.context == slot(0), in_list(table.record_id, slot(1)))
-            .order_by(table.record_id, table.attachment_id),
+            lambda: (
+                table.select(table.record_id, table.attachment_id)
+                .where(table.context == slot(0), in_list(table.record_id, slot(1)))
+                .order_by(table.record_id, table.attachment_id)
+            ),
             (record_type.context, ids_text(records)),
         )
         files = shown.records("attachment", {file for _, file in rows})
@@ -187,9 +191,7 @@ def attachments(record_type: "RecordType") -> "Loader":
             if file in by_id and (as_map or len(found[own]) < form.many):
                 found[own].append(file)
         if as_map:
-            return {
-                own: {"attachments": {str(id): _brief(by_id[id][0]) for id in ids}} for own, ids in found.items()
-            }
+            return {own: {"attachments": {str(id): _brief(by_id[id][0]) for id in ids}} for own, ids in found.items()}
         return {own: {"attachments": [by_id[id][1] for id in ids]} for own, ids in found.items()}
 
     return load

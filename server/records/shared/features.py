@@ -57,10 +57,14 @@ def filters(record_type: "RecordType") -> list[Filter]:
     found: list[Filter] = []
     features, context = record_type.features, record_type.context
     if "custom_fields" in features and record_type.has_fieldset_filter:
-        found.append(DeepFilter(
-            "fieldset", "Has a matching custom fieldset.", "custom_fieldset",
-            Through("fieldset_use", "record_id", "fieldset_id", (("context", context),)),
-        ))
+        found.append(
+            DeepFilter(
+                "fieldset",
+                "Has a matching custom fieldset.",
+                "custom_fieldset",
+                Through("fieldset_use", "record_id", "fieldset_id", (("context", context),)),
+            )
+        )
     if "links" in features and record_type.has_links_filter:
         found.append(LinksFilter("links", "Linked to a record of these types; any or none.", context))
     if "watchers" in features:
@@ -103,8 +107,10 @@ def _linked(record_type: "RecordType", name: str, rest: str, scope: "Scope") -> 
 
 def _pointing(record_type: "RecordType", base: Filter, name: str, target: "RecordType") -> Filter:
     """A polymorphic pair or a table between leads to records of one type; the filter of the plain name knows how."""
-    way = base.way_to(target.context) if hasattr(base, "way_to") else BehindContext(
-        getattr(base, "prefix", base.name), target.context
+    way = (
+        base.way_to(target.context)
+        if hasattr(base, "way_to")
+        else BehindContext(getattr(base, "prefix", base.name), target.context)
     )
     return DeepFilter(name, "", target.uri, way).bind(record_type.table)
 

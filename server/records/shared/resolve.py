@@ -80,10 +80,12 @@ def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
     table = peewee.Table(uri, alias="renamed")
     rows = writing.tx.rows(
         ("renamed", uri, column),
-        lambda: table.select(table.c.id)
-        .where(getattr(table.c, column) == slot(0))
-        .order_by(table.c.id.desc())
-        .limit(MAX_REINDEXED),
+        lambda: (
+            table.select(table.c.id)
+            .where(getattr(table.c, column) == slot(0))
+            .order_by(table.c.id.desc())
+            .limit(MAX_REINDEXED)
+        ),
         (id,),
     )
     for (record_id,) in rows:

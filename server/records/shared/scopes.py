@@ -73,7 +73,7 @@ class _Plain(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.peek_event().anchor is not None:  # of its own, or of what an alias stands for
-            raise _bad("anchors and aliases (& and *name) are not supported; write \"*\" in quotes")
+            raise _bad('anchors and aliases (& and *name) are not supported; write "*" in quotes')
         return super().compose_node(parent, index)
 
 

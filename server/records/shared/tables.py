@@ -5,7 +5,10 @@ from server.store.tables import Column, Index, Table
 LINK = Table(
     "link",
     [
-        Column("from_context", "TEXT"), Column("from_id"), Column("to_context", "TEXT"), Column("to_id"),
+        Column("from_context", "TEXT"),
+        Column("from_id"),
+        Column("to_context", "TEXT"),
+        Column("to_id"),
     ],
     [Index(("to_context", "to_id", "from_context"), "a worker's watched records, a deleted record's links")],
     key=("from_context", "from_id", "to_context", "to_id"),

@@ -61,9 +61,11 @@ def _on(shown: Shown, uri: str, column: str, records: Sequence[Record], expand: 
     pointer = getattr(table, column)
     rows = shown.tx.rows(
         ("contents", uri),
-        lambda: table.select(pointer, table.id)
-        .where(in_list(pointer, slot(0)))
-        .order_by(*(getattr(table, name) for name in order), table.id),
+        lambda: (
+            table.select(pointer, table.id)
+            .where(in_list(pointer, slot(0)))
+            .order_by(*(getattr(table, name) for name in order), table.id)
+        ),
         (ids_text(records),),
     )
     found = shown.records(uri, [id for _, id in rows])

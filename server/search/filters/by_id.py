@@ -21,9 +21,7 @@ class ByIdFilter(ChooserFilter):
     way: as in DeepFilter. Takes what other choosers take. sortable: by the smallest of the ids, for a way through a
     table between."""
 
-    def __init__(
-        self, name: str, note: str, target: str, way: Way, *, sortable: bool = False, **options: Any
-    ) -> None:
+    def __init__(self, name: str, note: str, target: str, way: Way, *, sortable: bool = False, **options: Any) -> None:
         super().__init__(name, note, "", target=target, sortable=sortable, **options)
         self.way = way
 

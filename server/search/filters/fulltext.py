@@ -50,9 +50,7 @@ class WordsFilter(Filter):
         return Condition(
             ("words", index.name, way.key, table.name),
             (" AND ".join(found) if len(found) > 1 else found[0],),
-            lambda at: way.build(
-                table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))
-            ),
+            lambda at: way.build(table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))),
         )
 
     def _group(self, group: Group, term: Term) -> Condition:

@@ -56,9 +56,9 @@ class BehindContext(Way):
         return ("behind", self.prefix, self.context)
 
     def build(self, table: "Table", inner: Any) -> Any:
-        return (_column(table, f"{self.prefix}__context") == self.context) & _column(
-            table, f"{self.prefix}_id"
-        ).in_(inner)
+        return (_column(table, f"{self.prefix}__context") == self.context) & _column(table, f"{self.prefix}_id").in_(
+            inner
+        )
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,7 @@ class WorkerFilter(Filter):
             return Condition(
                 ("worker", key, table.name, self.column_name), values, lambda at: column.in_(select(worker, at))
             )
-        return Condition(
-            ("worker", key, table.name, way.key), values, lambda at: way.build(table, select(worker, at))
-        )
+        return Condition(("worker", key, table.name, way.key), values, lambda at: way.build(table, select(worker, at)))
 
 
 class WatchersFilter(WorkerFilter):
@@ -110,7 +108,4 @@ class WatchersFilter(WorkerFilter):
 
 def watched(context: str) -> Way:
     """The way from workers to the records of a context that they watch: watchers are links to workers."""
-    return Through(
-        "link", "from_id", "to_id", (("from_context", context), ("to_context", "svc.contexts.worker"))
-    )
-
+    return Through("link", "from_id", "to_id", (("from_context", context), ("to_context", "svc.contexts.worker")))

@@ -13,6 +13,6 @@ def placeholders_list(run: Run, extract: Any = None, prefix: Any = None) -> Any:
     start, lead = printed(extract), printed(prefix)
     run.budget.made(len(run.values))
     run.budget.text(len(lead) * len(run.values))
-    return keyed([
-        (lead + key.removeprefix(start), run.values[key]) for key in list(run.values) if key.startswith(start)
-    ])
+    return keyed(
+        [(lead + key.removeprefix(start), run.values[key]) for key in list(run.values) if key.startswith(start)]
+    )

@@ -101,4 +101,4 @@ def _rolled(text: str) -> str:
     if not (year and 1 <= month <= 12 and day <= 31) or day <= calendar.monthrange(year, month)[1]:
         return text
     rolled = date(year, month, 1) + timedelta(days=day - 1)
-    return f"{rolled.isoformat()}{text[found.end():]}"
+    return f"{rolled.isoformat()}{text[found.end() :]}"

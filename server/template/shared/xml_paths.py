@@ -1,8 +1,8 @@
 """Paths through a tree of elements: the part of XPath that scripts use. Every step looks at each element once.
 
-    /a/b  //b  .  ..  *  @name  text()  prefix:name
-    [2]  [last()]  [@id]  [name]  [@id='x']  [name!='x']  [local-name()='x']  [contains(@id, 'x')]  [starts-with(.,'x')]
-    [not(...)], several one after another, and paths joined by |"""
+/a/b  //b  .  ..  *  @name  text()  prefix:name
+[2]  [last()]  [@id]  [name]  [@id='x']  [name!='x']  [local-name()='x']  [contains(@id, 'x')]  [starts-with(.,'x')]
+[not(...)], several one after another, and paths joined by |"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -64,9 +64,7 @@ def _taken(run: Run, found: list[Found], step: Step) -> list[Found]:
         for fits in step.fits:
             size = len(listed)
             run.budget.step(size)
-            listed = [
-                one for place, one in enumerate(listed, 1) if isinstance(one, str) or fits(one, place, size)
-            ]
+            listed = [one for place, one in enumerate(listed, 1) if isinstance(one, str) or fits(one, place, size)]
         taken += listed
     return _unique(taken)
 
@@ -183,9 +181,7 @@ def _condition(run: Run, text: str, path: str) -> Fits:
         operand, sign, literal = found[1], found[2], (found[3] or "").strip("\"'")
         if sign is None:
             return lambda element, _, __: bool(_values(run, element, operand))
-        return lambda element, _, __: any(
-            (each == literal) == (sign == "=") for each in _values(run, element, operand)
-        )
+        return lambda element, _, __: any((each == literal) == (sign == "=") for each in _values(run, element, operand))
     raise _unreadable(path)
 
 

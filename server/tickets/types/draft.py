@@ -45,14 +45,13 @@ class Draft(RecordType):
     label_names = ("Draft", "Drafts")
     lookup = "token"
     features = frozenset(("comments", "custom_fields", "search"))
-    access = Access(
-        read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
-    )
+    access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
     fields = {
         "is_queued": Bit("1: waiting to be sent.", shown=False),
         "name": Text("Subject; also the label."),
         "params": Structure(
-            "Everything else about the mail: to, cc, bcc, subject, content, format, send_at and more.", 4294967295,
+            "Everything else about the mail: to, cc, bcc, subject, content, format, send_at and more.",
+            4294967295,
             default={},
         ),
         "queue_delivery_date": Uint("Not to be sent before, in Unix seconds.", shown=False),
@@ -65,7 +64,7 @@ class Draft(RecordType):
         "worker_id": Id(
             f"Worker who owns it; required unless the type is {TRANSACTIONAL}.", "worker", zero_ok=True, shown=False
         ),
-    }  # fmt: skip
+    }
     indexes = (
         Index(("is_queued", "queue_delivery_date"), "drafts due to be sent"),
         Index(("worker_id", "updated"), "a worker's drafts"),

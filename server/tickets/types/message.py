@@ -63,13 +63,12 @@ class Message(RecordType):
     label_names = ("Message", "Messages")
     lookup = "token"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="ticket", create=("privilege", "ticket"), update=("ticket",), delete=("privilege", "ticket")
-    )
+    access = Access(read="ticket", create=("privilege", "ticket"), update=("ticket",), delete=("privilege", "ticket"))
     # Content and headers are stored as the last columns, where rows that are large do not slow down reading the others.
     fields = {
-        "content": Text("Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True,
-                        stored=False),
+        "content": Text(
+            "Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True, stored=False
+        ),
         "created": Timestamp("Time of the message; now when omitted.", auto="now"),
         "hash_header_message_id": Text(
             "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.", 40
@@ -93,7 +92,7 @@ class Message(RecordType):
         "worker_id": Id(
             "Worker who sent it; 0 for received mail.", "worker", alternatives=("worker",), zero_ok=True, shown=False
         ),
-    }  # fmt: skip
+    }
     columns = (
         Column("message_id", "TEXT", nocase=True),  # with angle brackets, kept letter for letter, found in any case
         Column("in_reply_to", "TEXT"),

@@ -18,9 +18,9 @@ ENVELOPE: Schema = {
     },
     "required": ["__build", "__status", "__version"],
 }
-META: Schema = shapes.keys(
-    labels=shapes.map_of(shapes.TEXT), types=shapes.map_of(shapes.TEXT)
-) | {"description": "Labels and type codes of keys, with show_meta=1."}  # fmt: skip
+META: Schema = shapes.keys(labels=shapes.map_of(shapes.TEXT), types=shapes.map_of(shapes.TEXT)) | {
+    "description": "Labels and type codes of keys, with show_meta=1."
+}
 SUBTOTAL: Schema = {
     "type": "object",
     "description": "How many matches have a value.",

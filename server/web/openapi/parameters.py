@@ -53,8 +53,9 @@ def in_header(each: Endpoint) -> list[Schema]:
     """The headers that an endpoint reads."""
     return [
         {"name": one.name, "in": "header", "description": one.note, "schema": _schema(one)}
-        for one in each.parameters if one.place == "header"
-    ]  # fmt: skip
+        for one in each.parameters
+        if one.place == "header"
+    ]
 
 
 def body(each: Endpoint, fields: Schema | None) -> tuple[Schema, Schema] | None:
@@ -115,11 +116,12 @@ def _body_schema(parameters: list[Parameter], fields: Schema | None, named: Any)
     schema: Schema = {
         "type": "object",
         "properties": {
-            named(each): fields if fields and outermost(each) == "fields" else
-            _schema(each) | {"description": each.note}
+            named(each): fields
+            if fields and outermost(each) == "fields"
+            else _schema(each) | {"description": each.note}
             for each in plain
         },
-    }  # fmt: skip
+    }
     required = [named(each) for each in plain if each.required]
     if required:
         schema["required"] = required

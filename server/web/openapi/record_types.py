@@ -73,8 +73,9 @@ def _once(record_type: RecordType) -> list[dict[str, Any]]:
     """Secrets that are shown by the one answer after they were generated."""
     return [
         {"key": each.name, "type": "text", "note": f"{each.note} Only in the answer that it was generated for."}
-        for each in record_type.fields.values() if each.auto == "generated" and not each.shown
-    ]  # fmt: skip
+        for each in record_type.fields.values()
+        if each.auto == "generated" and not each.shown
+    ]
 
 
 def _key_schema(key: dict[str, Any]) -> Schema:

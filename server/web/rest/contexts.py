@@ -44,14 +44,24 @@ ENTRY = shapes.keys(
 )
 
 
-@endpoint("GET", "contexts/list", "Every record type, with its custom fields and fieldsets.", "read",
-          answer=shapes.keys(results=shapes.list_of(CONTEXT)))
+@endpoint(
+    "GET",
+    "contexts/list",
+    "Every record type, with its custom fields and fieldsets.",
+    "read",
+    answer=shapes.keys(results=shapes.list_of(CONTEXT)),
+)
 def list_contexts(call: Call) -> dict[str, Any]:
     return {"results": contexts.listed(call.ctx)}
 
 
-@endpoint("GET", "contexts/activity/events", "Every activity event, with the sentence of its entries.", "read",
-          answer=shapes.keys(results=shapes.list_of(EVENT)))
+@endpoint(
+    "GET",
+    "contexts/activity/events",
+    "Every activity event, with the sentence of its entries.",
+    "read",
+    answer=shapes.keys(results=shapes.list_of(EVENT)),
+)
 def list_events(call: Call) -> dict[str, Any]:
     return {"results": [each.describe() for each in POINTS.values()]}
 

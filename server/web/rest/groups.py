@@ -14,16 +14,32 @@ from server.web.routes import Parameter, endpoint
 ROSTERS = 'A JSON object: {"groups": {"<group id>": {"workers": {"<worker id>": "manager, member or remove"}}}}.'
 
 
-@endpoint("PUT", "groups/members", "Change the rosters of groups, all or none.", "small write",
-          Parameter("json", "json", ROSTERS, required=True), answer=shapes.NOTHING)
+@endpoint(
+    "PUT",
+    "groups/members",
+    "Change the rosters of groups, all or none.",
+    "small write",
+    Parameter("json", "json", ROSTERS, required=True),
+    answer=shapes.NOTHING,
+)
 def change_members(call: Call) -> dict[str, Any]:
     groups.change_members(call.ctx, call.params.json("json", required=True))
     return {}
 
 
-@endpoint("PUT", "groups/{id}", "Change a group; with json, rosters as groups/members does.", "small write",
-          Parameter("json", "json", ROSTERS), fields_of(GROUPS), EXPAND, META, size="file", is_small=is_small,
-          answer=shapes.any_of(shape(GROUPS), shapes.NOTHING))
+@endpoint(
+    "PUT",
+    "groups/{id}",
+    "Change a group; with json, rosters as groups/members does.",
+    "small write",
+    Parameter("json", "json", ROSTERS),
+    fields_of(GROUPS),
+    EXPAND,
+    META,
+    size="file",
+    is_small=is_small,
+    answer=shapes.any_of(shape(GROUPS), shapes.NOTHING),
+)
 def update_group(call: Call) -> dict[str, Any]:
     """Clients send rosters to both addresses, whatever group the path names."""
     if "json" in call.params:

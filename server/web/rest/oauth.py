@@ -9,16 +9,17 @@ from server.web.routes import Parameter, endpoint
 
 
 @endpoint(
-    "POST", "oauth/tokens/create", "Create tokens for a worker; administrators only.", "write",
+    "POST",
+    "oauth/tokens/create",
+    "Create tokens for a worker; administrators only.",
+    "write",
     Parameter("worker_id", "integer", "The worker that requests act as.", required=True),
     Parameter("app_id", "integer", "The OAuth app; the built-in one when absent."),
     Parameter("scopes", "string", "Scopes of the app, with spaces between; api when absent."),
     Parameter("expires", "string", "How long, such as 1 hour or 30 days."),
     Parameter("label", "string", "What it is for."),
-    answer=shapes.keys(
-        access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT
-    ),
-)  # fmt: skip
+    answer=shapes.keys(access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT),
+)
 def create_tokens(call: Call) -> dict[str, Any]:
     params = call.params
     found = app_tokens.create(

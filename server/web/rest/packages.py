@@ -11,8 +11,9 @@ from server.web.routes import Parameter, endpoint
 
 MADE = shapes.keys(
     {"behavior_id": shapes.ID, "client_secret": shapes.TEXT, "parent_id": shapes.ID, "type": shapes.TEXT},
-    id=shapes.ID, label=shapes.TEXT,
-)  # fmt: skip
+    id=shapes.ID,
+    label=shapes.TEXT,
+)
 NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT)}
 
 

@@ -40,22 +40,43 @@ def is_small(call: Call) -> bool:
     return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
 
-@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, answer=shapes.RECORD,
-          operation="retrieve")
+@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, answer=shapes.RECORD, operation="retrieve")
 def retrieve(call: Call) -> dict[str, Any]:
     found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
-@endpoint("POST", "records/{uri}/create", "Create a record.", "small write", FIELDS, EXPAND, META, size="file",
-          is_small=is_small, answer=CREATED, operation="create")
+@endpoint(
+    "POST",
+    "records/{uri}/create",
+    "Create a record.",
+    "small write",
+    FIELDS,
+    EXPAND,
+    META,
+    size="file",
+    is_small=is_small,
+    answer=CREATED,
+    operation="create",
+)
 def create(call: Call) -> Answer:
     found = records.create(call.ctx, call.uri, sent_fields(call), call.params.text("expand", ""))
     return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
 
 
-@endpoint("PUT", "records/{uri}/{id}", "Change a record.", "small write", FIELDS, EXPAND, META, size="file",
-          is_small=is_small, answer=shapes.RECORD, operation="update")
+@endpoint(
+    "PUT",
+    "records/{uri}/{id}",
+    "Change a record.",
+    "small write",
+    FIELDS,
+    EXPAND,
+    META,
+    size="file",
+    is_small=is_small,
+    answer=shapes.RECORD,
+    operation="update",
+)
 def update(call: Call) -> dict[str, Any]:
     fields = sent_fields(call)
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
@@ -85,8 +106,15 @@ def search(call: Call) -> dict[str, Any]:
     return with_meta(call, call.uri, records.search(call.ctx, call.uri, search_request(call)))
 
 
-@endpoint("POST", "records/{uri}/search", "Search records, for long queries.", "read", *SEARCH, answer=PAGE,
-          operation="search")
+@endpoint(
+    "POST",
+    "records/{uri}/search",
+    "Search records, for long queries.",
+    "read",
+    *SEARCH,
+    answer=PAGE,
+    operation="search",
+)
 def search_by_post(call: Call) -> dict[str, Any]:
     return search(call)
 

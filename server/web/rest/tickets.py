@@ -42,9 +42,9 @@ DELIVERY = shapes.keys(
     message_id=shapes.ID, due_at=shapes.COUNT,
 )  # fmt: skip
 NAMED = [named_shape(shapes.record(uri)) for uri in ("ticket", "draft")]
-SENT = shapes.any_of(*(
-    each | {"properties": each["properties"] | {"delivery": DELIVERY}, "required": ["delivery"]} for each in NAMED
-))  # fmt: skip
+SENT = shapes.any_of(
+    *(each | {"properties": each["properties"] | {"delivery": DELIVERY}, "required": ["delivery"]} for each in NAMED)
+)
 
 
 @endpoint(
@@ -83,38 +83,74 @@ TICKET = named_shape(shapes.record("ticket"))
 EMAIL = Parameter("email", "string", "The mail address.", required=True)
 
 
-@endpoint("PUT", "tickets/{id}/requester", "Let an address get the replies of a ticket.", "small write",
-          EMAIL, EXPAND, META, answer=TICKET)
+@endpoint(
+    "PUT",
+    "tickets/{id}/requester",
+    "Let an address get the replies of a ticket.",
+    "small write",
+    EMAIL,
+    EXPAND,
+    META,
+    answer=TICKET,
+)
 def add_requester(call: Call) -> dict[str, Any]:
     requester.add(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
 
 
-@endpoint("DELETE", "tickets/{id}/requester", "Let an address no longer get the replies of a ticket.", "small write",
-          EMAIL, EXPAND, META, answer=TICKET)
+@endpoint(
+    "DELETE",
+    "tickets/{id}/requester",
+    "Let an address no longer get the replies of a ticket.",
+    "small write",
+    EMAIL,
+    EXPAND,
+    META,
+    answer=TICKET,
+)
 def remove_requester(call: Call) -> dict[str, Any]:
     requester.remove(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
 
 
-@endpoint("POST", "tickets/{id}/comment", "Write a comment on a ticket.", "small write",
-          Parameter("comment", "string", "The text.", required=True),
-          answer=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID))
+@endpoint(
+    "POST",
+    "tickets/{id}/comment",
+    "Write a comment on a ticket.",
+    "small write",
+    Parameter("comment", "string", "The text.", required=True),
+    answer=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID),
+)
 def write_comment(call: Call) -> dict[str, Any]:
     id = comments.on_record(call.ctx, "ticket", call.id, call.params.text("comment", ""), "comment")
     return {"ticket_id": call.id, "comment_id": id}
 
 
-@endpoint("POST", "tickets/merge", "Make one ticket of several; the oldest one stays.", "small write",
-          Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True), EXPAND, META, answer=TICKET,
-          is_small=lambda call: not events.is_bound(call.ctx, "record.merge"))
+@endpoint(
+    "POST",
+    "tickets/merge",
+    "Make one ticket of several; the oldest one stays.",
+    "small write",
+    Parameter("ticket_ids[]", "array", "Two tickets or more.", required=True),
+    EXPAND,
+    META,
+    answer=TICKET,
+    is_small=lambda call: not events.is_bound(call.ctx, "record.merge"),
+)
 def merge(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))
 
 
-@endpoint("POST", "tickets/split", "Give a message a ticket of its own.", "small write",
-          Parameter("message_id", "integer", "The message; not the only one of its ticket.", required=True), EXPAND,
-          META, answer=TICKET)
+@endpoint(
+    "POST",
+    "tickets/split",
+    "Give a message a ticket of its own.",
+    "small write",
+    Parameter("message_id", "integer", "The message; not the only one of its ticket.", required=True),
+    EXPAND,
+    META,
+    answer=TICKET,
+)
 def split(call: Call) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
 

@@ -10,8 +10,15 @@ from server.web.rest.records import EXPAND
 from server.web.routes import endpoint
 
 
-@endpoint("GET", "workers/me", "The worker whose token it is.", "read", EXPAND, META,
-          answer=named_shape(shapes.record("worker")))
+@endpoint(
+    "GET",
+    "workers/me",
+    "The worker whose token it is.",
+    "read",
+    EXPAND,
+    META,
+    answer=named_shape(shapes.record("worker")),
+)
 def me(call: Call) -> dict[str, Any]:
     found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, call.params.text("expand", ""))
     return with_names(call, "worker", found)

@@ -41,10 +41,20 @@ VARIABLES = [
             s2@key: s2
         """,
         given={"s": "str"},
-        returned={"n": {"0": "1", "1": "2", "2": "3", "3": [4, 5], "z": 9}, "r": ["1", "2", "3"], "p": {"q": ["x"]},
-            "s": ["str", "x"], "s2": [None]},
-        values={"s": ["str", "x"], "n": {"0": "1", "1": "2", "2": "3", "3": [4, 5], "z": 9}, "r": ["1", "2", "3"],
-            "p": {"q": ["x"]}, "s2": [None]},
+        returned={
+            "n": {"0": "1", "1": "2", "2": "3", "3": [4, 5], "z": 9},
+            "r": ["1", "2", "3"],
+            "p": {"q": ["x"]},
+            "s": ["str", "x"],
+            "s2": [None],
+        },
+        values={
+            "s": ["str", "x"],
+            "n": {"0": "1", "1": "2", "2": "3", "3": [4, 5], "z": 9},
+            "r": ["1", "2", "3"],
+            "p": {"q": ["x"]},
+            "s2": [None],
+        },
     ),
     Case(
         "var.set makes what is missing",
@@ -224,24 +234,12 @@ VARIABLES = [
 BRANCHES = [
     Case(
         "an input that there is not",
-        (
-        "start:\n"
-        "  var.unset/a:\n"
-        "    inputs:\n"
-        "      key: a\n"
-        "      foo: b\n"
-        ),
+        ("start:\n  var.unset/a:\n    inputs:\n      key: a\n      foo: b\n"),
         state="failure",
     ),
     Case(
         "a key that there is not",
-        (
-        "start:\n"
-        "  var.unset/a:\n"
-        "    wat: 1\n"
-        "    inputs:\n"
-        "      key: a\n"
-        ),
+        ("start:\n  var.unset/a:\n    wat: 1\n    inputs:\n      key: a\n"),
         state="failure",
     ),
     Case(
@@ -302,8 +300,11 @@ BRANCHES = [
         """,
         state="exit",
         values={"p": "1", "q": "2"},
-        log=[(7, "start:outcome/a:then:var.set:on_success:var.set:on_success:log", "inner"), (7,
-            "start:outcome/a:then:var.set:on_success:log", "outer"), (7, "start:log", "end")],
+        log=[
+            (7, "start:outcome/a:then:var.set:on_success:var.set:on_success:log", "inner"),
+            (7, "start:outcome/a:then:var.set:on_success:log", "outer"),
+            (7, "start:log", "end"),
+        ],
     ),
     Case(
         "nested on_success",
@@ -325,8 +326,10 @@ BRANCHES = [
         policy=ALLOW,
         state="exit",
         values={"v": "v"},
-        log=[(7, "start:storage.set:on_success:storage.get:on_success:log", "inner v"), (7,
-            "start:storage.set:on_success:log", "outer")],
+        log=[
+            (7, "start:storage.set:on_success:storage.get:on_success:log", "inner v"),
+            (7, "start:storage.set:on_success:log", "outer"),
+        ],
     ),
     Case(
         "output literal key",

@@ -42,10 +42,7 @@ SHAPE = [
     ),
     Case(
         "a tab",
-        (
-        "start:\n"
-        "\tx"
-        ),
+        ("start:\n\tx"),
         state="failure",
     ),
     Case(
@@ -349,8 +346,13 @@ LOGGING = [
           log/empty:
         """,
         state="exit",
-        log=[(7, "start:log", "hi"), (4, "start:log.warn", "w"), (3, "start:log.error", "e"), (1, "start:log.alert",
-            "al"), (7, "start:log/x", "named")],
+        log=[
+            (7, "start:log", "hi"),
+            (4, "start:log.warn", "w"),
+            (3, "start:log.error", "e"),
+            (1, "start:log.alert", "al"),
+            (7, "start:log/x", "named"),
+        ],
     ),
     Case(
         "a text of lines",
@@ -443,24 +445,13 @@ DECISIONS = [
     ),
     Case(
         "an outcome without a name",
-        (
-        "start:\n"
-        "  decision:\n"
-        "    outcome:\n"
-        "      then:\n"
-        "        log: A\n"
-        ),
+        ("start:\n  decision:\n    outcome:\n      then:\n        log: A\n"),
         state="exit",
         log=[(7, "start:decision:outcome:then:log", "A")],
     ),
     Case(
         "a command in a decision",
-        (
-        "start:\n"
-        "  decision:\n"
-        "    set:\n"
-        "      x: 1\n"
-        ),
+        ("start:\n  decision:\n    set:\n      x: 1\n"),
         state="failure",
     ),
     Case(
@@ -658,10 +649,15 @@ LOOPS = [
           log: end
         """,
         state="exit",
-        log=[(7, "start:repeat/o:do:repeat/i:do:log", "a1"), (7, "start:repeat/o:do:repeat/i:do:log", "a2"), (7,
-            "start:repeat/o:do:repeat/i:do:outcome:then:log", "two"), (7, "start:repeat/o:do:repeat/i:do:log", "b1"),
-            (7, "start:repeat/o:do:repeat/i:do:log", "b2"), (7, "start:repeat/o:do:repeat/i:do:outcome:then:log",
-            "two"), (7, "start:log", "end")],
+        log=[
+            (7, "start:repeat/o:do:repeat/i:do:log", "a1"),
+            (7, "start:repeat/o:do:repeat/i:do:log", "a2"),
+            (7, "start:repeat/o:do:repeat/i:do:outcome:then:log", "two"),
+            (7, "start:repeat/o:do:repeat/i:do:log", "b1"),
+            (7, "start:repeat/o:do:repeat/i:do:log", "b2"),
+            (7, "start:repeat/o:do:repeat/i:do:outcome:then:log", "two"),
+            (7, "start:log", "end"),
+        ],
     ),
     Case(
         "a key that repeat does not have",
@@ -804,13 +800,7 @@ LOOPS = [
     ),
     Case(
         "while without a condition",
-        (
-        "start:\n"
-        "  while:\n"
-        "    do:\n"
-        "      set:\n"
-        "        n@int: {{n+1}}\n"
-        ),
+        ("start:\n  while:\n    do:\n      set:\n        n@int: {{n+1}}\n"),
         state="failure",
     ),
     Case(
@@ -840,7 +830,11 @@ LOOPS = [
         """,
         returned={"n": 4},
         values={"n": 4},
-        log=[(7, "start:while:do:log/a", "a0"), (7, "start:while:do:log/b", "b1"), (7, "start:while:do:log/a", "a1"),
-            (7, "start:while/again:do:outcome:then:log", "three")],
+        log=[
+            (7, "start:while:do:log/a", "a0"),
+            (7, "start:while:do:log/b", "b1"),
+            (7, "start:while:do:log/a", "a1"),
+            (7, "start:while/again:do:outcome:then:log", "three"),
+        ],
     ),
 ]

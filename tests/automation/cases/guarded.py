@@ -77,13 +77,7 @@ commands:
 STORAGE = [
     Case(
         "no policy",
-        (
-        "start:\n"
-        "  storage.set:\n"
-        "    inputs:\n"
-        "      key: k\n"
-        "      value: v\n"
-        ),
+        ("start:\n  storage.set:\n    inputs:\n      key: k\n      value: v\n"),
         state="failure",
     ),
     Case(
@@ -129,13 +123,13 @@ STORAGE = [
     Case(
         "an expiry that is no time",
         (
-        "start:\n"
-        "  storage.set:\n"
-        "    output: s\n"
-        "    inputs:\n"
-        "      key: k\n"
-        "      value: v\n"
-        "      expires: gibberish\n"
+            "start:\n"
+            "  storage.set:\n"
+            "    output: s\n"
+            "    inputs:\n"
+            "      key: k\n"
+            "      value: v\n"
+            "      expires: gibberish\n"
         ),
         policy=ALLOW,
         state="failure",
@@ -221,10 +215,7 @@ POLICIES = [
           return:
             o@key: o
         """,
-        policy=(
-        "commands:\n"
-        "\tall:\n"
-        ),
+        policy=("commands:\n\tall:\n"),
         state="failure",
     ),
     Case(
@@ -581,12 +572,7 @@ CALLS = [
     ),
     Case(
         "not a function",
-        (
-        "start:\n"
-        "  function:\n"
-        "    uri: svc:automation:wrong\n"
-        "    output: o\n"
-        ),
+        ("start:\n  function:\n    uri: svc:automation:wrong\n    output: o\n"),
         policy=CALLS_ALLOWED,
         functions=FUNCTIONS,
         state="failure",

@@ -131,7 +131,7 @@ SET = [
               {{x}}
               y
         """,
-        returned={"a": "{{x}}", "b@json": "{\"a\":1}", "c": "{{x}}\ny"},
+        returned={"a": "{{x}}", "b@json": '{"a":1}', "c": "{{x}}\ny"},
     ),
     Case(
         "KATA inside KATA",
@@ -150,14 +150,14 @@ SET = [
     Case(
         "booleans",
         (
-        "start:\n"
-        "  return:\n"
-        "    a@bool: {{1 == 1}}\n"
-        "    b@bool: {{1 == 2}}\n"
-        "    c@bool: yes\n"
-        "    d@bool: \n"
-        "    e@bool: {{nope}}\n"
-        "    f@bit: {{true}}"
+            "start:\n"
+            "  return:\n"
+            "    a@bool: {{1 == 1}}\n"
+            "    b@bool: {{1 == 2}}\n"
+            "    c@bool: yes\n"
+            "    d@bool: \n"
+            "    e@bool: {{nope}}\n"
+            "    f@bit: {{true}}"
         ),
         returned={"a": True, "b": False, "c": True, "d": False, "e": False, "f": 1},
     ),
@@ -240,9 +240,9 @@ SET = [
                 "b": [{% for i in y %}{{i}}{% if not loop.last %},{% endif %}{% endfor %}]
               }
         """,
-        given={"x": "q\"z", "y": [1, 2]},
-        returned={"v": {"a": "q\"z", "b": [1, 2]}},
-        values={"x": "q\"z", "y": [1, 2]},
+        given={"x": 'q"z', "y": [1, 2]},
+        returned={"v": {"a": 'q"z', "b": [1, 2]}},
+        values={"x": 'q"z', "y": [1, 2]},
     ),
 ]
 

@@ -50,12 +50,19 @@ def populate(desk: Desk) -> dict[str, int]:
         "package", name="Pumps", uri="Pump_set", point="automation", description="All about pumps"
     )
     desk.create(
-        "comment", comment="A pump leaks", target__context="automation", target_id=made["automation"],
-        author__context="worker", author_id=ids["nora"],
+        "comment",
+        comment="A pump leaks",
+        target__context="automation",
+        target_id=made["automation"],
+        author__context="worker",
+        author_id=ids["nora"],
     )
     for level, message in ((3, "no pump"), (7, "pump found")):
         made["automation_log"] = desk.own(
-            "automation_log", automation_name="pump.answer", automation_node="start:log", level=level,
+            "automation_log",
+            automation_name="pump.answer",
+            automation_node="start:log",
+            level=level,
             message=message,
         )
     return made

@@ -8,7 +8,7 @@ HEADERS = (
     "Cc: carol@kite.example\nDelivered-To: box@desk.example\nIn-Reply-To: <first@kite.example>\n"
     "Subject: =?utf-8?q?Caf=C3=A9?=\nReceived: from a\nReceived: from b"
 )
-HTML = 'data:text/html;base64,' + "PHA+SGkgPGltZyBzcmM9Ii9maWxlcy83Ij48c2NyaXB0PngoKTwvc2NyaXB0PjwvcD4="
+HTML = "data:text/html;base64," + "PHA+SGkgPGltZyBzcmM9Ii9maWxlcy83Ij48c2NyaXB0PngoKTwvc2NyaXB0PjwvcD4="
 
 
 def populate(desk: Desk) -> dict[str, int]:

@@ -29,9 +29,9 @@ def populate(desk: Desk) -> dict[str, int]:
     made["saved_search"] = desk.create(
         "saved_search", name="Pump tickets", context="ticket", query="pump status:o", tag="pumps", **app
     )["id"]
-    made["snippet"] = desk.create(
-        "snippet", title="Pump greeting", content="Hi {{subject}}", context="ticket", **app
-    )["id"]
+    made["snippet"] = desk.create("snippet", title="Pump greeting", content="Hi {{subject}}", context="ticket", **app)[
+        "id"
+    ]
     made["other_snippet"] = desk.create(
         "snippet", title="Milo's", content="Hi", owner__context="worker", owner_id=ids["milo"]
     )["id"]
@@ -40,8 +40,13 @@ def populate(desk: Desk) -> dict[str, int]:
     made["top"] = desk.create("kb_category", name="Devices")["id"]
     made["kb_category"] = desk.create("kb_category", name="Pump", parent_id=made["top"], **watched)["id"]
     made["kb_article"] = desk.create(
-        "kb_article", title="Starting the pump", content="# Valve\n\nOpen it *first*.", format="markdown", views=7,
-        categories=f"{made['kb_category']},99", **watched,
+        "kb_article",
+        title="Starting the pump",
+        content="# Valve\n\nOpen it *first*.",
+        format="markdown",
+        views=7,
+        categories=f"{made['kb_category']},99",
+        **watched,
     )["id"]
     desk.create("kb_article", title="Nowhere", content="<p>Nothing</p>", format="html")
     made["file_bundle"] = desk.create("file_bundle", name="Pump papers", tag="pump.papers", **app, **watched)["id"]

@@ -37,7 +37,11 @@ def populate(desk: Desk) -> dict[str, int]:
     )["id"]  # fmt: skip
     desk.update("task", made["task"], serial="AB-12")
     desk.create(
-        "comment", comment="A pump leaks", target__context="task", target_id=made["task"], author__context="worker",
+        "comment",
+        comment="A pump leaks",
+        target__context="task",
+        target_id=made["task"],
+        author__context="worker",
         author_id=ids["nora"],
     )
     made["notification"] = desk.create(

@@ -104,32 +104,32 @@ CASES: list[Case] = [
         '[2,3]{"x":1,"0":2}',
     ),
     (
-        '{{ {x: 1}|merge([5, {y: 2}])|json_encode }}{{ {x: 1, y: 2}|merge({x: 3})|json_encode }}',
+        "{{ {x: 1}|merge([5, {y: 2}])|json_encode }}{{ {x: 1, y: 2}|merge({x: 3})|json_encode }}",
         '{"x":1,"0":5,"1":{"y":2}}{"x":3,"y":2}',
     ),
-    ('{{ [1]|merge(2) }}', Fails("'merge' takes a list or a map, not a number")),
+    ("{{ [1]|merge(2) }}", Fails("'merge' takes a list or a map, not a number")),
     (
-        '{{ {a: 1, b: 2, c: 3}|batch(2, 0)|json_encode }}{{ [1, 2, 3]|batch(2, preserve_keys=false)|json_encode }}',
+        "{{ {a: 1, b: 2, c: 3}|batch(2, 0)|json_encode }}{{ [1, 2, 3]|batch(2, preserve_keys=false)|json_encode }}",
         '[{"a":1,"b":2},{"c":3,"0":0}][[1,2],[3]]',
     ),
     ('{{ []|batch(3, "x")|json_encode }}{{ [1]|batch(1.9)|json_encode }}', "[][[1]]"),
-    ('{{ [1]|batch(0) }}', Fails("a part has at least 1 entry, not 0")),
+    ("{{ [1]|batch(0) }}", Fails("a part has at least 1 entry, not 0")),
     (
         '{{ ["b", "a"]|sort((a, b) => a > b)|json_encode }}{{ ["B", "a", null, 10, "9"]|sort|join(",") }}',
         '{"1":"a","0":"b"},9,10,B,a',
     ),
-    ('{{ [3, 1]|sort(x => nope)|join }}{{ {b: 2, a: [1]}|sort|keys|join }}', "31ba"),
+    ("{{ [3, 1]|sort(x => nope)|join }}{{ {b: 2, a: [1]}|sort|keys|join }}", "31ba"),
     (
         (
-            '{{ {a: 1, b: 2}|map(v => v)|json_encode }}'
+            "{{ {a: 1, b: 2}|map(v => v)|json_encode }}"
             '{{ [3]|map((v, k, more) => k ~ v ~ more)|join }}{{ "x"|map(v => v)|json_encode }}'
         ),
         '{"a":1,"b":2}03[]',
     ),
     ('{{ [0, 1, "0", "", "x"]|filter(v => v)|json_encode }}', '{"1":1,"4":"x"}'),
-    ('{{ 5|filter(v => v) }}', Fails("'filter' takes a list or a map, not a number")),
+    ("{{ 5|filter(v => v) }}", Fails("'filter' takes a list or a map, not a number")),
     ('{{ [1, 2, 3]|reduce((sum, v) => sum + v) }}{{ []|reduce((a, b) => b, "none") }}', "6none"),
-    ('{{ nope|reduce((a, b) => b) }}', Fails("'reduce' takes a list or a map, not null")),
+    ("{{ nope|reduce((a, b) => b) }}", Fails("'reduce' takes a list or a map, not null")),
     ('{{ "Größe"|length }}{{ false|length }}{{ {a: 1}|length }}', "501"),
     ('{{ 5|first }}{{ 56|last }}{{ {a: 1, b: 2}|last }}|{{ ""|first }}|{{ {}|last }}|', "562|||"),
     (
@@ -141,7 +141,7 @@ CASES: list[Case] = [
     ),
     (
         (
-            '{{ [1, 2, 3]|slice(-2, -1)|json_encode }}'
+            "{{ [1, 2, 3]|slice(-2, -1)|json_encode }}"
             '{{ {a: 1, "5": 2, b: 3}|slice(1)|json_encode }}{{ [1, 2]|slice(0, -9)|json_encode }}'
         ),
         '[2]{"0":2,"b":3}[]',

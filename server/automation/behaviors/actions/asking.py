@@ -16,8 +16,13 @@ def data_query(call: Call) -> Any:
     return frame.answer(call.run.ctx, call.text("query"))
 
 
-@action("core.bot.action.automation", "Run the first enabled automation of an event's KATA.",
-        placeholder=OBJECT, default="_results", effects=True)
+@action(
+    "core.bot.action.automation",
+    "Run the first enabled automation of an event's KATA.",
+    placeholder=OBJECT,
+    default="_results",
+    effects=True,
+)
 def automation(call: Call) -> Any:
     """{exit, return}, or {exit, error}; null when no automation is enabled. Raises KataSyntax."""
     run = call.run

@@ -16,8 +16,13 @@ ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account c
 NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
 
 
-@action("core.va.action.http_request", "Ask another program over HTTP.", placeholder="response_placeholder",
-        default="_http_response", effects=True)
+@action(
+    "core.va.action.http_request",
+    "Ask another program over HTTP.",
+    placeholder="response_placeholder",
+    default="_http_response",
+    effects=True,
+)
 def http_request(call: Call) -> Any:
     """{content_type, headers, body, info, error}: every answer is one, also from the status 400 on; `error` says why
     there is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""

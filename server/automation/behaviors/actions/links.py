@@ -12,8 +12,13 @@ from server.template.values import items, printed
 WORKER = "svc.contexts.worker"
 
 
-@action("_get_links", "Get the ids of the records that a record is linked with.", placeholder="var", default="_links",
-        otherwise=dict)
+@action(
+    "_get_links",
+    "Get the ids of the records that a record is linked with.",
+    placeholder="var",
+    default="_links",
+    otherwise=dict,
+)
 def get_links(call: Call) -> Any:
     """{record type: [id]}. `on` as for set_links; of several records the first."""
     target = references.read(call.run.ctx.service.registry, _targets(call)[0], "on")
@@ -51,6 +56,7 @@ def _targets(call: Call) -> list[str]:
         found = {"_context": values.get(f"{on.removesuffix('id')}_context"), "id": found}
     several = [found] if isinstance(found, Mapping) and "_context" in found else items(found)
     if not several or not all(isinstance(each, Mapping) and each.get("_context") for each in several):
-        raise Invalid(f"on: '{on[:80]}' is neither <type>:<id> nor the key of a record or of a list of records",
-                      field="on")  # fmt: skip
+        raise Invalid(
+            f"on: '{on[:80]}' is neither <type>:<id> nor the key of a record or of a list of records", field="on"
+        )
     return [f"{each['_context']}:{printed(each.get('id'))}" for each in several]

@@ -11,8 +11,9 @@ from server.template.shared.texts import bytes_of
 PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
 
 
-@action("core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT,
-        effects=True)
+@action(
+    "core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT, effects=True
+)
 def email_parser(call: Call) -> Any:
     """The ticket; null when none came of it. message_source: the mail with its headers."""
     received = mailroom.receive(call.run.ctx, bytes_of(call.text("message_source")))

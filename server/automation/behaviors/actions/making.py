@@ -22,8 +22,12 @@ def create_reminder(call: Call) -> Any:
     return records.create(call.run.ctx, "reminder", fields)
 
 
-@action("core.bot.action.calculate_time_elapsed", "Count the seconds between two times.", placeholder="placeholder",
-        default="_elapsed")
+@action(
+    "core.bot.action.calculate_time_elapsed",
+    "Count the seconds between two times.",
+    placeholder="placeholder",
+    default="_elapsed",
+)
 def calculate_time_elapsed(call: Call) -> Any:
     """date_from, date_to: times in words. calendar_id: counts only what this calendar has as available."""
     ctx = call.run.ctx

@@ -27,8 +27,12 @@ def update(call: Call) -> Any:
     return records.update(call.run.ctx, _uri(call), call.id("id"), call.map("changeset_json"), EXPAND)
 
 
-@action("core.bot.action.record.upsert", "Change the one record that a search finds, or create it.",
-        placeholder=OBJECT, effects=True)
+@action(
+    "core.bot.action.record.upsert",
+    "Change the one record that a search finds, or create it.",
+    placeholder=OBJECT,
+    effects=True,
+)
 def upsert(call: Call) -> Any:
     """Nothing happens when it finds more than one."""
     return records.upsert(call.run.ctx, _uri(call), call.text("query"), call.map("changeset_json"), EXPAND)

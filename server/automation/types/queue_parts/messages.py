@@ -8,8 +8,13 @@ GIVEN_UP = f'"deliveries" >= {MAX_DELIVERIES}'  # as text for statements too, so
 QUEUE_MESSAGE = Table(
     "queue_message",
     [
-        Column("queue_id"), Column("uuid", "TEXT"), Column("data", "TEXT"), Column("created_at"),
-        Column("available_at"), Column("claimed_by", "TEXT"), Column("deliveries"),
+        Column("queue_id"),
+        Column("uuid", "TEXT"),
+        Column("data", "TEXT"),
+        Column("created_at"),
+        Column("available_at"),
+        Column("claimed_by", "TEXT"),
+        Column("deliveries"),
     ],
     [
         Index(("queue_id", "available_at"), "the next messages of a queue"),

@@ -5,8 +5,12 @@ from server.store.tables import Column, Table
 MAILBOX_STATE = Table(
     "mailbox_state",
     [
-        Column("mailbox_id"), Column("place", "TEXT"), Column("scope", "TEXT"), Column("last_uid"),
-        Column("again_below"), Column("has_more"),
+        Column("mailbox_id"),
+        Column("place", "TEXT"),
+        Column("scope", "TEXT"),
+        Column("last_uid"),
+        Column("again_below"),
+        Column("has_more"),
     ],
     key=("mailbox_id",),
 )  # place: server, login and folder; scope: within which uids mean something (UIDVALIDITY); last_uid: every mail up to

@@ -139,15 +139,15 @@ def _share(shared: dict[str, Any], kept: tuple[int, Definitions]) -> None:
 
 def _read_definitions(tx: "Transaction") -> Definitions:
     fieldset = _FIELDSET
-    sets = {row[0]: row[1] for row in tx.rows(
-        ("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name)
-    )}
+    sets = {
+        row[0]: row[1] for row in tx.rows(("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name))
+    }
     field, c = _FIELD, _FIELD.c
     rows = tx.rows(
         ("custom fields",),
-        lambda: field.select(
-            c.id, c.context, c.name, c.uri, c.type, c.params, c.pos, c.custom_fieldset_id
-        ).order_by(c.pos, c.id),
+        lambda: field.select(c.id, c.context, c.name, c.uri, c.type, c.params, c.pos, c.custom_fieldset_id).order_by(
+            c.pos, c.id
+        ),
     )
     money = currencies.read(tx)
     by_context: dict[str, list[CustomField]] = {}
@@ -160,9 +160,9 @@ def _read_definitions(tx: "Transaction") -> Definitions:
             filter_name += str(id)
         params = json.loads(params)
         params = params if isinstance(params, dict) else {}
-        listed.append(CustomField(
-            id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params))
-        ))
+        listed.append(
+            CustomField(id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params)))
+        )
     return Definitions({context: tuple(listed) for context, listed in by_context.items()}, money)
 
 

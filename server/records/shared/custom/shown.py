@@ -25,9 +25,11 @@ def values_of(
     table = CUSTOM_VALUE.sql
     rows = tx.rows(
         ("custom values of many",),
-        lambda: table.select(table.record_id, table.field_id, table.value)
-        .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
-        .order_by(table.record_id, table.field_id, table.place),
+        lambda: (
+            table.select(table.record_id, table.field_id, table.value)
+            .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
+            .order_by(table.record_id, table.field_id, table.place)
+        ),
         (json.dumps([each.id for each in fields]), ids_text(records)),
     )
     for record_id, field_id, value in rows:

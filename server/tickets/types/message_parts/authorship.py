@@ -30,8 +30,9 @@ def require_own(change: Change, writing: Writing) -> None:
         return
     for name in FIXED:
         if change.changes(name):
-            raise AdminOnly(f"{name}: only administrators change who wrote a message, when, and what it answers",
-                            field=name)  # fmt: skip
+            raise AdminOnly(
+                f"{name}: only administrators change who wrote a message, when, and what it answers", field=name
+            )
     if "storage_size" in change.sent and change.changes("storage_size"):
         raise AdminOnly("storage_size: only administrators set it; leave it out", field="storage_size")
 

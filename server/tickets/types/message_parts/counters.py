@@ -47,17 +47,22 @@ def recount(writing: Writing, ticket_id: int) -> None:
     )  # fmt: skip
     count, outgoing, first, latest = (value or 0 for value in rows[0])
     reply = _first_reply(writing, ticket_id, first)
-    writing.set("ticket", ticket_id, {
-        "num_messages": count,
-        "num_messages_in": count - outgoing,
-        "num_messages_out": outgoing,
-        "initial_message_id": first,
-        "latest_message_id": latest,
-        "first_wrote_address_id": _sender(writing, first),
-        "last_wrote_address_id": _sender(writing, latest),
-        "initial_response_message_id": 0,
-        "elapsed_response_first": 0,
-    } | (_response(ticket, *reply) if reply else {}))
+    writing.set(
+        "ticket",
+        ticket_id,
+        {
+            "num_messages": count,
+            "num_messages_in": count - outgoing,
+            "num_messages_out": outgoing,
+            "initial_message_id": first,
+            "latest_message_id": latest,
+            "first_wrote_address_id": _sender(writing, first),
+            "last_wrote_address_id": _sender(writing, latest),
+            "initial_response_message_id": 0,
+            "elapsed_response_first": 0,
+        }
+        | (_response(ticket, *reply) if reply else {}),
+    )
 
 
 def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:

@@ -77,12 +77,12 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
     address = peewee.Table("address", alias="who")
     rows = shown.tx.rows(
         ("reply recipients",),
-        lambda: requester.select(requester.ticket_id, address.c.email)
-        .join(address, on=(address.c.id == requester.address_id))
-        .where(
-            in_list(requester.ticket_id, slot(0)), address.c.mail_transport_id == 0, address.c.is_defunct == 0
-        )
-        .order_by(requester.ticket_id, address.c.id),
+        lambda: (
+            requester.select(requester.ticket_id, address.c.email)
+            .join(address, on=(address.c.id == requester.address_id))
+            .where(in_list(requester.ticket_id, slot(0)), address.c.mail_transport_id == 0, address.c.is_defunct == 0)
+            .order_by(requester.ticket_id, address.c.id)
+        ),
         ("[" + ",".join(str(id) for id in {record["ticket_id"] for record in records}) + "]",),
     )
     of_ticket: dict[int, list[str]] = {}

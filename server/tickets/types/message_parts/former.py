@@ -19,8 +19,11 @@ TOLD = {
 MESSAGE_FORMER = Table(
     "message_former",
     [
-        Column("message_id", references="message(id)"), Column("changed_at"), Column("actor__context", "TEXT"),
-        Column("actor_id"), Column("former", "TEXT"),
+        Column("message_id", references="message(id)"),
+        Column("changed_at"),
+        Column("actor__context", "TEXT"),
+        Column("actor_id"),
+        Column("former", "TEXT"),
     ],
     [Index(("message_id", "id"), "what a message said before")],
 )  # former: JSON, {column: value before}
@@ -47,9 +50,10 @@ def keep(change: Change, writing: Writing) -> None:
 def _tell_moved(change: Change, writing: Writing) -> None:
     source, destination = change.was("ticket_id"), change.value("ticket_id")
     told = {
-        "message": str(change.id), "source": writing.label("ticket", source),
+        "message": str(change.id),
+        "source": writing.label("ticket", source),
         "destination": writing.label("ticket", destination),
-    }  # fmt: skip
+    }
     for here, there in ((source, destination), (destination, source)):
         writing.log("ticket.message.moved", TICKET, here, told, about=(TICKET, there))
 
@@ -79,6 +83,8 @@ def _shown(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str
 
 
 FORMER = Expand(
-    "former", "array", "What it said before changes, the newest first: changed_at, actor, and what each changed had.",
+    "former",
+    "array",
+    "What it said before changes, the newest first: changed_at, actor, and what each changed had.",
     _shown,
 )

@@ -56,9 +56,11 @@ def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
     message = peewee.Table("message", alias="listed")
     rows = shown.tx.rows(
         ("messages of many",),
-        lambda: message.select(message.c.ticket_id, message.c.id)
-        .where(in_list(message.c.ticket_id, slot(0)))
-        .order_by(message.c.id),
+        lambda: (
+            message.select(message.c.ticket_id, message.c.id)
+            .where(in_list(message.c.ticket_id, slot(0)))
+            .order_by(message.c.id)
+        ),
         (ids_text(records),),
     )
     listed: dict[int, list[int]] = {record["id"]: [] for record in records}
@@ -67,8 +69,7 @@ def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
     newest = {own: ids[-MAX_MESSAGES:] for own, ids in listed.items()}
     found = shown.records("message", [id for ids in newest.values() for id in ids])
     by_id = {
-        record["id"]: dictionary
-        for record, dictionary in zip(found, shown.dictionaries("message", found), strict=True)
+        record["id"]: dictionary for record, dictionary in zip(found, shown.dictionaries("message", found), strict=True)
     }
     return {own: {"_messages": {str(id): by_id[id] for id in ids if id in by_id}} for own, ids in newest.items()}
 
@@ -80,9 +81,11 @@ def latest_activity(name: str, is_outgoing: int) -> Any:
         message = peewee.Table("message", alias="latest")
         rows = shown.tx.rows(
             ("latest activity",),
-            lambda: message.select(message.c.ticket_id, peewee.fn.MAX(message.c.created))
-            .where(in_list(message.c.ticket_id, slot(0)), message.c.is_outgoing == slot(1))
-            .group_by(message.c.ticket_id),
+            lambda: (
+                message.select(message.c.ticket_id, peewee.fn.MAX(message.c.created))
+                .where(in_list(message.c.ticket_id, slot(0)), message.c.is_outgoing == slot(1))
+                .group_by(message.c.ticket_id)
+            ),
             (ids_text(records), is_outgoing),
         )
         latest: dict[int, int] = dict(rows)

@@ -35,9 +35,15 @@ def write(change: Change, writing: Writing) -> None:
     for adds, address_id in change.extras.get(WANTED, ()):
         changed = add(writing, change.id, [address_id]) if adds else remove(writing, change.id, address_id)
         if changed and not change.is_create:
-            writing.log("ticket.participant.added" if adds else "ticket.participant.removed", CONTEXT, change.id, {
-                "participant": writing.label("address", address_id), "target": writing.label("ticket", change.id),
-            })
+            writing.log(
+                "ticket.participant.added" if adds else "ticket.participant.removed",
+                CONTEXT,
+                change.id,
+                {
+                    "participant": writing.label("address", address_id),
+                    "target": writing.label("ticket", change.id),
+                },
+            )
 
 
 def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[int]:

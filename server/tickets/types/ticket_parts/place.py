@@ -58,9 +58,7 @@ def _read_names(change: Change, writing: Writing) -> None:
             raise Required("group is required: several groups have such buckets; send group or group_id", field="group")
         bucket = writing.find("bucket", group_id=new["group_id"], name=extras["bucket"])
         if bucket is None:
-            raise Invalid(
-                f"bucket: group {new['group_id']} has no bucket '{extras['bucket'][:80]}'", field="bucket"
-            )
+            raise Invalid(f"bucket: group {new['group_id']} has no bucket '{extras['bucket'][:80]}'", field="bucket")
         new["bucket_id"] = bucket["id"]
 
 

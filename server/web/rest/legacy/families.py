@@ -60,12 +60,10 @@ FAMILIES = (
     Family("saved_searches", "saved_search", EVERYTHING),
     Family("snippets", "snippet", EVERYTHING),
     Family("tasks", "task", EVERYTHING),
-    Family(
-        "tickets", "ticket", ("retrieve", "update", "delete", "search"), (OWN_GROUPS,), (Sort("updated", True, 0),)
-    ),
+    Family("tickets", "ticket", ("retrieve", "update", "delete", "search"), (OWN_GROUPS,), (Sort("updated", True, 0),)),
     Family("workers", "worker", KEPT),
     Family("workspaces/pages", "workspace_page", ("retrieve", "list")),
     Family("workspaces/tabs", "workspace_tab", ("retrieve",)),
     Family("workspaces/widgets", "workspace_widget", ("retrieve",)),
     Family("workspaces/worklists", "workspace_list", ("retrieve",)),
-)  # fmt: skip
+)

@@ -30,9 +30,14 @@ BY_NUMBER: shapes.Schema = {"type": "object", "patternProperties": {"^custom_[0-
 
 
 def _note(path: str, uri: str) -> None:
-    @endpoint("POST", f"{path}/{{id}}/note", f"Write a comment on the {uri}.", "small write",
-              Parameter("note", "string", "The text.", required=True),
-              answer=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID))
+    @endpoint(
+        "POST",
+        f"{path}/{{id}}/note",
+        f"Write a comment on the {uri}.",
+        "small write",
+        Parameter("note", "string", "The text.", required=True),
+        answer=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID),
+    )
     def note(call: Call) -> dict[str, Any]:
         note_id = comments.on_record(call.ctx, uri, call.id, call.params.text("note", ""), "note")
         return {f"{uri}_id": call.id, "note_id": note_id}
@@ -62,14 +67,25 @@ def create_comment(call: Call) -> Answer:
     return Answer(with_names(call, "comment", found), headers={"Location": location(call, found)})
 
 
-@endpoint("GET", "snippets/{id}/paste", "The text of a snippet, filled in for a record; counts as a use.", "write",
-          Parameter("context_id", "integer", "The record that the snippet is for, where it is for one."),
-          answer=shapes.keys(text=shapes.TEXT))
+@endpoint(
+    "GET",
+    "snippets/{id}/paste",
+    "The text of a snippet, filled in for a record; counts as a use.",
+    "write",
+    Parameter("context_id", "integer", "The record that the snippet is for, where it is for one."),
+    answer=shapes.keys(text=shapes.TEXT),
+)
 def paste(call: Call) -> dict[str, Any]:
     return {"text": snippets.paste(call.ctx, call.id, call.params.id("context_id", 0) or 0)}
 
 
-@endpoint("GET", "customfields/{type}", "The custom fields of a record type, by custom_<id>.", "read",
-          Parameter("type", "string", "The record type, by any of its names."), answer=BY_NUMBER)
+@endpoint(
+    "GET",
+    "customfields/{type}",
+    "The custom fields of a record type, by custom_<id>.",
+    "read",
+    Parameter("type", "string", "The record type, by any of its names."),
+    answer=BY_NUMBER,
+)
 def custom_fields(call: Call) -> dict[str, Any]:
     return contexts.fields_of(call.ctx, call.arguments["type"])

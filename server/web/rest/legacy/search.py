@@ -72,8 +72,7 @@ def sent_criteria(call: Call, family: Family) -> Criteria:
 
 
 def _search(family: Family) -> None:
-    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH,
-              answer=page(family))
+    @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH, answer=page(family))
     @family.named
     def search(call: Call) -> dict[str, Any]:
         return results(call, family, sent_criteria(call, family))

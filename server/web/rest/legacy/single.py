@@ -83,8 +83,7 @@ def _one(name: str) -> str:
 
 
 def _retrieve(family: Family) -> None:
-    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META,
-              answer=shape(family))
+    @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, answer=shape(family))
     @family.named
     def retrieve(call: Call) -> dict[str, Any]:
         found = records.retrieve(call.ctx, family.uri, call.id, call.params.text("expand", ""))
@@ -92,9 +91,18 @@ def _retrieve(family: Family) -> None:
 
 
 def _create(family: Family) -> None:
-    @endpoint("POST", f"{family.path}/create", f"Create {_one(family.name)}.", "small write",
-              fields_of(family), EXPAND, META, size="file", is_small=is_small,
-              answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}))
+    @endpoint(
+        "POST",
+        f"{family.path}/create",
+        f"Create {_one(family.name)}.",
+        "small write",
+        fields_of(family),
+        EXPAND,
+        META,
+        size="file",
+        is_small=is_small,
+        answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}),
+    )
     @family.named
     def create(call: Call) -> Answer:
         fields = sent_fields(call)
@@ -105,8 +113,18 @@ def _create(family: Family) -> None:
 
 
 def _update(family: Family) -> None:
-    @endpoint("PUT", f"{family.path}/{{id}}", f"Change {_one(family.name)}.", "small write",
-              fields_of(family), EXPAND, META, size="file", is_small=is_small, answer=shape(family))
+    @endpoint(
+        "PUT",
+        f"{family.path}/{{id}}",
+        f"Change {_one(family.name)}.",
+        "small write",
+        fields_of(family),
+        EXPAND,
+        META,
+        size="file",
+        is_small=is_small,
+        answer=shape(family),
+    )
     @family.named
     def update(call: Call) -> dict[str, Any]:
         return update_record(call, family)
