@@ -10,9 +10,9 @@ ID, UNSUBSCRIBE, ONE_CLICK, POST = "List-Id", "List-Unsubscribe", "List-Unsubscr
 NAMES = (ID, "List-Help", UNSUBSCRIBE, ONE_CLICK, "List-Subscribe", POST, "List-Owner", "List-Archive")
 MAX_VALUE = 500  # characters of one; header lines may hold 998
 _KNOWN = {name.lower(): name for name in NAMES}
-_ID = re.compile(r"(?:[ !#-;=?A-Z\[-~]* |\"[ !#-\[\]-~]*\" )?<[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+>")
-_ADDRESS = r"<(?:https?|mailto):[!#-;=?-\[\]_a-z~A-Z%]+>"
-_ADDRESSES = re.compile(rf"{_ADDRESS}(?: ?, ?{_ADDRESS})*")
+_ID = re.compile(r"(?:[ !#-;=?A-Z\[-~]* |\"[ !#-\[\]-~]*\" )?<([A-Za-z0-9_.-]+)>")
+_ADDRESS = re.compile(r"<(?:https?|mailto):[!#-;=?-\[\]_a-z~A-Z%]+>")
+_BETWEEN = re.compile(r"(?<=>) ?, ?(?=<)")  # addresses; a comma may stand in one, too
 _PRINTED = re.compile(r"[ -~]*")
 _YES = "List-Unsubscribe=One-Click"
 
@@ -53,8 +53,10 @@ def _wrong(name: str, value: str) -> str:
     if not _PRINTED.fullmatch(value):
         return "takes letters, digits and signs of ASCII alone"
     if name == ID:
-        return "" if _ID.fullmatch(value) else "takes a name such as <support.desk.example>, in angle brackets"
+        found = _ID.fullmatch(value)
+        is_host = found is not None and "." in found[1] and all(found[1].split("."))
+        return "" if is_host else "takes a name such as <support.desk.example>, in angle brackets"
     if name == ONE_CLICK:
         return "" if value == _YES else f"takes {_YES} and nothing else"
-    is_fine = _ADDRESSES.fullmatch(value) or (name == POST and value == "NO")
+    is_fine = all(map(_ADDRESS.fullmatch, _BETWEEN.split(value))) or (name == POST and value == "NO")
     return "" if is_fine else "takes addresses in angle brackets, such as <https://desk.example/leave>"
