@@ -40,6 +40,7 @@ HARMLESS = {
     r"""(//?)|(\|)|(\[(?:[^\]"']|"[^"]*"|'[^']*')*\])|([^/|\[\]]+)""",
     r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)",  # comments end at a parenthesis
     r"([^\[]+)((?:\[[^\[\]]*\])*)",
+    r"[a-z][a-z0-9]+(_[a-z][a-z0-9]+)*",  # an underscore between two repetitions
 }
 
 
