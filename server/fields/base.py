@@ -1,13 +1,17 @@
-"""What every kind of field has: its declaration, and the way from a sent value to a stored one.
+"""What every kind of field has: its declaration, its filters, and the way from a sent value to a stored one.
 
 A field knows no record type and no operation. What needs the database (does this id exist?) it asks its Intake."""
 
+import re
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
 from server.errors import Invalid
+from server.search.filters.base import Filter
 from server.store.tables import Column, Kind
+
+FilterKind = type[Filter]
 
 
 class Lookup(Protocol):
@@ -40,11 +44,14 @@ class Field:
     note: what it is, for people. required: on create. immutable: kept by the service, sending it is an error.
     default: stored when absent on create. auto: computed then (now, generated, derived, setting, built_in).
     auto_update "now": set on every update that does not send it. alternatives: other names for the same thing.
-    alternative_to: this is such a name. column: "" for one without a column of its own."""
+    alternative_to: this is such a name. shown: whether the dictionary has it; what it has not, no filter finds either,
+    unless it is named. filter: the name of its filter where that is not the usual one of its kind; None for no filter.
+    filter_note: what that filter is, where the first words of the note do not tell."""
 
     type: ClassVar[str] = ""
     kind: ClassVar[Kind] = "TEXT"
     takes_lists: ClassVar[bool] = False
+    filter_kind: ClassVar[FilterKind | None] = None  # the filter that it brings
 
     def __init__(
         self,
@@ -62,6 +69,8 @@ class Field:
         shown: bool = True,
         key: str = "",
         origin: str = "",
+        filter: str | None = "",
+        filter_note: str = "",
     ) -> None:
         self.note = note
         self.required = required
@@ -76,6 +85,8 @@ class Field:
         self.shown = shown and self.stored
         self.key_name = key
         self.origin = origin
+        self.filter = filter if filter or (shown and self.stored) else None
+        self.filter_note = filter_note
         self.name = ""
 
     @property
@@ -86,6 +97,25 @@ class Field:
     def column(self) -> Column:
         """Its column."""
         return Column(self.name, self.kind, self.initial())
+
+    def filters(self) -> list[Filter]:
+        """The filters that it brings to its type; one of the same name that the type declares replaces it."""
+        if self.filter_kind is None or self.filter is None:
+            return []
+        note = self.filter_note or self.usual_filter_note()
+        return [self.filter_kind(self.filter or self.usual_filter(), note, self.name, **self.filter_options())]
+
+    def usual_filter(self) -> str:
+        """What its filter is called unless the type says otherwise: `first_name` becomes `firstName`."""
+        return camel_case(self.name)
+
+    def usual_filter_note(self) -> str:
+        """What its filter is unless the type says otherwise: the first words of the note, without its conditions."""
+        return beginning(self.note)
+
+    def filter_options(self) -> dict[str, Any]:
+        """What else its filter is to know."""
+        return {}
 
     def initial(self) -> Any:
         """What a row holds when nothing was given."""
@@ -144,3 +174,22 @@ def as_text(raw: Any) -> str:
     if isinstance(raw, bytes):
         return raw.decode("utf-8", "replace")
     return raw if isinstance(raw, str) else str(raw)
+
+
+def camel_case(name: str) -> str:
+    """A name as filters have it.
+
+    >>> camel_case("last_ran_at")
+    'lastRanAt'
+    """
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+def beginning(note: str) -> str:
+    """The first words of a note as a sentence: up to a colon, a semicolon or a full stop.
+
+    >>> beginning("When the record was made; now when omitted.")
+    'When the record was made.'
+    """
+    return re.split(r"[;:.](?: |$)", note, maxsplit=1)[0] + "."

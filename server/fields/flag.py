@@ -3,6 +3,7 @@
 from typing import Any
 
 from server.fields.base import Field, Intake, as_text
+from server.search.filters.flag import FlagFilter
 
 WORDS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
@@ -12,6 +13,7 @@ class Bit(Field):
 
     type = "bit"
     kind = "INTEGER"
+    filter_kind = FlagFilter
 
     def initial(self) -> Any:
         return self.default or 0

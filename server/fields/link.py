@@ -3,7 +3,12 @@
 from typing import Any
 
 from server.digits import id_in
-from server.fields.base import Field, Intake, as_text
+from server.fields.base import Field, Intake, as_text, beginning, camel_case
+from server.search.filters.base import Filter
+from server.search.filters.context import ContextFilter
+from server.search.filters.deep import DeepFilter
+from server.search.filters.number import ChooserFilter
+from server.search.filters.ways import Behind
 
 APP = "svc.contexts.app"
 
@@ -11,18 +16,63 @@ APP = "svc.contexts.app"
 class Id(Field):
     """The id of a record of type `target`, or of the type that the field `target_from` names.
 
-    `svc:<type>:<id or name>` stands for an id too. zero_ok: 0 is none."""
+    `svc:<type>:<id or name>` stands for an id too. zero_ok: 0 is none.
+
+    The dictionary has the record behind it under the field's name without `_id`. nested: another name for that, None
+    for showing the bare id. nested_note: what that record is, where the first words of the note do not tell. deep: the
+    note of the filter by a query on that record, if there is one."""
 
     type = "id"
     kind = "INTEGER"
+    filter_kind = ChooserFilter
 
     def __init__(
-        self, note: str, target: str = "", *, target_from: str = "", zero_ok: bool = False, **options: Any
+        self,
+        note: str,
+        target: str = "",
+        *,
+        target_from: str = "",
+        zero_ok: bool = False,
+        nested: str | None = "",
+        nested_note: str = "",
+        deep: str = "",
+        **options: Any,
     ) -> None:
         super().__init__(note, **options)
         self.target = target
         self.target_from = target_from
         self.zero_ok = zero_ok
+        self.nested = nested
+        self.nested_note = nested_note or beginning(note)
+        self.deep = deep
+        self.shown = self.shown and not self.has_nested
+
+    @property
+    def has_nested(self) -> bool:
+        """Whether the dictionary can show the keys of the record behind it."""
+        return self.stored and bool(self.target) and self.nested is not None
+
+    @property
+    def prefix(self) -> str:
+        """The name of the record behind it."""
+        return self.nested or self.name.removesuffix("_id")
+
+    def filters(self) -> list[Filter]:
+        found = super().filters()
+        if self.deep:
+            name = (self.filter or self.usual_filter()).removesuffix(".id")
+            found.append(DeepFilter(name, self.deep, self.target, Behind(self.name)))
+        return found
+
+    def usual_filter(self) -> str:
+        """`org_id` becomes `org.id`."""
+        return f"{camel_case(self.name.removesuffix('_id'))}.id"
+
+    def filter_options(self) -> dict[str, Any]:
+        return {"target": self.target}
+
+    def usual_filter_note(self) -> str:
+        return "By id; comparison and sets as for numbers."
 
     def initial(self) -> Any:
         return self.default or 0
@@ -72,6 +122,7 @@ class ContextName(Field):
     """A record type: its uri, an alias or its full context; stored as the full context."""
 
     type = "context"
+    filter_kind = ContextFilter
 
     def __init__(self, note: str, *, allowed: tuple[str, ...] = (), blank_ok: bool = False, **options: Any) -> None:
         super().__init__(note, **options)

@@ -4,6 +4,7 @@ import math
 from typing import Any, ClassVar
 
 from server.fields.base import Field, Intake, as_text
+from server.search.filters.number import BytesFilter, DurationFilter, NumberFilter
 
 MAX_UINT = 4294967295
 MAX_NUMBER = 2**63 - 1
@@ -14,6 +15,7 @@ class Number(Field):
 
     type = "number"
     kind = "INTEGER"
+    filter_kind = NumberFilter
     lowest: ClassVar[int] = -MAX_NUMBER
     highest: ClassVar[int] = MAX_NUMBER
 
@@ -54,6 +56,18 @@ class Uint(Number):
     type = "uint"
     lowest = 0
     highest = MAX_UINT
+
+
+class Bytes(Uint):
+    """A size."""
+
+    filter_kind = BytesFilter
+
+
+class Seconds(Uint):
+    """How long something takes or took."""
+
+    filter_kind = DurationFilter
 
 
 class Float(Field):

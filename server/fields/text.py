@@ -12,6 +12,7 @@ from server.errors import Invalid, KataSyntax
 from server.fields import languages
 from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
+from server.search.filters.text import Match, TextFilter
 from server.store.tables import Column
 
 DEFAULT_MAX = 255
@@ -21,9 +22,11 @@ class Text(Field):
     """Characters. `max` counts them; longer is an error that names the limit, nothing is cut.
 
     allowed: the only values; blank passes when not required. form: email, language, timezone, date, yaml, kata.
-    exact: case counts when it is compared. one_line: line ends are refused, as in what mail takes into its headers."""
+    exact: case counts when it is compared. match: how its filter compares. one_line: line ends are refused, as in what
+    mail takes into its headers."""
 
     type = "text"
+    filter_kind = TextFilter
 
     def __init__(
         self,
@@ -36,6 +39,7 @@ class Text(Field):
         form: str = "",
         blank_ok: bool = False,
         exact: bool = False,
+        match: Match = "partial",
         one_line: bool = False,
         **options: Any,
     ) -> None:
@@ -47,7 +51,11 @@ class Text(Field):
         self.form = form
         self.blank_ok = blank_ok
         self.exact = exact
+        self.match = match
         self.one_line = one_line
+
+    def filter_options(self) -> dict[str, Any]:
+        return {"match": self.match}
 
     def initial(self) -> Any:
         return self.default or ""
@@ -89,6 +97,13 @@ class Text(Field):
         if self.allowed:
             shown["enum"] = list(self.allowed)
         return shown
+
+
+class Name(Text):
+    """What a record is called."""
+
+    def __init__(self, note: str = "Name; also the label.", max: int = DEFAULT_MAX, **options: Any) -> None:
+        super().__init__(note, max, **{"required": True} | options)
 
 
 class Url(Text):

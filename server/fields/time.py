@@ -5,6 +5,7 @@ from typing import Any
 from server import times
 from server.errors import Invalid
 from server.fields.base import Field, Intake, as_text
+from server.search.filters.date import DateFilter
 
 
 class Timestamp(Field):
@@ -12,6 +13,7 @@ class Timestamp(Field):
 
     type = "timestamp"
     kind = "INTEGER"
+    filter_kind = DateFilter
 
     def initial(self) -> Any:
         return self.default or 0
@@ -27,6 +29,24 @@ class Timestamp(Field):
 
     def schema(self) -> dict[str, Any]:
         return {"type": ["integer", "string"], "description": self.note}
+
+
+class CreatedAt(Timestamp):
+    """When a record was made."""
+
+    def __init__(self, note: str = "When the record was made; now when omitted.", **options: Any) -> None:
+        super().__init__(note, **{"auto": "now"} | options)
+
+    def usual_filter(self) -> str:
+        """Without `_at`, unlike those of other times."""
+        return self.name.removesuffix("_at")
+
+
+class UpdatedAt(CreatedAt):
+    """When a record was written last."""
+
+    def __init__(self, note: str = "Last change; set to now on every write unless it is sent.", **options: Any) -> None:
+        super().__init__(note, **{"auto_update": "now"} | options)
 
 
 class TimeText(Timestamp):

@@ -4,15 +4,13 @@ from server.errors import Forbidden
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Subtotals, Writing
 from server.records.shared import entries
 from server.records.shared.points import ADMINISTRATIVE, POINTS
-from server.search.filters.date import DateFilter
 from server.search.filters.flag import RareFlagFilter
 from server.search.filters.links import TypeFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.text import AllWords
 from server.store.tables import Column, Index
 
 
@@ -36,7 +34,14 @@ class ActivityLog(RecordType):
     features = frozenset(("search",))
     access = Access(read="target", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "activity_point": Text("Id of the activity event, or custom.other.", 128, required=True),
+        "activity_point": Text(
+            "Id of the activity event, or custom.other.",
+            128,
+            required=True,
+            filter="activity",
+            filter_note="Exact id of the activity event; lists are fine.",
+            match="exact",
+        ),
         "actor__context": ContextName("Record type of who did it.", required=True, shown=False),
         "actor_id": Id(
             "Id of who did it; 0 for the service.",
@@ -45,7 +50,7 @@ class ActivityLog(RecordType):
             zero_ok=True,
             shown=False,
         ),
-        "created": Timestamp("When it happened; now when omitted.", auto="now"),
+        "created": CreatedAt("When it happened; now when omitted."),
         "params": Structure(
             "What happened: {message, variables, urls}. `{{placeholder}}` in the message is filled from the variables; "
             "urls turn them into links.",
@@ -83,11 +88,8 @@ class ActivityLog(RecordType):
     keys = (Key("event", "text", "What people call the event.", value=lambda record, shown: event_name(record)),)
     filters = (
         AllWords("Bare words are looked for in the activity event's id.", "activity_point", "prefix"),
-        TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
         TypeFilter("actor", "Who did it is of one of these record types.", "actor"),
         RareFlagFilter("administrative", "Tells of how the service is set up and kept.", "is_administrative"),
-        DateFilter("created", "When it happened.", "created"),
-        NumberFilter("id", "Record id.", "id"),
         TypeFilter("target", "What it happened to is of one of these record types.", "target"),
     )
     subtotals = Subtotals(

@@ -1,14 +1,11 @@
 """Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
 
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.base import Filter
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import PointingHere
 from server.store.tables import Index
 
@@ -16,18 +13,13 @@ from server.store.tables import Index
 def filters(context: str) -> tuple[Filter, ...]:
     """The filters of assets and of every custom type, which has their shape."""
     return (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         DeepFilter(
             "comments",
             "Has a matching comment.",
             "comment",
             PointingHere("comment", "target_id", (("target__context", context),)),
         ),
-        DateFilter("created", "When the record was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "What it is called.", "name", "partial"),
         *owners.filters("app", "group", "role", "worker"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
 
 
@@ -48,15 +40,15 @@ class Asset(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "name": Text("What the asset is called; also the label. Two may be called the same.", required=True),
+        "created_at": CreatedAt(),
+        "name": Name(
+            "What the asset is called; also the label. Two may be called the same.", filter_note="What it is called."
+        ),
         "owner__context": owners.context_field(
             "Record type of the owner: app, group, role or worker; blank for none.", owners.OWNERS, required=False
         ),
         "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("name",), "assets by name"),

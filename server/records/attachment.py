@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Invalid
-from server.fields.number import Uint
+from server.fields.number import Bytes
 from server.fields.structure import References
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import (
     Access,
     Change,
@@ -31,11 +31,9 @@ from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters.base import Filter
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.links import ANY, NONE, type_named
-from server.search.filters.number import BytesFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.text import AllWords
 from server.search.filters.ways import Through, Way
 from server.store import blobs
 from server.store.statements import in_list, slot
@@ -118,12 +116,23 @@ class Attachment(RecordType):
         "mime_type": Text(
             f"MIME type. With {COPIED}, `content` names the automation resource whose bytes and type are taken.",
             default="application/octet-stream",
+            filter="mimetype",
+            match="exact",
         ),
-        "name": Text("File name; also the label.", required=True),
-        "size": Uint("Bytes stored; kept by the service.", immutable=True),
-        "storage_extension": Text("Where the bytes are stored; kept by the service.", immutable=True),
-        "storage_key": Text("What they are stored as; kept by the service.", immutable=True),
-        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "name": Name("File name; also the label.", match="exact"),
+        "size": Bytes(
+            "Bytes stored; kept by the service.",
+            immutable=True,
+            filter_note="Takes size units: >200kb, 1MB, 1KB...2KB.",
+        ),
+        "storage_extension": Text(
+            "Where the bytes are stored; kept by the service.",
+            immutable=True,
+            filter="storage.extension",
+            match="exact",
+        ),
+        "storage_key": Text("What they are stored as; kept by the service.", immutable=True, filter=None),
+        "updated": UpdatedAt("Last change; now on every write unless sent."),
     }
     columns = (
         Column("blob_id"),
@@ -157,13 +166,7 @@ class Attachment(RecordType):
             "bundle", "In a matching file bundle.", "file_bundle",
             Through("attached", "attachment_id", "record_id", (("context", FILE_BUNDLE),)),
         ),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("mimetype", "MIME type.", "mime_type", "exact"),
-        TextFilter("name", "File name.", "name", "exact"),
         AttachedFilter("on", "Attached to records of these types; any or none."),
-        BytesFilter("size", "Takes size units: >200kb, 1MB, 1KB...2KB.", "size"),
-        TextFilter("storage.extension", "Where the bytes are stored.", "storage_extension", "exact"),
-        DateFilter("updated", "Last change.", "updated"),
     )  # fmt: skip
     subtotals = Subtotals(search=("fieldset", "links", "mimetype", "name", "storage.extension"))
 

@@ -5,12 +5,14 @@ Not for what is done with records: that is desk/."""
 
 import json
 from collections.abc import Sequence
+from heapq import merge
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
 from server.errors import nearest
 from server.fields.base import Field
+from server.fields.link import Id
 from server.fields.structure import Structure
 from server.records import describe as as_data
 from server.records.parts import (
@@ -33,6 +35,8 @@ from server.records.shared import acts, checks, paths
 from server.records.shared import features as common
 from server.records.shared.points import POINTS
 from server.search.filters.base import Filter
+from server.search.filters.number import NumberFilter
+from server.search.filters.text import AllWords
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index, Table
 
@@ -50,7 +54,11 @@ CORE = "svc.core"
 
 
 class RecordType:
-    """The base of all. The order of `fields` is that of the columns."""
+    """The base of all. The order of `fields` is that of the columns.
+
+    A field brings its filters, its key and the record behind it; `filters`, `keys` and `nested` hold what there is
+    beside these, and what replaces one of the same name. Bare words are looked for in the label unless a filter is
+    declared for them."""
 
     uri: ClassVar[str] = ""
     context: ClassVar[str] = ""
@@ -82,10 +90,10 @@ class RecordType:
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
     takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
-    nested: ClassVar[tuple[Nested, ...]] = ()
+    nested: tuple[Nested, ...] = ()
     keys: ClassVar[tuple[Key, ...]] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()
-    filters: ClassVar[tuple[Filter, ...]] = ()
+    filters: tuple[Filter, ...] = ()
     subtotals: ClassVar[Subtotals] = Subtotals()
     events: ClassVar[tuple[Event, ...]] = ()
     label_column: ClassVar[str] = "name"
@@ -107,7 +115,8 @@ class RecordType:
         self.table = self._table()
         self.initial: Record = {column.name: column.initial for column in self.table.columns} | {"id": 0}
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
-        listed = (*self.filters, *common.filters(self))
+        self.nested = self._all_nested()
+        listed = (*self._all_filters(), *common.filters(self))
         self.filter_by_name: dict[str, Filter] = {}
         for each_filter in listed:
             bound = each_filter.bind(self.table)
@@ -134,6 +143,30 @@ class RecordType:
         return Table(
             self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary
         )
+
+    def _all_filters(self) -> list[Filter]:
+        """Those that its fields bring and its own, bare words first."""
+        found: dict[str, Filter] = {"id": NumberFilter("id", "Record id.", "id")}
+        if self.label_column in self.fields and not any(each.default for each in self.filters):
+            note = f"Bare words are looked for in the {self.label_column}."
+            found["text"] = AllWords(note, self.label_column)
+        found |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
+        own = {each.name for each in self.filters}
+        return list(
+            merge(
+                self.filters, sorted((each for each in found.values() if each.name not in own), key=_place), key=_place
+            )
+        )
+
+    def _all_nested(self) -> tuple[Nested, ...]:
+        """Those that its fields bring and its own."""
+        found = {
+            each.prefix: Nested(each.prefix, each.target, each.nested_note, each.name)
+            for each in self.fields.values()
+            if isinstance(each, Id) and each.has_nested
+        }
+        found |= {each.prefix: each for each in self.nested}
+        return tuple(sorted(found.values(), key=lambda each: each.prefix))
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
@@ -250,6 +283,11 @@ class RecordType:
 
     def bind(self, registry: "Registry") -> None:
         """Called once when all built-in types are known; more may come and go while the service runs."""
+
+
+def _place(filter: Filter) -> tuple[bool, str]:
+    """Where a filter stands: the one for bare words first, then by name."""
+    return not filter.default, filter.name
 
 
 def _acts(record_type: RecordType) -> frozenset[str]:

@@ -8,16 +8,13 @@ import peewee
 
 from server.errors import Conflict, Invalid
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Event, Nested, Record, RecordType, Subtotals, Writing
 from server.records.calendars.expands import EXPANDS
 from server.records.shared import owners
 from server.records.shared.references import redirect
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import PointingHere
 from server.store.statements import slot
 from server.store.tables import Index
@@ -47,7 +44,7 @@ class Calendar(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "params": Structure(
@@ -56,21 +53,19 @@ class Calendar(RecordType):
             16777215,
             shown=False,
         ),
-        "timezone": Text("IANA zone of its days; blank for that of whoever looks.", 128, form="timezone"),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "timezone": Text(
+            "IANA zone of its days; blank for that of whoever looks.",
+            128,
+            form="timezone",
+            filter_note="IANA zone of its days; null for none.",
         ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
     nested = (Nested("owner", "*", "Owner."),)
     expands = EXPANDS
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
         *owners.filters("app", "bot", "group", "role", "worker"),
-        TextFilter("timezone", "IANA zone of its days; null for none.", "timezone", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
         DeepFilter(
             "workerAvailability",
             "A matching worker's availability is read from it.",

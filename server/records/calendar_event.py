@@ -4,15 +4,10 @@ calendar_event_recurring."""
 from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.link import Id
-from server.fields.text import Text
+from server.fields.text import Name
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, Event, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.calendars.status import STATUS
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.store.tables import Index
 
 
@@ -33,24 +28,22 @@ class CalendarEvent(RecordType):
         delete=("privilege", "calendar"),
     )
     fields = {
-        "calendar_id": Id("Calendar it is on.", "calendar", required=True, shown=False),
-        "date_end": Timestamp("End; 0 for a moment, else not before the start."),
-        "date_start": Timestamp("Start.", required=True),
-        "is_available": Bit("1 available, 0 busy."),
-        "name": Text("Name; also the label.", required=True),
+        "calendar_id": Id(
+            "Calendar it is on.",
+            "calendar",
+            required=True,
+            filter_note="On a calendar by id.",
+            deep="On a matching calendar.",
+        ),
+        "date_end": Timestamp(
+            "End; 0 for a moment, else not before the start.", filter="endDate", filter_note="End; never for a moment."
+        ),
+        "date_start": Timestamp("Start.", required=True, filter="startDate"),
+        "is_available": Bit("1 available, 0 busy.", filter=None),
+        "name": Name(),
     }
     indexes = (Index(("calendar_id", "date_start", "date_end"), "what is on calendars between two instants"),)
-    nested = (Nested("calendar", "calendar", "Calendar it is on."),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DeepFilter("calendar", "On a matching calendar.", "calendar", Behind("calendar_id")),
-        ChooserFilter("calendar.id", "On a calendar by id.", "calendar_id", target="calendar"),
-        DateFilter("endDate", "End; never for a moment.", "date_end"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        DateFilter("startDate", "Start.", "date_start"),
-        STATUS,
-    )
+    filters = (STATUS,)
     subtotals = Subtotals(search=("calendar.id", "fieldset", "links", "status"), aliases={"calendar": "calendar.id"})
     events = (Event("calendar_event.created", "created; the target of the entry is the calendar"),)
 

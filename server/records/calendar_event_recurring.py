@@ -3,15 +3,11 @@
 from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.link import Id
-from server.fields.text import Text
+from server.fields.text import Name, Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, Event, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.calendars import clock, patterns
 from server.records.calendars.status import STATUS
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.store.tables import Index
 
 MAX_TEXT_CHARS = 16384  # of all patterns together
@@ -35,36 +31,42 @@ class CalendarEventRecurring(RecordType):
         delete=("privilege", "calendar"),
     )
     fields = {
-        "calendar_id": Id("Calendar it is on.", "calendar", required=True, shown=False),
+        "calendar_id": Id(
+            "Calendar it is on.",
+            "calendar",
+            required=True,
+            filter_note="On a calendar by id.",
+            deep="On a matching calendar.",
+        ),
         "event_end": Text(
             "Time of day at which it ends, or how long it takes: 5pm, 17:00, 8 hours. Not later than the start is the "
             "next day; blank the end of the day.",
             128,
+            filter=None,
         ),
-        "event_start": Text("Time of day at which it begins, such as 9am or 09:00; blank midnight.", 128),
-        "is_available": Bit("1 available, 0 busy."),
-        "name": Text("Name; also the label.", required=True),
+        "event_start": Text("Time of day at which it begins, such as 9am or 09:00; blank midnight.", 128, filter=None),
+        "is_available": Bit("1 available, 0 busy.", filter=None),
+        "name": Name(),
         "patterns": Text(
             f"Days on which it takes place, a pattern a line, at most {patterns.MAX_PATTERNS}: weekdays; mon, wed; "
             "1st, 15th; first monday of; last day of; december 25; 2026-12-25. Lines that begin with # do not count.",
             MAX_TEXT_CHARS,
             required=True,
+            filter=None,
         ),
-        "recur_end": Timestamp("No occurrence begins after this; 0 for no end."),
-        "recur_start": Timestamp("No occurrence begins before this; 0 for no limit."),
-        "tz": Text("IANA zone of its times; blank for the calendar's.", 128, form="timezone"),
+        "recur_end": Timestamp("No occurrence begins after this; 0 for no end.", filter=None),
+        "recur_start": Timestamp("No occurrence begins before this; 0 for no limit.", filter=None),
+        "tz": Text(
+            "IANA zone of its times; blank for the calendar's.",
+            128,
+            form="timezone",
+            filter="timezone",
+            filter_note="IANA zone of its times; null for none.",
+            match="exact",
+        ),
     }
     indexes = (Index(("calendar_id",), "what is on calendars"),)
-    nested = (Nested("calendar", "calendar", "Calendar it is on."),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DeepFilter("calendar", "On a matching calendar.", "calendar", Behind("calendar_id")),
-        ChooserFilter("calendar.id", "On a calendar by id.", "calendar_id", target="calendar"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        STATUS,
-        TextFilter("timezone", "IANA zone of its times; null for none.", "tz", "exact"),
-    )
+    filters = (STATUS,)
     subtotals = Subtotals(
         search=("calendar.id", "fieldset", "links", "status", "timezone", "watchers"),
         aliases={"calendar": "calendar.id"},

@@ -1,14 +1,10 @@
 """Calls: telephone calls that were received or made."""
 
 from server.fields.flag import Bit
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 
@@ -22,30 +18,18 @@ class Call(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
-        "created": Timestamp("When the call took place; now when omitted.", auto="now"),
+        "created": CreatedAt("When the call took place; now when omitted."),
         "is_closed": Bit("Dealt with."),
-        "is_outgoing": Bit("0 received, 1 made."),
+        "is_outgoing": Bit("0 received, 1 made.", filter_note="Made, not received."),
         "phone": Text("Number of the other side.", 128),
-        "subject": Text("What it was about; also the label.", required=True),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "subject": Name("What it was about; also the label."),
+        "updated": UpdatedAt(),
     }
     indexes = (
         Index(("created",), "the newest calls"),
         Index(("phone",), "the calls of a number"),
     )
-    filters = (
-        AllWords("Bare words are looked for in the subject.", "subject", "partial"),
-        comment_words("svc.contexts.call", "Words in the comments on the call."),
-        DateFilter("created", "When the call took place.", "created"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isClosed", "Dealt with.", "is_closed"),
-        FlagFilter("isOutgoing", "Made, not received.", "is_outgoing"),
-        TextFilter("phone", "Number of the other side.", "phone", "partial"),
-        TextFilter("subject", "What it was about.", "subject", "partial"),
-        DateFilter("updated", "Last change.", "updated"),
-    )
+    filters = (comment_words("svc.contexts.call", "Words in the comments on the call."),)
     subtotals = Subtotals(search=("fieldset", "isClosed", "isOutgoing", "links", "watchers"))
     events = (Event("call_entry.created", "created"),)
     label_column = "subject"

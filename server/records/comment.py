@@ -8,7 +8,7 @@ from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt
 from server.records.base import (
     Access,
     Change,
@@ -25,12 +25,9 @@ from server.records.base import (
 from server.records.shared import paths
 from server.records.shared.comment_text import COMMENT_TEXT
 from server.records.shared.mentions import mentioned
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
 from server.search.filters.links import TypeFilter
-from server.search.filters.number import NumberFilter
 from server.search.filters.ways import Through
 from server.store.tables import Index
 
@@ -81,9 +78,9 @@ class Comment(RecordType):
             shown=False,
         ),
         "comment": Text("Text. Workers who are named with @ are told.", 16777215, required=True),
-        "created": Timestamp("When it was written; now when omitted.", auto="now"),
-        "is_markdown": Bit("1: the text is Markdown."),
-        "is_pinned": Bit("1: shown first."),
+        "created": CreatedAt("When it was written; now when omitted."),
+        "is_markdown": Bit("1: the text is Markdown.", filter_note="The text is Markdown."),
+        "is_pinned": Bit("1: shown first.", filter_note="Shown first."),
         "target__context": ContextName("Record type commented on.", required=True, shown=False),
         "target_id": Id("Id of the record commented on.", required=True, target_from="target__context", shown=False),
     }
@@ -107,10 +104,6 @@ class Comment(RecordType):
         ),
         TypeFilter("author", "The author is of these record types.", "author"),
         WordsFilter("comment", "Words of the comment.", COMMENT_TEXT),
-        DateFilter("created", "When it was written.", "created"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isMarkdown", "The text is Markdown.", "is_markdown"),
-        FlagFilter("isPinned", "Shown first.", "is_pinned"),
         TypeFilter("on", "Commented on are records of these types.", "target"),
     )  # fmt: skip
     subtotals = Subtotals(search=("author", "fieldset", "links", "on"), virtual=("author", "on"))
@@ -152,7 +145,7 @@ class Comment(RecordType):
             "comment.create", context, id,
             {"object": target_type.label_names[0].lower(), "target": writing.label(target_type.uri, id)},
             mentioned(writing, change.value("comment"), target_type.uri, id),
-        )  # fmt: skip
+    )  # fmt: skip
 
     def bind(self, registry: "Registry") -> None:
         self.registry = registry

@@ -7,16 +7,12 @@ import peewee
 from server.errors import AdminOnly, Conflict
 from server.fields.flag import Bit
 from server.fields.number import Number
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.references import redirect
 from server.records.shared.tables import CUSTOM_VALUE
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.statements import slot
 
 
@@ -33,27 +29,22 @@ class Currency(RecordType):
     fields = {
         "code": Text("Three letters, such as USD.", 3, required=True),
         "decimal_at": Number(
-            "How many decimals amounts have. Stays as it is while there are amounts in the currency.", min=0, max=16
+            "How many decimals amounts have. Stays as it is while there are amounts in the currency.",
+            min=0,
+            max=16,
+            filter="decimalPlaces",
         ),
-        "is_default": Bit("Amounts without a currency are in it. Setting it here takes it from the other currency."),
-        "name": Text("Name of one unit, such as dollar; also the label.", required=True),
-        "name_plural": Text("Name of several units."),
+        "is_default": Bit(
+            "Amounts without a currency are in it. Setting it here takes it from the other currency.",
+            filter="default",
+            filter_note="The default currency.",
+        ),
+        "name": Name("Name of one unit, such as dollar; also the label.", filter_note="Name of one unit."),
+        "name_plural": Text("Name of several units.", filter=None),
         "symbol": Text("Symbol that stands before amounts.", 4),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     bumps = {"fields": ("code", "symbol", "decimal_at", "is_default")}
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        TextFilter("code", "Three letters, such as USD.", "code", "partial"),
-        NumberFilter("decimalPlaces", "How many decimals amounts have.", "decimal_at"),
-        FlagFilter("default", "The default currency.", "is_default"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name of one unit.", "name", "partial"),
-        TextFilter("symbol", "Symbol that stands before amounts.", "symbol", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def privileged(self, change: Change, writing: Writing) -> None:

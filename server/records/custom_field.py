@@ -9,18 +9,13 @@ from server.fields.flag import WORDS
 from server.fields.link import ContextName, Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
-from server.search.filters.context import ContextFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
 from server.search.filters.links import LinksFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
+from server.search.filters.text import AllWords
 from server.store.tables import Index
 
 if TYPE_CHECKING:
@@ -49,14 +44,21 @@ class CustomField(RecordType):
     access = Access(read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset"))
     is_administrative = True
     fields = {
-        "context": ContextName("Record type that gets the field; the fieldset's, if it is in one.", required=True),
+        "context": ContextName(
+            "Record type that gets the field; the fieldset's, if it is in one.",
+            required=True,
+            filter_note="Record type, by any of its names.",
+        ),
         "custom_fieldset_id": Id(
             "Fieldset that it belongs to; 0 for a field on every record of the type.",
             "custom_fieldset",
             zero_ok=True,
-            shown=False,
+            filter="fieldset.id",
+            filter_note="Fieldset by id.",
+            deep="In a matching fieldset.",
+            nested_note="Fieldset.",
         ),
-        "name": Text("Label of the field.", 128, required=True),
+        "name": Name("Label of the field.", 128),
         "params": Structure(
             "Settings: `options` (D, X: a list), `context` (L, record links), `currency_id` (Y), `decimal_at` (O), "
             "`value_min` and `value_max` (slider), `send_notifications` (W; 1: the worker is told when chosen, and of "
@@ -64,21 +66,26 @@ class CustomField(RecordType):
             16777215,
         ),
         "pos": Uint("Order, 0 first.", max=100),
-        "type": Text("Kind of value, by letter or id.", required=True, allowed=tuple(custom.KINDS), exact=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "type": Text(
+            "Kind of value, by letter or id.",
+            required=True,
+            allowed=tuple(custom.KINDS),
+            exact=True,
+            filter_note="Kind of value, exact; lists are fine.",
+            match="exact",
         ),
+        "updated_at": UpdatedAt(),
         "uri": Text(
             "Name that stands for custom_<id> in fields and expand: letters, digits, underscores.",
             200,
             required=True,
             unique=True,
             pattern=r"[A-Za-z0-9_]*",
+            filter_note="Name that stands for custom_<id>.",
         ),
     }
     indexes = (Index(("context", "pos"), "the fields of a record type"),)
     bumps = {"fields": ()}
-    nested = (Nested("custom_fieldset", "custom_fieldset", "Fieldset."),)
     keys = (
         Key("search_filter", "text", "Name of the field in searches.", on_expand=True),
         Key("type_label", "text", "Kind of value, in words.", value=lambda record, shown: custom.KINDS[record["type"]]),
@@ -86,16 +93,7 @@ class CustomField(RecordType):
     expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
         AllWords("Bare words are looked for in the label.", "name", "partial"),
-        ContextFilter("context", "Record type, by any of its names.", "context"),
-        DeepFilter("fieldset", "In a matching fieldset.", "custom_fieldset", Behind("custom_fieldset_id")),
-        ChooserFilter("fieldset.id", "Fieldset by id.", "custom_fieldset_id", target="custom_fieldset"),
-        NumberFilter("id", "Record id.", "id"),
         LinksFilter("links", "Linked to a record of these types; any or none.", "svc.contexts.custom_field"),
-        TextFilter("name", "Label of the field.", "name", "partial"),
-        NumberFilter("pos", "Order, 0 first.", "pos"),
-        TextFilter("type", "Kind of value, exact; lists are fine.", "type", "exact"),
-        DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("uri", "Name that stands for custom_<id>.", "uri", "partial"),
     )
     subtotals = Subtotals(search=("context", "fieldset.id", "links", "type"), aliases={"fieldset": "fieldset.id"})
 

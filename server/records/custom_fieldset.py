@@ -6,15 +6,11 @@ import peewee
 
 from server.errors import Invalid
 from server.fields.link import ContextName
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE
-from server.search.filters.context import ContextFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.statements import slot
 from server.store.tables import Index
 
@@ -49,26 +45,21 @@ class CustomFieldset(RecordType):
     )
     is_administrative = True
     fields = {
-        "context": ContextName("Record type that it is for; stays while it has fields.", required=True),
-        "name": Text("Fieldset name; also the label.", required=True),
+        "context": ContextName(
+            "Record type that it is for; stays while it has fields.",
+            required=True,
+            filter_note="Record type, by any of its names.",
+        ),
+        "name": Name("Fieldset name; also the label."),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("context",), "the fieldsets of a record type"),)
     bumps = {"fields": ()}
     nested = (Nested("owner", "*", "Owner."),)
     expands = (Expand("custom_fields", "records", "The fields of the set, as a list.", load_fields, FIELDS),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        ContextFilter("context", "Record type, by any of its names.", "context"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Fieldset name.", "name", "partial"),
-        *owners.filters("app", "bot", "group", "role", "worker"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("context", "links", "owner"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING, Any
 from server.errors import Conflict, Invalid, nearest
 from server.fields.link import APP
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom_types, owners
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store import schema
 
 if TYPE_CHECKING:
@@ -32,32 +29,26 @@ class CustomRecord(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "name": Text("One of them, such as Issue.", required=True),
-        "name_plural": Text("Several of them, such as Issues.", required=True),
+        "name": Name("One of them, such as Issue.", filter_note="One of them."),
+        "name_plural": Text(
+            "Several of them, such as Issues.", required=True, filter="name.plural", filter_note="Several of them."
+        ),
         "params": Structure(
             "`owners[contexts]`: the types that may own its records (app, group, role, worker; none: records have no "
             "owner). `options`: a list of attachments, avatars, comments, hide_search.",
             16777215,
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
         "uri": Text(
             "Name of the record type in paths, links and queries: lower-case letters, digits, underscores.",
             64,
             required=True,
             unique=True,
             pattern=r"[A-Za-z0-9_]*",
+            filter_note="Name in paths, links and queries.",
+            match="prefix",
         ),
     }
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "One of them.", "name", "partial"),
-        TextFilter("name.plural", "Several of them.", "name_plural", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("uri", "Name in paths, links and queries.", "uri", "prefix"),
-    )
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def bind(self, registry: "Registry") -> None:

@@ -1,13 +1,10 @@
 """File bundles: files that belong together, to be attached to replies at once. The files are attachments of theirs."""
 
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.comment_text import comment_words
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.usable import UsableByFilter
 from server.store.tables import Index
 
@@ -30,13 +27,16 @@ class FileBundle(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
-        "tag": Text("Short name that no other bundle has; must not be blank when sent.", 128, unique=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "tag": Text(
+            "Short name that no other bundle has; must not be blank when sent.",
+            128,
+            unique=True,
+            filter_note="Short name.",
         ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("tag",), "a bundle by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
@@ -44,13 +44,8 @@ class FileBundle(RecordType):
     )
     nested = (Nested("owner", "*", "Owner."),)
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         comment_words(CONTEXT, "Words in the comments on the bundle."),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
         *owners.filters("app", "bot", "group", "role", "worker"),
-        TextFilter("tag", "Short name.", "tag", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
         UsableByFilter("Bundles that this worker may use: me, an id or a name."),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))

@@ -5,17 +5,15 @@ from typing import Any
 from server.digits import is_whole
 from server.fields.base import Intake, as_text
 from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree
 from server.records.kb.content import ArticleFormat, Rendered, format_number, rendered, to_html, words
 from server.records.shared.maps import pairs_through
 from server.search.filters.by_id import ByIdFilter
-from server.search.filters.date import DateFilter
 from server.search.filters.fulltext import WordsFilter
 from server.search.filters.number import NumberFilter
-from server.search.filters.text import TextFilter
 from server.search.filters.ways import Through
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index
@@ -73,10 +71,8 @@ class KbArticle(RecordType):
             default="text",
             shown=False,
         ),
-        "title": Text("Title; also the label.", required=True),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "title": Name("Title; also the label."),
+        "updated": UpdatedAt(),
         "views": Uint("How often it was read."),
     }
     columns = (Column("content_html", "TEXT"),)
@@ -109,10 +105,6 @@ class KbArticle(RecordType):
         ),
         WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
         NumberFilter("format", "0 plain, 1 HTML, 2 Markdown.", "format"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("title", "Title.", "title", "partial"),
-        DateFilter("updated", "Last change.", "updated"),
-        NumberFilter("views", "How often it was read.", "views"),
     )
     subtotals = Subtotals(search=("category.id", "fieldset", "format", "links", "watchers"))
     label_column = "title"

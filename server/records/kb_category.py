@@ -2,14 +2,12 @@
 
 from server.errors import Invalid
 from server.fields.link import Id
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.fields.text import Name
+from server.fields.time import UpdatedAt
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree, below
 from server.search.filters.by_id import ByIdFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.number import ChooserFilter
 from server.search.filters.ways import Through
 from server.store.tables import Index
 
@@ -31,16 +29,12 @@ class KbCategory(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
-        "name": Text("Name; also the label.", 64, required=True),
-        "parent_id": Id("Category above it; 0 for none.", "kb_category", zero_ok=True, shown=False),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "name": Name("Name; also the label.", 64),
+        "parent_id": Id("Category above it; 0 for none.", "kb_category", zero_ok=True),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("parent_id",), "the categories below one"),)
-    nested = (Nested("parent", "kb_category", "Category above it."),)
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         ByIdFilter(
             "article.id",
             f"Holds one of these articles, {BY_ID}",
@@ -48,10 +42,7 @@ class KbCategory(RecordType):
             Through("kb_placed", "category_id", "article_id"),
             sortable=True,
         ),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
         ChooserFilter("parent.id", f"Category above it, {BY_ID}", "parent_id", target="kb_category"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(search=("fieldset", "links", "parent.id", "watchers"), aliases={"parent": "parent.id"})
 

@@ -3,14 +3,11 @@
 from typing import Any
 
 from server.errors import Invalid
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
 from server.records.metrics import dimensions
 from server.records.metrics.samples import METRIC_SAMPLE
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 COUNTER, GAUGE = "counter", "gauge"
@@ -35,32 +32,22 @@ class Metric(RecordType):
     features = frozenset(("custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "created_at": CreatedAt(),
         "description": Text("What it measures."),
         "dimensions_kata": Text(
             f"Its dimensions, at most {dimensions.MAX_DIMENSIONS}, each as type/name: with settings below; the types "
             f"are {', '.join(dimensions.TYPES)}.",
             65536,
             form="kata",
+            filter=None,
         ),
-        "name": Text("Unique name; also the label.", 128, required=True, unique=True, pattern=r"[A-Za-z0-9._]*"),
+        "name": Name("Unique name; also the label.", 128, unique=True, pattern=r"[A-Za-z0-9._]*"),
         "type": Text("counter or gauge; blank is a counter.", 128, allowed=(COUNTER, GAUGE)),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("name",), "the metric of a name"),)
     tables = (METRIC_SAMPLE,)
     expands = (Expand("dimensions", "map", "Its dimensions: {name: {type, settings}}.", load_dimensions),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        TextFilter("description", "What it measures.", "description", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Unique name.", "name", "partial"),
-        TextFilter("type", "counter or gauge.", "type", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -7,15 +7,10 @@ from server.fields.flag import Bit
 from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt
 from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import entries
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
+from server.search.filters.text import AllWords
 from server.store.tables import Index
 
 
@@ -39,24 +34,36 @@ class Notification(RecordType):
     features = frozenset(("links", "search"))
     access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
     fields = {
-        "activity_point": Text("Id of the activity event, or custom.other.", required=True),
-        "created": Timestamp("When it was raised; now when omitted.", auto="now"),
+        "activity_point": Text(
+            "Id of the activity event, or custom.other.",
+            required=True,
+            filter="activity",
+            filter_note="Exact id of the activity event; lists are fine.",
+            match="exact",
+        ),
+        "created": CreatedAt("When it was raised; now when omitted."),
         "is_read": Bit("Seen by the worker."),
         "params": Structure(
             "What happened: {message, variables, urls}, as in an activity entry.", required=True, shown=False
         ),
         "target__context": ContextName("Record type that it is about.", blank_ok=True, shown=False),
         "target_id": Id("Id of the record that it is about.", target_from="target__context", zero_ok=True, shown=False),
-        "worker_id": Id("Worker who is told.", "worker", required=True, alternatives=("assignee_id",), shown=False),
+        "worker_id": Id(
+            "Worker who is told.",
+            "worker",
+            required=True,
+            alternatives=("assignee_id",),
+            filter_note="For a worker by id.",
+            deep="For a matching worker.",
+            nested="assignee",
+            nested_note="Worker who is told, written as `worker_id`.",
+        ),
     }
     indexes = (
         Index(("worker_id", "is_read", "id"), "a worker's unread notifications, newest first"),
         Index(("target__context", "target_id"), "the notifications about a record"),
     )
-    nested = (
-        Nested("assignee", "worker", "Worker who is told, written as `worker_id`.", column="worker_id"),
-        Nested("target", "*", "Record that it is about."),
-    )
+    nested = (Nested("target", "*", "Record that it is about."),)
     keys = (
         Key(
             "event_json",
@@ -79,15 +86,7 @@ class Notification(RecordType):
             value=lambda record, shown: shown.address(f"/notifications/{record['id']}"),
         ),
     )
-    filters = (
-        AllWords("Bare words are looked for in the activity event's id.", "activity_point", "partial"),
-        TextFilter("activity", "Exact id of the activity event; lists are fine.", "activity_point", "exact"),
-        DateFilter("created", "When it was raised.", "created"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isRead", "Seen by the worker.", "is_read"),
-        DeepFilter("worker", "For a matching worker.", "worker", Behind("worker_id")),
-        ChooserFilter("worker.id", "For a worker by id.", "worker_id", target="worker"),
-    )
+    filters = (AllWords("Bare words are looked for in the activity event's id.", "activity_point", "partial"),)
     subtotals = Subtotals(search=("activity", "isRead", "worker.id"), aliases={"worker": "worker.id"})
     label_column = "activity_point"
     has_links_filter = False

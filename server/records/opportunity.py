@@ -2,15 +2,12 @@
 
 from server.fields.link import Id
 from server.fields.number import Number
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Event, Key, Nested, RecordType, Subtotals, Writing
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, Timestamp, UpdatedAt
+from server.records.base import Access, Change, Event, Key, RecordType, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.comment_text import comment_words
 from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 OPEN, WON, LOST = 0, 1, 2
@@ -29,28 +26,35 @@ class Opportunity(RecordType):
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
         "amount": Number(
-            "Amount in the smallest unit of the currency: 1234 is 12.34 where there are two decimals.", min=0
+            "Amount in the smallest unit of the currency: 1234 is 12.34 where there are two decimals.",
+            min=0,
+            filter_note="Amount in the smallest unit of its currency.",
         ),
         "amount_currency_id": Id(
-            "Currency of the amount; 0 for the default one.", "currency", zero_ok=True, shown=False
+            "Currency of the amount; 0 for the default one.",
+            "currency",
+            zero_ok=True,
+            filter="currency.id",
+            filter_note="Currency by id; comparison and sets as for numbers.",
         ),
         "closed_at": Timestamp(
             "When it was closed: set to now when the status becomes won or lost and to 0 when it becomes open, unless "
-            "it is sent."
+            "it is sent.",
+            filter="closedDate",
+            filter_note="When it was closed; never for one that is open.",
         ),
-        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "created": CreatedAt(),
         "status": Text("open, closed_won or closed_lost.", allowed=WORDS, alternative_to="status_id"),
-        "status_id": Number("0 open, 1 closed won, 2 closed lost.", alternatives=("status",), min=OPEN, max=LOST),
-        "title": Text("What may be sold; also the label.", required=True),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "status_id": Number(
+            "0 open, 1 closed won, 2 closed lost.", alternatives=("status",), min=OPEN, max=LOST, filter=None
         ),
+        "title": Name("What may be sold; also the label.", filter="name"),
+        "updated": UpdatedAt(),
     }
     indexes = (
         Index(("status_id", "updated"), "open opportunities, the newest last"),
         Index(("amount_currency_id",), "whether a currency is in use"),
     )
-    nested = (Nested("amount_currency", "currency", "Currency of the amount."),)
     keys = (
         Key(
             "amount__label", "text", "The amount as people write it, with symbol and code of its currency.",
@@ -65,26 +69,13 @@ class Opportunity(RecordType):
         ),
     )  # fmt: skip
     filters = (
-        AllWords("Bare words are looked for in the title.", "title", "partial"),
-        NumberFilter("amount", "Amount in the smallest unit of its currency.", "amount"),
-        DateFilter("closedDate", "When it was closed; never for one that is open.", "closed_at"),
         comment_words("svc.contexts.opportunity", "Words in the comments on the opportunity."),
-        DateFilter("created", "When the record was made.", "created"),
-        ChooserFilter(
-            "currency.id",
-            "Currency by id; comparison and sets as for numbers.",
-            "amount_currency_id",
-            target="currency",
-        ),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "What may be sold.", "title", "partial"),
         ChoiceFilter(
             "status",
             "First letter or number; lists and negation are fine.",
             "status_id",
             {"open": OPEN, "won": WON, "lost": LOST},
         ),
-        DateFilter("updated", "Last change.", "updated"),
     )
     subtotals = Subtotals(
         search=("currency.id", "fieldset", "links", "status", "watchers"), aliases={"currency": "currency.id"}

@@ -6,14 +6,11 @@ from typing import Any
 
 from server.errors import AdminOnly
 from server.fields.flag import Bit
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import Timestamp, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
 from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store import blobs
 from server.store.tables import Column, Index
 
@@ -41,38 +38,33 @@ class Resource(RecordType):
     is_administrative = True
     fields = {
         "automation_kata": Text(
-            "Which automation makes the content of a dynamic resource, in KATA; set by administrators.", 65535
+            "Which automation makes the content of a dynamic resource, in KATA; set by administrators.",
+            65535,
+            filter=None,
         ),
-        "cache_until": Timestamp("Until when the content of a dynamic resource is fresh."),
+        "cache_until": Timestamp(
+            "Until when the content of a dynamic resource is fresh.", filter_note="Until when the content is fresh."
+        ),
         "content": FileContent(
             "The bytes: plain text, base64 as a data URI, or svc:automation_resource:<token> for those of that "
             "resource. At most as large as the setting `max_attachment_bytes`. Never returned.",
-            4294967295, stored=False,
+            4294967295,
+            stored=False,
         ),
         "description": Text("What it is."),
-        "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension"),
-        "is_dynamic": Bit("1: made by an automation; set by administrators."),
-        "name": Text(
+        "extension_id": Text("Kind of resource.", required=True, allowed=KINDS, form="extension", filter="type"),
+        "is_dynamic": Bit("1: made by an automation; set by administrators.", filter_note="Made by an automation."),
+        "name": Name(
             "Name that no other resource has, of letters, digits, dots, dashes and underscores; also the label.",
-            required=True, unique=True, pattern=r"[A-Za-z0-9._-]*",
+            unique=True,
+            pattern=r"[A-Za-z0-9._-]*",
+            filter_note="Name of the resource.",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
-    }  # fmt: skip
+        "updated_at": UpdatedAt(),
+    }
     columns = (Column("blob_id"), Column("size"))
     indexes = (Index(("name",), "a resource by its name; no two are one", unique=True),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("cacheUntil", "Until when the content is fresh.", "cache_until"),
-        TextFilter("description", "What it is.", "description", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isDynamic", "Made by an automation.", "is_dynamic"),
-        TextFilter("name", "Name of the resource.", "name", "partial"),
-        NumberFilter("size", "How many bytes.", "size"),
-        TextFilter("type", "Kind of resource.", "extension_id", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = (NumberFilter("size", "How many bytes.", "size"),)
     subtotals = Subtotals(search=("fieldset", "isDynamic", "links", "type"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:

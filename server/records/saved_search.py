@@ -2,14 +2,11 @@
 
 from server.errors import BadQuery, Invalid
 from server.fields.link import ContextName
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.context import ContextFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.parser import parse
 from server.store.tables import Index
 
@@ -31,7 +28,7 @@ class SavedSearch(RecordType):
     )
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "query": Text("Search query.", 65535, required=True),
@@ -41,10 +38,9 @@ class SavedSearch(RecordType):
             unique=True,
             pattern=r"[A-Za-z0-9-]*",
             blank_ok=True,
+            filter_note="Short name.",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("tag",), "a saved search by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
@@ -53,15 +49,9 @@ class SavedSearch(RecordType):
     )
     nested = (Nested("owner", "*", "Owner."),)
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         ContextFilter(
             "context", "Record type that is searched: one of its names, or part of its context.", "context", "partial"
         ),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        TextFilter("query", "Search query.", "query", "partial"),
-        TextFilter("tag", "Short name.", "tag", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(search=("context", "fieldset"))
     has_links_filter = False

@@ -5,19 +5,14 @@ from typing import TYPE_CHECKING
 from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.structure import Fieldsets
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import CreatedAt, Timestamp, UpdatedAt
 from server.fields.word import Word
-from server.records.base import Access, Change, Event, Key, Nested, RecordType, Reopening, Subtotals, Writing
+from server.records.base import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.search.ast import Text as SearchText
 from server.search.conditions import Condition, compared, equals
 from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.search.filters.worker import WorkerFilter
 from server.store.tables import Index
 
@@ -52,15 +47,16 @@ class Task(RecordType):
     fields = {
         "completed": Timestamp(
             "When it was completed: set to now when the status becomes closed and to 0 when it leaves closed, unless "
-            "it is sent."
+            "it is sent.",
+            filter_note="When it was completed; never for one that is not.",
         ),
-        "created": Timestamp("When the task was made; now when omitted.", auto="now"),
+        "created": CreatedAt("When the task was made; now when omitted.", filter_note="When the record was made."),
         "due": Timestamp("Deadline."),
         "fieldsets": Fieldsets(
             "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
         ),
         "importance": Uint("0 least, 100 most.", default=50, max=100),
-        "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, shown=False),
+        "owner_id": Id("Assigned worker; 0 for none.", "worker", zero_ok=True, deep="The owner matches the query."),
         "reopen": Timestamp("When a waiting task returns to open; opening clears it."),
         "status": Word(
             "open, waiting or closed; the first letter counts, in any case.",
@@ -68,12 +64,13 @@ class Task(RecordType):
             alternative_to="status_id",
         ),
         "status_id": Uint(
-            "0 open, 1 closed, 2 waiting. Not in the order of a ticket's.", alternatives=("status",), max=WAITING
+            "0 open, 1 closed, 2 waiting. Not in the order of a ticket's.",
+            alternatives=("status",),
+            max=WAITING,
+            filter=None,
         ),
-        "title": Text("What to do; also the label.", required=True),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "title": Name("What to do; also the label."),
+        "updated": UpdatedAt(),
     }
     indexes = (
         Index(("owner_id", "status_id"), "a worker's open tasks"),
@@ -81,7 +78,6 @@ class Task(RecordType):
     )
     reopening = Reopening("status_id", (WAITING,), OPEN, "reopen")
     summary = ("status_id", "owner_id")
-    nested = (Nested("owner", "worker", "Assigned worker."),)
     keys = (
         Key(
             "is_completed",
@@ -97,16 +93,8 @@ class Task(RecordType):
         ),
     )
     filters = (
-        AllWords("Bare words are looked for in the title.", "title", "partial"),
         comment_words("svc.contexts.task", "Words in the comments on the task."),
-        DateFilter("completed", "When it was completed; never for one that is not.", "completed"),
-        DateFilter("created", "When the record was made.", "created"),
-        DateFilter("due", "Deadline.", "due"),
-        NumberFilter("id", "Record id.", "id"),
-        NumberFilter("importance", "0 least, 100 most.", "importance"),
-        DeepFilter("owner", "The owner matches the query.", "worker", Behind("owner_id")),
         WorkerFilter("owner.id", "The owner: me, ids, names, any, none.", "owner_id"),
-        DateFilter("reopen", "When a waiting task returns to open.", "reopen"),
         TaskStatusFilter(
             "status",
             "First letter or number; lists and negation are fine.",
@@ -114,8 +102,6 @@ class Task(RecordType):
             STATUSES,
             aliases=("isCompleted",),
         ),
-        TextFilter("title", "What to do.", "title", "partial"),
-        DateFilter("updated", "Last change.", "updated"),
     )
     subtotals = Subtotals(
         search=("fieldset", "importance", "links", "owner.id", "status", "watchers"), aliases={"owner": "owner.id"}

@@ -6,13 +6,9 @@ from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.number import MAX_UINT, Uint
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, Event, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Event, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, DurationFilter, NumberFilter
-from server.search.filters.ways import Behind
+from server.search.filters.number import DurationFilter
 from server.search.filters.worker import WorkerFilter
 from server.store.tables import Index
 
@@ -34,42 +30,46 @@ class TimeEntry(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege", "worker"), update=("privilege",), delete=("privilege",))
     fields = {
-        "activity_id": Id("Kind of work; 0 for none.", "timetracking_activity", zero_ok=True),
+        "activity_id": Id(
+            "Kind of work; 0 for none.",
+            "timetracking_activity",
+            zero_ok=True,
+            filter_note="Kind of work, by id; comparison and sets as for numbers.",
+            nested=None,
+        ),
         "is_closed": Bit("Archived."),
-        "log_date": Timestamp("When the work was done; now when omitted.", auto="now"),
+        "log_date": Timestamp("When the work was done; now when omitted.", auto="now", filter="created"),
         "mins": Uint(
             "Minutes worked; follows from `secs`, rounded up, when only that is sent.",
             required=True,
             alternatives=("secs",),
             max=MAX_UINT // SECONDS,
+            filter=None,
         ),
         "secs": Uint(
-            "Seconds worked; follows from `mins` when only that is sent.", required=True, alternatives=("mins",)
+            "Seconds worked; follows from `mins` when only that is sent.",
+            required=True,
+            alternatives=("mins",),
+            filter=None,
         ),
-        "worker_id": Id("Worker who did it; only administrators log for others.", "worker", required=True, shown=False),
+        "worker_id": Id(
+            "Worker who did it; only administrators log for others.",
+            "worker",
+            required=True,
+            deep="By a matching worker.",
+        ),
     }
     indexes = (
         Index(("worker_id", "log_date"), "a worker's time, the newest last"),
         Index(("activity_id",), "the time spent on a kind of work"),
         Index(("log_date",), "time entries in order of time"),
     )
-    nested = (Nested("worker", "worker", "Worker who did it."),)
     keys = (Key("summary", "text", "Who spent how long on what; the label."),)
     label_key = "summary"
     filters = (
         comment_words(CONTEXT, "Words in the comments on the entry.", "text", default=True),
-        ChooserFilter(
-            "activity.id",
-            "Kind of work, by id; comparison and sets as for numbers.",
-            "activity_id",
-            target="timetracking_activity",
-        ),
         comment_words(CONTEXT, "Words in the comments on the entry."),
-        DateFilter("created", "When the work was done.", "log_date"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isClosed", "Archived.", "is_closed"),
         DurationFilter("timeSpent", 'Seconds, or a text such as "< 1 hour".', "secs", aliases=("secs", "mins")),
-        DeepFilter("worker", "By a matching worker.", "worker", Behind("worker_id")),
         WorkerFilter("worker.id", "By this worker: me, ids, names.", "worker_id"),
     )
     subtotals = Subtotals(

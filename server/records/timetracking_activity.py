@@ -1,12 +1,9 @@
 """Time tracking activities: the kinds of work that time is tracked on, such as support or travel."""
 
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import redirect
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 
 
 class TimetrackingActivity(RecordType):
@@ -20,17 +17,9 @@ class TimetrackingActivity(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
-        "name": Text("Name; also the label.", required=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "name": Name(),
+        "updated_at": UpdatedAt(),
     }
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def after_delete(self, record: Record, writing: Writing) -> None:

@@ -1,12 +1,9 @@
 """Toolbars: places of the console where buttons start automations. A fixed set; nothing is shown here."""
 
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 PLACES = {
@@ -40,25 +37,21 @@ class Toolbar(RecordType):
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
     access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("nobody",))
     fields = {
-        "created_at": Timestamp("When the record was made; it stays.", auto="now"),
+        "created_at": CreatedAt("When the record was made; it stays."),
         "description": Text("Where it stands."),
-        "extension_id": Text("Id of the place; it stays.", required=True, form="extension"),
-        "name": Text("Name, such as mail.read; it stays. Also the label.", required=True, unique=True),
-        "toolbar_kata": Text("Its buttons, as KATA.", 65535, form="kata"),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "extension_id": Text(
+            "Id of the place; it stays.",
+            required=True,
+            form="extension",
+            filter="extension",
+            filter_note="Exact id of the place.",
+            match="exact",
         ),
+        "name": Name("Name, such as mail.read; it stays. Also the label.", unique=True),
+        "toolbar_kata": Text("Its buttons, as KATA.", 65535, form="kata", filter=None),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("name",), "a toolbar by its name", unique=True),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        TextFilter("description", "Where it stands.", "description", "partial"),
-        TextFilter("extension", "Exact id of the place.", "extension_id", "exact"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name, such as mail.read.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

@@ -3,17 +3,11 @@
 from server.fields.link import ContextName, Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.workspaces import contents
 from server.records.workspaces.view import fields_of
-from server.search.filters.context import ContextFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.store.tables import Index
 
 
@@ -28,22 +22,25 @@ class WorkspaceList(RecordType):
     access = Access(read="tab", create=("privilege", "tab"), update=("privilege", "tab"), delete=("privilege", "tab"))
     fields = {
         "columns": Structure("Names of its columns, as a list.", 16777215, is_list=True),
-        "context": ContextName("Record type that it lists.", required=True),
-        "name": Text("Name; also the label. May come in `view`.", required=True, alternatives=("view",)),
+        "context": ContextName("Record type that it lists.", required=True, filter="type"),
+        "name": Name("Name; also the label. May come in `view`.", alternatives=("view",)),
         "options": Structure("Settings.", 16777215),
         "params": Structure("Filters that may be changed.", 16777215),
         "params_required": Structure("Filters that always hold.", 16777215, shown=False),
         "params_required_query": Text("Search that always holds.", 65536, shown=False),
-        "pos": Uint("Place on the tab, 0 first."),
-        "render_limit": Uint("Rows of a page.", default=10, min=1, max=250),
+        "pos": Uint("Place on the tab, 0 first.", filter="tab.pos"),
+        "render_limit": Uint("Rows of a page.", default=10, min=1, max=250, filter=None),
         "render_sort": Structure("Column to true for rising or false for falling.", 255),
-        "render_subtotals": Text("Column to count by."),
+        "render_subtotals": Text("Column to count by.", filter=None),
         "tab_id": Id(
-            f"Tab it is on, with at most {contents.MAX_ON_TAB} others.", "workspace_tab", required=True, shown=False
+            f"Tab it is on, with at most {contents.MAX_ON_TAB} others.",
+            "workspace_tab",
+            required=True,
+            filter_note="On a tab by id.",
+            deep="On a matching tab.",
+            nested_note="Tab it is on.",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
         "view": Structure(
             "As packages write it: {title, model}. Stands for name, columns, options, filters, rows, order and "
             "subtotals; what is also sent by itself wins.",
@@ -51,17 +48,6 @@ class WorkspaceList(RecordType):
         ),
     }
     indexes = (Index(("tab_id", "pos"), "the worklists of a tab in order"),)
-    nested = (Nested("tab", "workspace_tab", "Tab it is on."),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        DeepFilter("tab", "On a matching tab.", "workspace_tab", Behind("tab_id")),
-        ChooserFilter("tab.id", "On a tab by id.", "tab_id", target="workspace_tab"),
-        NumberFilter("tab.pos", "Place on the tab, 0 first.", "pos"),
-        ContextFilter("type", "Record type that it lists.", "context"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "tab.id", "type"), aliases={"tab": "tab.id"})
 
     def prepare(self, change: Change, writing: Writing) -> None:

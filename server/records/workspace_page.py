@@ -1,16 +1,13 @@
 """Workspace pages: pages of tabs that somebody put together for themself or for others."""
 
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.noted import noted
 from server.records.workspaces import contents
 from server.records.workspaces.visits import VISIT
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 KINDS = {"core.workspace.page.workspace": "Workspace"}
@@ -31,14 +28,12 @@ class WorkspacePage(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS)),
+        "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),
         "extension_params": Structure("Settings of the kind."),
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
     tables = (VISIT,)
@@ -61,14 +56,7 @@ class WorkspacePage(RecordType):
             "workspace_list",
         ),
     )
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        *owners.filters("app", "bot", "group", "role", "worker"),
-        TextFilter("type", "Kind of page.", "extension_id", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("fieldset", "owner", "type"), virtual=("owner",))
     has_links_filter = False
 

@@ -3,16 +3,14 @@
 from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.noted import noted
 from server.records.shared.owners import WORKER
 from server.records.workspaces import contents
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.number import ChooserFilter
 from server.search.filters.ways import Behind
 from server.store.tables import Index
 
@@ -31,19 +29,20 @@ class WorkspaceTab(RecordType):
         read="page", create=("privilege", "page"), update=("privilege", "page"), delete=("privilege", "page")
     )
     fields = {
-        "extension_id": Text("Kind of tab.", required=True, allowed=tuple(KINDS)),
-        "name": Text("Name; also the label.", 128, required=True),
+        "extension_id": Text("Kind of tab.", required=True, allowed=tuple(KINDS), filter="type", match="prefix"),
+        "name": Name("Name; also the label.", 128),
         "page_id": Id(
-            f"Page it is on, with at most {contents.MAX_TABS} others.", "workspace_page", required=True, shown=False
+            f"Page it is on, with at most {contents.MAX_TABS} others.",
+            "workspace_page",
+            required=True,
+            filter_note="On a page by id.",
+            nested_note="Page it is on.",
         ),
         "params": Structure("Settings of the kind."),
         "pos": Uint("Place on the page, 0 first."),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("page_id", "pos"), "the tabs of a page in order"),)
-    nested = (Nested("page", "workspace_page", "Page it is on."),)
     keys = (
         Key("extension__label", "text", "The kind of tab in words.", value=contents.kind_label(KINDS)),
         Key("order", "number", "Same as `pos`.", column="pos"),
@@ -60,13 +59,6 @@ class WorkspaceTab(RecordType):
         Expand("worklists", "array", "Its worklists in order: {id, title, context}.", contents.worklists),
     )
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        ChooserFilter("page.id", "On a page by id.", "page_id", target="workspace_page"),
-        NumberFilter("pos", "Place on the page, 0 first.", "pos"),
-        TextFilter("type", "Kind of tab.", "extension_id", "prefix"),
-        DateFilter("updated", "Last change.", "updated_at"),
         DeepFilter("workspace", "On a matching page.", "workspace_page", Behind("page_id")),
         ChooserFilter("workspace.id", "On a page by id.", "page_id", target="workspace_page"),
     )

@@ -6,14 +6,11 @@ from server.automation import versions
 from server.errors import KataSyntax
 from server.fields.structure import Structure
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt, UpdatedAt
 from server.kata.parser import parse, plain
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.secrets import random_text
 from server.records.shared.triggers import TRIGGERS
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Column, Index
 
 NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
@@ -56,10 +53,16 @@ class Automation(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "description": Text("What it does."),
+        "created_at": CreatedAt(),
+        "description": Text("What it does.", filter=None),
         "extension_id": Text(
-            "What starts it, such as svc.trigger.webhook.respond.", required=True, allowed=TRIGGERS, form="extension"
+            "What starts it, such as svc.trigger.webhook.respond.",
+            required=True,
+            allowed=TRIGGERS,
+            form="extension",
+            filter="trigger",
+            filter_note="Exact id of what starts it; lists are fine.",
+            match="exact",
         ),
         "extension_params": Structure("Settings of the trigger.", immutable=True, is_map=True, origin="ours"),
         "name": Text(
@@ -68,12 +71,13 @@ class Automation(RecordType):
             unique=True,
             auto="generated",
             pattern="[A-Za-z0-9._-]*",
+            filter_note="The name that it is called by.",
         ),
-        "policy_kata": Text("What the script may do, as KATA; blank allows nothing but to compute.", 16777215),
+        "policy_kata": Text(
+            "What the script may do, as KATA; blank allows nothing but to compute.", 16777215, filter=None
+        ),
         "script": Text("What it does, as KATA.", 16777215, shown=False),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     # version: of what is kept of its past. last_run_*: written some time after the run, by desk/noted.py.
     columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
@@ -83,14 +87,6 @@ class Automation(RecordType):
         Key("inputs", "object", "The inputs that the script declares, by name: {key, type}.", _inputs, on_expand=True),
         Key("outputs", "object", "Always empty.", lambda record, shown: {}, on_expand=True),
         Key("script", "text", "The script.", lambda record, shown: record["script"], on_expand=True),
-    )
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "The name that it is called by.", "name", "partial"),
-        TextFilter("trigger", "Exact id of what starts it; lists are fine.", "extension_id", "exact"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(search=("fieldset", "links", "trigger", "watchers"))
 

@@ -1,13 +1,10 @@
 """Automation events: what happens in the service that automations may answer to. A fixed set; nothing is run here."""
 
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
 from server.records.shared.triggers import EVENTS, PREFIX
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.when} for name, each in EVENTS.items())
@@ -31,22 +28,19 @@ class AutomationEvent(RecordType):
             "Which automations answer, as KATA: blocks `automation/<name>:`. Never returned.", 65535, shown=False
         ),
         "description": Text("When it happens."),
-        "extension_id": Text("Trigger of the automations that may answer; it stays.", required=True, form="extension"),
-        "name": Text("Name, such as mail.received; it stays. Also the label.", required=True, unique=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "extension_id": Text(
+            "Trigger of the automations that may answer; it stays.",
+            required=True,
+            form="extension",
+            filter="extension",
+            filter_note="Exact id of the trigger.",
+            match="exact",
         ),
+        "name": Name("Name, such as mail.received; it stays. Also the label.", unique=True),
+        "updated_at": UpdatedAt(),
     }
     bumps = {"automations": ("automations_kata",)}
     indexes = (Index(("name",), "an event by its name", unique=True),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        TextFilter("description", "When it happens.", "description", "partial"),
-        TextFilter("extension", "Exact id of the trigger.", "extension_id", "exact"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name, such as mail.received.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

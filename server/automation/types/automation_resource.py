@@ -5,12 +5,9 @@ import uuid
 
 from server.fields.number import Uint
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import Timestamp, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.file_content import take_name
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store import blobs
 from server.store.tables import Column, Index
 
@@ -28,8 +25,10 @@ class AutomationResource(RecordType):
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
         "expires_at": Timestamp("When it may be dropped; 0 for never.", immutable=True, shown=False),
-        "mime_type": Text("What kind of file, such as image/png."),
-        "name": Text("Name of the file."),
+        "mime_type": Text(
+            "What kind of file, such as image/png.", filter="mimetype", filter_note="What kind of file.", match="prefix"
+        ),
+        "name": Text("Name of the file.", match="prefix"),
         "size": Uint("How many bytes; kept by the service.", immutable=True),
         "storage_extension": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
         "storage_key": Text("Where its bytes are; kept by the service.", immutable=True, stored=False),
@@ -41,24 +40,14 @@ class AutomationResource(RecordType):
             pattern="[A-Za-z0-9-]*",
             blank_ok=True,
             exact=True,
+            match="prefix",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     columns = (Column("blob_id"),)
     indexes = (
         Index(("token",), "the resource that is asked for", unique=True),
         Index(("expires_at",), "those that may be dropped"),
-    )
-    filters = (
-        AllWords("Bare words are looked for in the token.", "token", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("mimetype", "What kind of file.", "mime_type", "prefix"),
-        TextFilter("name", "Name of the file.", "name", "prefix"),
-        NumberFilter("size", "How many bytes.", "size"),
-        TextFilter("token", "What it is fetched by.", "token", "prefix"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(search=("fieldset", "mimetype", "name"))
     label_column = "token"

@@ -3,13 +3,9 @@
 from server import times
 from server.automation import recurrence
 from server.fields.flag import Bit
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Column, Index
 
 
@@ -25,11 +21,11 @@ class AutomationTimer(RecordType):
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
         "automations_kata": Text("Which automation runs, as KATA. Never returned.", 65535, shown=False),
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "is_disabled": Bit("Never runs while this is 1."),
-        "is_recurring": Bit("Runs again, by its patterns."),
+        "created_at": CreatedAt(),
+        "is_disabled": Bit("Never runs while this is 1.", filter=None),
+        "is_recurring": Bit("Runs again, by its patterns.", filter_note="Runs again."),
         "last_ran_at": Timestamp("When it ran last; 0 for never."),
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "next_run_at": Timestamp(
             "When it runs next; 0 for never. Worked out from the patterns where it is not sent and they are."
         ),
@@ -37,27 +33,16 @@ class AutomationTimer(RecordType):
             "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
             "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.",
             65535,
+            filter=None,
         ),
-        "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone"),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone", filter=None),
+        "updated_at": UpdatedAt(),
     }
     columns = (
         Column("started_for"),  # the next_run_at whose run was begun last
         Column("continuation_id"),
     )
     indexes = (Index(("is_disabled", "next_run_at"), "timers that are due"),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isRecurring", "Runs again.", "is_recurring"),
-        DateFilter("lastRanAt", "When it ran last.", "last_ran_at"),
-        TextFilter("name", "Name.", "name", "partial"),
-        DateFilter("nextRunAt", "When it runs next.", "next_run_at"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
     due_column = "next_run_at"
 

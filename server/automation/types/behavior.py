@@ -10,19 +10,13 @@ from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
-from server.fields.text import Text
+from server.fields.text import Name, Text
 from server.fields.time import Timestamp
-from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.behavior_events import EVENTS, event_name, refused
 from server.search.ast import Text as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters.base import Filter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.search.values import integer
 from server.store.tables import Index
 
@@ -88,22 +82,37 @@ class Behavior(RecordType):
     access = Access(read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot"))
     is_administrative = True
     fields = {
-        "bot_id": Id("Bot that it belongs to.", "bot", required=True, shown=False),
-        "event_point": EventField("Event that it answers to.", required=True, allowed=tuple(EVENTS)),
-        "is_disabled": Bit("Does not run while this is 1."),
-        "is_private": Bit("Only its own bot may use it."),
-        "name": Text("Name; also the label.", required=True),
+        "bot_id": Id(
+            "Bot that it belongs to.", "bot", required=True, filter_note="Of a bot by id.", deep="Of a matching bot."
+        ),
+        "event_point": EventField(
+            "Event that it answers to.",
+            required=True,
+            allowed=tuple(EVENTS),
+            filter="event",
+            filter_note="Exact id of the event; lists are fine.",
+            match="exact",
+        ),
+        "is_disabled": Bit("Does not run while this is 1.", filter="disabled", filter_note="Does not run."),
+        "is_private": Bit("Only its own bot may use it.", filter="private"),
+        "name": Name(),
         "nodes": Structure(
             "The tree; kept by the service.", 16777215, immutable=True, is_list=True, shown=False, origin="ours"
         ),
-        "priority": Uint("Place among those of one event, 0 first."),
-        "updated_at": Timestamp("When the record was made; later writes leave it unless it is sent.", auto="now"),
+        "priority": Uint("Place among those of one event, 0 first.", filter_note="Place among those of one event."),
+        "updated_at": Timestamp(
+            "When the record was made; later writes leave it unless it is sent.",
+            auto="now",
+            filter="updated",
+            filter_note="When it was made, or what was sent since.",
+        ),
         "uri": Text(
             "Its own short name: letters, digits and underscores.",
             128,
             unique=True,
             blank_ok=True,
             pattern="[A-Za-z0-9_]*",
+            match="exact",
         ),
         "variables": Structure(
             "Its variables by key var_<name>: type, label, is_private, params; kept by the service.",
@@ -117,22 +126,8 @@ class Behavior(RecordType):
         Index(("bot_id",), "the behaviors of a bot"),
         Index(("uri",), "a behavior by its short name"),
     )
-    nested = (Nested("bot", "bot", "Bot that it belongs to."),)
     keys = (Key("event_point_name", "text", "What people call the event.", _event_name),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DeepFilter("bot", "Of a matching bot.", "bot", Behind("bot_id")),
-        ChooserFilter("bot.id", "Of a bot by id.", "bot_id", target="bot"),
-        FlagFilter("disabled", "Does not run.", "is_disabled"),
-        TextFilter("event", "Exact id of the event; lists are fine.", "event_point", "exact"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        NumberFilter("priority", "Place among those of one event.", "priority"),
-        FlagFilter("private", "Only its own bot may use it.", "is_private"),
-        DateFilter("updated", "When it was made, or what was sent since.", "updated_at"),
-        TextFilter("uri", "Its own short name.", "uri", "exact"),
-        UsableByFilter("usableBy.bot", "The bot of this id may use it."),
-    )
+    filters = (UsableByFilter("usableBy.bot", "The bot of this id may use it."),)
     subtotals = Subtotals(
         search=("bot.id", "disabled", "event", "fieldset", "links", "priority", "private"), aliases={"bot": "bot.id"}
     )

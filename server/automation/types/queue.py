@@ -1,12 +1,9 @@
 """Queues: named places where automations leave messages for one another. The messages are not records."""
 
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Record, RecordType, Subtotals, Writing
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 
@@ -22,26 +19,17 @@ class Queue(RecordType):
     access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
     is_administrative = True
     fields = {
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "name": Text(
+        "created_at": CreatedAt(),
+        "name": Name(
             "Name that no other queue has, of letters, digits, dots and underscores; also the label.",
-            required=True,
             unique=True,
             pattern=r"[A-Za-z0-9._]*",
+            filter_note="Name of the queue.",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("name",), "a queue by its name; no two are one", unique=True),)
     tables = (QUEUE_MESSAGE,)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name of the queue.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def after_delete(self, record: Record, writing: Writing) -> None:

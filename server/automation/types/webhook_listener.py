@@ -2,13 +2,10 @@
 
 from server.fields.flag import Bit
 from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 GUID_CHARS = 40  # 206 random bits
@@ -32,7 +29,9 @@ class WebhookListener(RecordType):
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
         "automations_kata": Text(
-            "Which automation answers, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.", 16777216
+            "Which automation answers, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.",
+            16777216,
+            filter=None,
         ),
         "guid": Text(
             "The secret part of {base_url}/webhooks/<guid>: letters, digits, dashes and underscores; "
@@ -44,32 +43,27 @@ class WebhookListener(RecordType):
             auto="generated",
             blank_ok=True,
             exact=True,
+            filter_note="The secret part of the address.",
         ),
-        "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours"),
-        "kept_days": Uint("Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours"),
+        "is_disabled": Bit("Callers get 404 while this is 1.", origin="ours", filter=None),
+        "kept_days": Uint(
+            "Days that a delivery is kept.", max=MAX_KEPT_DAYS, default=KEPT_DAYS, origin="ours", filter=None
+        ),
         "kept_last": Uint(
             "How many of the last deliveries are kept however old they are; the last failures always are.",
             max=MAX_KEPT_LAST,
             default=KEPT_LAST,
             origin="ours",
+            filter=None,
         ),
-        "name": Text("Name; also the label.", required=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "name": Name(),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("guid",), "the webhook that a request is for", unique=True),)
     keys = (
         Key("url", "url", "The secret address that requests are sent to.",
             lambda record, shown: shown.webhook_url(record["guid"])),
     )  # fmt: skip
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        TextFilter("guid", "The secret part of the address.", "guid", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

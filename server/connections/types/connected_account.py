@@ -2,15 +2,11 @@
 
 from server.fields.link import Id
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.store.tables import Column, Index
 
 
@@ -31,7 +27,7 @@ class ConnectedAccount(RecordType):
     )
     is_administrative = True
     fields = {
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "params": Structure(
@@ -45,17 +41,20 @@ class ConnectedAccount(RecordType):
             shown=False,
         ),
         "service_id": Id(
-            "Service that it is an account of; 0 for none.", "connected_service", zero_ok=True, shown=False
+            "Service that it is an account of; 0 for none.",
+            "connected_service",
+            zero_ok=True,
+            filter_note="Of a service by id.",
+            deep="Of a matching service.",
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
         "uri": Text(
             "Its own short name: lower-case letters, digits, dots, dashes and underscores.",
             128,
             unique=True,
             blank_ok=True,
             pattern="[A-Za-z0-9._-]*",
+            match="exact",
         ),
     }
     columns = (Column("created_at"),)  # can be searched and sorted by, and is not shown
@@ -63,20 +62,10 @@ class ConnectedAccount(RecordType):
         Index(("service_id",), "the accounts of a service"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (
-        Nested("owner", "*", "Owner."),
-        Nested("service", "connected_service", "Service that it is an account of."),
-    )
+    nested = (Nested("owner", "*", "Owner."),)
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         DateFilter("created", "When the account was made.", "created_at"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
         *owners.filters("app", "bot", "group", "role", "worker"),
-        DeepFilter("service", "Of a matching service.", "connected_service", Behind("service_id")),
-        ChooserFilter("service.id", "Of a service by id.", "service_id", target="connected_service"),
-        DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("uri", "Its own short name.", "uri", "exact"),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "service.id"), virtual=("owner",))
 

@@ -1,13 +1,10 @@
 """Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
 
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.references import ids_pointing
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 
 PROVIDERS = {
     "svc.service.provider.api_key": "API key",
@@ -37,8 +34,10 @@ class ConnectedService(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "extension_id": Text("How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension"),
-        "name": Text("Name; also the label.", required=True),
+        "extension_id": Text(
+            "How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension", filter="type"
+        ),
+        "name": Name(),
         "params": Structure(
             "Settings of the way to log in; replaces them all. Never returned. `base_url`: where its accounts may be "
             "used, all below it; anywhere when blank. API key: `location` (header, query), `name`. Amazon: `region`, "
@@ -49,9 +48,7 @@ class ConnectedService(RecordType):
             is_map=True,
             shown=False,
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
         "uri": Text(
             "Its own short name: lower-case letters, digits and dashes.",
             64,
@@ -61,14 +58,6 @@ class ConnectedService(RecordType):
         ),
     }
     keys = (Key("extension_name", "text", "What people call the way to log in.", _provider_name),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        TextFilter("type", "How one logs in there.", "extension_id", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("uri", "Its own short name.", "uri", "partial"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "type"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

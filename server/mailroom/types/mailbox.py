@@ -4,15 +4,11 @@ from server.errors import Invalid, Required
 from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import Timestamp, UpdatedAt
 from server.mail.inboxes import PROTOCOLS
 from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 
 SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
 LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password", "protocol", "timeout_secs")
@@ -28,17 +24,26 @@ class Mailbox(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "checked_at": Timestamp("Last check."),
+        "checked_at": Timestamp("Last check.", filter_note="Last check; never for one that was not looked at yet."),
         "connected_account_id": Id(
-            "Account whose token is used to log in; 0 for the password.", "connected_account", zero_ok=True
+            "Account whose token is used to log in; 0 for the password.",
+            "connected_account",
+            zero_ok=True,
+            nested=None,
+            filter=None,
         ),
-        "folder": Text("Folder that is looked at, for IMAP.", 255, default="INBOX", exact=True, origin="ours"),
-        "host": Text("Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+"),
-        "is_enabled": Bit("Whether it is looked at for mail.", default=1),
+        "folder": Text(
+            "Folder that is looked at, for IMAP.", 255, default="INBOX", exact=True, origin="ours", filter=None
+        ),
+        "host": Text(
+            "Name or address of the mail server.", 128, required=True, pattern=r"[A-Za-z0-9._:-]+", match="exact"
+        ),
+        "is_enabled": Bit("Whether it is looked at for mail.", default=1, filter="enabled"),
         "is_mail_kept": Bit(
             "Whether mail stays on the server when it was taken; 0 removes it there, for all other programs too.",
             default=1,
             origin="ours",
+            filter=None,
         ),
         "last_error": Text(
             "Why the last check failed; blank when it did not. Kept by the service.",
@@ -46,13 +51,15 @@ class Mailbox(RecordType):
             immutable=True,
             exact=True,
             origin="ours",
+            filter=None,
         ),
         "max_msg_size_kb": Uint(
             "Largest mail to fetch in KB; 0 for any. Of a larger one only the headers are taken, and it stays on the "
-            "server."
+            "server.",
+            filter=None,
         ),
-        "name": Text("Name; also the label.", required=True),
-        "num_fails": Uint("Checks that failed in a row."),
+        "name": Name(),
+        "num_fails": Uint("Checks that failed in a row.", filter="fail.count"),
         "password": Text(
             "Password; never returned. It stays when it is not sent; with another host, port or username, and where "
             "it would no longer be encrypted, it must be sent again.",
@@ -60,25 +67,12 @@ class Mailbox(RecordType):
             exact=True,
             shown=False,
         ),
-        "port": Uint("Port of the mail server.", default=110, min=1, max=65535),
-        "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS),
-        "timeout_secs": Uint("Seconds to wait for the server; 0 for the service's own limit.", max=3600),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
-        "username": Text("Login.", 128, required=True, exact=True),
+        "port": Uint("Port of the mail server.", default=110, min=1, max=65535, filter=None),
+        "protocol": Text("How mail is fetched.", 32, default="pop3", allowed=PROTOCOLS, match="exact"),
+        "timeout_secs": Uint("Seconds to wait for the server; 0 for the service's own limit.", max=3600, filter=None),
+        "updated_at": UpdatedAt(),
+        "username": Text("Login.", 128, required=True, exact=True, filter=None),
     }
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("checkedAt", "Last check; never for one that was not looked at yet.", "checked_at"),
-        FlagFilter("enabled", "Whether it is looked at for mail.", "is_enabled"),
-        NumberFilter("fail.count", "Checks that failed in a row.", "num_fails"),
-        TextFilter("host", "Name or address of the mail server.", "host", "exact"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        TextFilter("protocol", "How mail is fetched.", "protocol", "exact"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
     events = (Event("mailbox.check.error", "checking failed"),)
     tables = (MAILBOX_STATE, MAILBOX_TAKEN, MAILBOX_LOOK)

@@ -1,14 +1,11 @@
 """Signatures: the lines under the mail that a group or bucket sends."""
 
 from server.fields.link import APP
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.references import redirect
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 
 # Where a signature's id stands in other records.
 REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"), ("html_template", "signature_id"))
@@ -29,24 +26,15 @@ class EmailSignature(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app or group.", (APP, owners.GROUP)),
         "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
         "signature": Text("Template of the plain text.", 16777215, required=True),
-        "signature_html": Text("Template of the HTML.", 16777215),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "signature_html": Text("Template of the HTML.", 16777215, filter=None),
+        "updated_at": UpdatedAt(),
     }
     nested = (Nested("owner", "*", "Owner."),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        *owners.filters("app", "bot", "group", "role", "worker"),
-        TextFilter("signature", "Template of the plain text.", "signature", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("fieldset", "links", "owner"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -4,15 +4,12 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
 from server.outbox import default_transport
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import redirect
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 
 PASSWORD = "password"
 SAME_LOGIN = ("host", "port", "username")  # for these alone a password that is not sent stays
@@ -34,9 +31,11 @@ class MailTransport(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "extension_id": Text("Kind of transport.", required=True, allowed=TRANSPORTS, form="extension"),
-        "name": Text("Name; also the label.", required=True),
+        "created": CreatedAt(),
+        "extension_id": Text(
+            "Kind of transport.", required=True, allowed=TRANSPORTS, form="extension", filter="type", match="exact"
+        ),
+        "name": Name(),
         "params": Structure(
             "Connection settings: host, port, encryption, username, password or connected_account, timeout, verify. "
             "Replaces them all, but the password stays when it is not sent and server and username are the same. Never "
@@ -44,18 +43,8 @@ class MailTransport(RecordType):
             origin="ours",
             shown=False,
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name.", "name", "partial"),
-        TextFilter("type", "Kind of transport.", "extension_id", "exact"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
     subtotals = Subtotals(search=("fieldset", "links", "type"))
     events = (Event("transport.delivery.error", "sending failed"),)
 

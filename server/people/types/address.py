@@ -10,7 +10,7 @@ from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt, UpdatedAt
 from server.people import identity, login_following, newest
 from server.records.base import (
     Access,
@@ -29,13 +29,9 @@ from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.resolve import org_named
 from server.search.filters.by_id import ByIdFilter
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import TextFilter
-from server.search.filters.ways import Behind, Through
+from server.search.filters.ways import Through
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Index
@@ -43,7 +39,6 @@ from server.store.tables import Index
 CONTEXT = "svc.contexts.address"
 ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
 TICKETS = Through("requester", "address_id", "ticket_id")
-BY_ID = "By id; comparison and sets as for numbers."
 
 
 def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
@@ -84,31 +79,43 @@ class Address(RecordType):
     fields = {
         "contact_id": Id(
             "Contact it belongs to; the organization becomes the contact's unless `org_id` is sent too.",
-            "contact", zero_ok=True, shown=False,
+            "contact",
+            zero_ok=True,
+            deep="Its contact matches the query.",
         ),
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
+        "created_at": CreatedAt(),
         "email": Text(
             "The address; stored in lower case, must be a single valid one. That of a worker, and one that a group, a "
             "bucket or the service sends from, is changed by administrators only, as the rest of such a record is.",
-            required=True, unique=True, form="email",
+            required=True,
+            unique=True,
+            form="email",
+            filter_note="The whole address, unless a wildcard is used.",
+            match="exact",
         ),
-        "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived"),
+        "host": Text("Domain part; follows from `email` whenever that is set.", auto="derived", match="exact"),
         "is_banned": Bit("Incoming mail from it is refused."),
         "is_defunct": Bit("Mail to it is known to bounce."),
         "is_trusted": Bit("Its images and links may be shown."),
         "mail_transport_id": Id(
             "Transport used when sending from it; one makes it a sending address, and is set by administrators.",
-            "mail_transport", zero_ok=True, shown=False,
+            "mail_transport",
+            zero_ok=True,
+            nested_note="Transport used for sending.",
         ),
-        "num_nonspam": Uint("Non-spam count; kept by the service.", immutable=True),
-        "num_spam": Uint("Spam count; kept by the service.", immutable=True),
+        "num_nonspam": Uint("Non-spam count; kept by the service.", immutable=True, filter="nonspam"),
+        "num_spam": Uint("Spam count; kept by the service.", immutable=True, filter="spam"),
         "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
         "org_id": Id(
-            "Organization of the address; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False
+            "Organization of the address; 0 clears.",
+            "org",
+            alternatives=("org",),
+            zero_ok=True,
+            deep="Its organization matches the query.",
         ),
-        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
-        "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True, shown=False),
-    }  # fmt: skip
+        "updated": UpdatedAt("Last change; now on every write unless sent."),
+        "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True),
+    }
     indexes = (
         Index(("email",), "addresses by their text; no two are one", unique=True),
         Index(("host",), "the addresses of a domain"),
@@ -120,12 +127,7 @@ class Address(RecordType):
         Index(("updated",), "addresses by their last change"),
     )
     text = ADDRESS_TEXT
-    nested = (
-        Nested("contact", "contact", "Contact it belongs to."),
-        Nested("mail_transport", "mail_transport", "Transport used for sending."),
-        Nested("org", "org", "Organization; null when none.", is_nullable=True),
-        Nested("worker", "worker", "Worker it belongs to."),
-    )
+    nested = (Nested("org", "org", "Organization; null when none.", is_nullable=True),)
     keys = (
         Key("address", "text", "Same as `email`.", column="email"),
         Key("full_name", "text", "Name of the contact.", on_expand=True),
@@ -141,24 +143,8 @@ class Address(RecordType):
     filters = (
         WordsFilter("text", "Words of the address, its contact's name, its organization.", ADDRESS_TEXT, default=True),
         comment_words(CONTEXT, "Words in comments on the address."),
-        DeepFilter("contact", "Its contact matches the query.", "contact", Behind("contact_id")),
-        ChooserFilter("contact.id", BY_ID, "contact_id", target="contact"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        TextFilter("email", "The whole address, unless a wildcard is used.", "email", "exact"),
-        TextFilter("host", "Domain part.", "host", "exact"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isBanned", "Incoming mail from it is refused.", "is_banned"),
-        FlagFilter("isDefunct", "Mail to it is known to bounce.", "is_defunct"),
-        FlagFilter("isTrusted", "Its images and links may be shown.", "is_trusted"),
-        ChooserFilter("mailTransport.id", BY_ID, "mail_transport_id", target="mail_transport"),
-        NumberFilter("nonspam", "Non-spam count.", "num_nonspam"),
-        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
-        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
-        NumberFilter("spam", "Spam count.", "num_spam"),
         DeepFilter("ticket", "Requester of a matching ticket.", "ticket", TICKETS),
         ByIdFilter("ticket.id", "Requester of these tickets.", "ticket", TICKETS),
-        DateFilter("updated", "Last change.", "updated"),
-        ChooserFilter("worker.id", BY_ID, "worker_id", target="worker"),
     )
     events = (Event("address.email.changed", "the address itself was changed"),)
     subtotals = Subtotals(

@@ -4,16 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 from server.fields.flag import Bit
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.behavior_events import exported
 from server.records.shared.references import ids_pointing
-from server.search.filters.date import DateFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:
@@ -42,15 +38,18 @@ class Bot(RecordType):
     access = Access(read="owner", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
         "config": Structure("Settings of the bot; kept by the service.", immutable=True, is_map=True, origin="ours"),
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "is_disabled": Bit("Its behaviors do not run while this is 1.", shown=False),
-        "mention_name": Text("Nickname, no longer used."),
-        "name": Text("Name; also the label.", required=True),
+        "created_at": CreatedAt(),
+        "is_disabled": Bit(
+            "Its behaviors do not run while this is 1.",
+            shown=False,
+            filter="disabled",
+            filter_note="Its behaviors do not run.",
+        ),
+        "mention_name": Text("Nickname, no longer used.", filter_note="Nickname.", match="prefix"),
+        "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, group, role or worker.", owners.OWNERS),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "the bots of an owner"),)
     nested = (Nested("owner", "*", "Owner."),)
@@ -63,16 +62,7 @@ class Bot(RecordType):
         ),
     )
     expands = (Expand("behaviors", "map", "Its behaviors by id, each as a package holds it.", load_behaviors),)
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created_at"),
-        FlagFilter("disabled", "Its behaviors do not run.", "is_disabled"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("mentionName", "Nickname.", "mention_name", "prefix"),
-        TextFilter("name", "Name.", "name", "partial"),
-        *owners.filters("app", "bot", "group", "role", "worker"),
-        DateFilter("updated", "Last change.", "updated_at"),
-    )
+    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("disabled", "fieldset", "links", "owner", "watchers"), virtual=("owner",))
 
     def bind(self, registry: "Registry") -> None:

@@ -7,16 +7,11 @@ import peewee
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.fields.flag import Bit
 from server.fields.link import Id
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
 from server.store.statements import slot
 from server.store.tables import Index
 
@@ -38,55 +33,61 @@ class Bucket(RecordType):
     )
     is_administrative = True
     fields = {
-        "group_id": Id("Group that it belongs to.", "group", required=True, shown=False),
-        "is_default": Bit("New tickets of the group come here. Setting it takes it from the group's other bucket."),
-        "name": Text("Bucket name; also the label.", required=True, one_line=True),
+        "group_id": Id(
+            "Group that it belongs to.",
+            "group",
+            required=True,
+            filter_note="Group by id.",
+            deep="The group matches the query.",
+            nested_note="Group.",
+        ),
+        "is_default": Bit(
+            "New tickets of the group come here. Setting it takes it from the group's other bucket.", filter=None
+        ),
+        "name": Name("Bucket name; also the label.", one_line=True),
         "reply_address_id": Id(
             "Address that replies are sent from, with a mail transport; 0 for the group's. Managers choose one that "
             "their group sends from already.",
             "address",
             alternatives=("replyto_id",),
             zero_ok=True,
-            shown=False,
+            filter="send.from.id",
+            filter_note="Reply address by id.",
+            nested="replyto",
+            nested_note="Address that replies are sent from, written as `reply_address_id`.",
         ),
         "reply_html_template_id": Id(
-            "Default mail template; 0 for the group's.", "html_template", zero_ok=True, shown=False
+            "Default mail template; 0 for the group's.",
+            "html_template",
+            zero_ok=True,
+            filter="template.id",
+            filter_note="Mail template by id.",
         ),
-        "reply_personal": Text("Sender name on replies; blank for the group's.", one_line=True),
-        "reply_signature_id": Id("Default signature; 0 for the group's.", "email_signature", zero_ok=True, shown=False),
-        "reply_signing_key_id": Id("Signing key; 0 for the group's.", "gpg_private_key", zero_ok=True, shown=False),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "reply_personal": Text(
+            "Sender name on replies; blank for the group's.",
+            one_line=True,
+            filter="send.as",
+            filter_note="Sender name on replies; blank for the group's.",
         ),
+        "reply_signature_id": Id(
+            "Default signature; 0 for the group's.",
+            "email_signature",
+            zero_ok=True,
+            filter="signature.id",
+            filter_note="Signature by id.",
+        ),
+        "reply_signing_key_id": Id(
+            "Signing key; 0 for the group's.",
+            "gpg_private_key",
+            zero_ok=True,
+            filter="signing.key.id",
+            filter_note="Signing key by id.",
+        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("group_id", "is_default"), "the buckets and the default bucket of a group"),
         Index(("reply_address_id",), "whether a bucket sends from an address", where='"reply_address_id" <> 0'),
-    )
-    nested = (
-        Nested("group", "group", "Group."),
-        Nested("reply_html_template", "html_template", "Default mail template."),
-        Nested("reply_signature", "email_signature", "Default signature."),
-        Nested("reply_signing_key", "gpg_private_key", "Signing key."),
-        Nested(
-            "replyto",
-            "address",
-            "Address that replies are sent from, written as `reply_address_id`.",
-            column="reply_address_id",
-        ),
-    )
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DeepFilter("group", "The group matches the query.", "group", Behind("group_id")),
-        ChooserFilter("group.id", "Group by id.", "group_id", target="group"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Bucket name.", "name", "partial"),
-        TextFilter("send.as", "Sender name on replies; blank for the group's.", "reply_personal", "partial"),
-        ChooserFilter("send.from.id", "Reply address by id.", "reply_address_id", target="address"),
-        ChooserFilter("signature.id", "Signature by id.", "reply_signature_id", target="email_signature"),
-        ChooserFilter("signing.key.id", "Signing key by id.", "reply_signing_key_id", target="gpg_private_key"),
-        ChooserFilter("template.id", "Mail template by id.", "reply_html_template_id", target="html_template"),
-        DateFilter("updated", "Last change.", "updated_at"),
     )
     subtotals = Subtotals(
         search=("fieldset", "group.id", "links"),

@@ -15,7 +15,6 @@ from server.records.base import (
     Change,
     Expand,
     Key,
-    Nested,
     Record,
     RecordType,
     Shown,
@@ -28,11 +27,8 @@ from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of, org_named, reindex
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
 from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import TextFilter
-from server.search.filters.ways import Behind
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index
@@ -40,7 +36,6 @@ from server.store.tables import Column, Index
 CONTEXT = "svc.contexts.contact"
 CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
 GENDERS = {"male": "M", "female": "F", "unknown": ""}
-BY_ID = "By id; comparison and sets as for numbers."
 
 
 def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
@@ -74,26 +69,38 @@ class Contact(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
-        "dob": Text("Birthday as YYYY-MM-DD.", form="date"),
+        "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
         "email": Text("Address by its text; made when there is none.", alternative_to="email_id"),
         "email_id": Id(
-            "Main email address, which then belongs to this contact.", "address",
-            unique=True, alternatives=("email",), zero_ok=True, shown=False,
+            "Main email address, which then belongs to this contact.",
+            "address",
+            unique=True,
+            alternatives=("email",),
+            zero_ok=True,
+            deep="Its main address matches the query.",
+            nested_note="Main email address.",
         ),
-        "first_name": Text("Given name.", 128, required=True, one_line=True),
+        "first_name": Text("Given name.", 128, required=True, one_line=True, match="prefix"),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
-        "language": Text("Locale such as en_US.", 16, form="language"),
-        "last_login_at": Timestamp("Last portal login."),
-        "last_name": Text("Family name.", 128, one_line=True),
-        "location": Text("Place, free text."),
-        "mobile": Text("Mobile number.", 64),
+        "language": Text("Locale such as en_US.", 16, form="language", filter="lang", match="prefix"),
+        "last_login_at": Timestamp("Last portal login.", filter="lastLogin"),
+        "last_name": Text("Family name.", 128, one_line=True, match="prefix"),
+        "location": Text("Place, free text.", filter=None),
+        "mobile": Text("Mobile number.", 64, match="prefix"),
         "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
-        "org_id": Id("Organization; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False),
-        "phone": Text("Phone.", 64),
-        "timezone": Text("IANA zone name.", 128, form="timezone"),
+        "org_id": Id(
+            "Organization; 0 clears.",
+            "org",
+            alternatives=("org",),
+            zero_ok=True,
+            deep="Its organization matches the query.",
+            nested_note="Organization; 0 when none.",
+        ),
+        "phone": Text("Phone.", 64, match="prefix"),
+        "timezone": Text("IANA zone name.", 128, form="timezone", match="exact"),
         "title": Text("Job title.", one_line=True),
-        "username": Text("Public nickname.", 64),
-    }  # fmt: skip
+        "username": Text("Public nickname.", 64, match="prefix"),
+    }
     columns = (
         Column("full_name", "TEXT", nocase=True),  # derived
         Column("created_at"),
@@ -107,10 +114,6 @@ class Contact(RecordType):
         Index(("updated_at",), "contacts by their last change"),
     )
     text = CONTACT_TEXT
-    nested = (
-        Nested("email", "address", "Main email address."),
-        Nested("org", "org", "Organization; 0 when none."),
-    )
     keys = (
         Key("name", "text", "First and last name.", column="full_name"),
         Key("updated_at", "timestamp", "Last change.", column="updated_at"),
@@ -124,22 +127,8 @@ class Contact(RecordType):
         TextFilter("alias", "The whole name.", "full_name", "exact", sortable=False),
         comment_words(CONTEXT, "Words in comments on the contact."),
         DateFilter("created", "When the contact was made; stored, never shown.", "created_at"),
-        DeepFilter("email", "Its main address matches the query.", "address", Behind("email_id")),
-        ChooserFilter("email.id", BY_ID, "email_id", target="address"),
-        TextFilter("firstName", "Given name.", "first_name", "prefix"),
         ChoiceFilter("gender", "By first letter.", "gender", GENDERS),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("lang", "Locale such as en_US.", "language", "prefix"),
-        DateFilter("lastLogin", "Last portal login.", "last_login_at"),
-        TextFilter("lastName", "Family name.", "last_name", "prefix"),
-        TextFilter("mobile", "Mobile number.", "mobile", "prefix"),
-        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
-        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
-        TextFilter("phone", "Phone.", "phone", "prefix"),
-        TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
-        TextFilter("title", "Job title.", "title", "partial"),
         DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("username", "Public nickname.", "username", "prefix"),
     )
     subtotals = Subtotals(
         search=("fieldset", "gender", "lang", "links", "org.id", "timezone", "watchers"),

@@ -11,19 +11,15 @@ from server.fields.base import Intake, as_text
 from server.fields.flag import Bit
 from server.fields.link import Id
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, UpdatedAt
 from server.mail import list_headers
 from server.people import rosters
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Through
 from server.store.statements import slot
 from server.store.tables import Column, Index
@@ -118,55 +114,68 @@ class Group(RecordType):
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
     fields = {
-        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "is_default": Bit("Takes the mail that nothing else claims. Setting it here takes it from the other group."),
-        "is_private": Bit("0: everybody may read its tickets; 1: members only."),
+        "created": CreatedAt(),
+        "is_default": Bit(
+            "Takes the mail that nothing else claims. Setting it here takes it from the other group.", filter="default"
+        ),
+        "is_private": Bit(
+            "0: everybody may read its tickets; 1: members only.",
+            filter="private",
+            filter_note="Only members may read its tickets.",
+        ),
         "list_headers": ListHeaders(
             "Header fields that mark its mail as that of a list, one a line, such as `List-Id: <support.desk.example>` "
             "or `List-Unsubscribe: <https://desk.example/leave>`.",
             MAX_LIST_HEADERS,
+            filter=None,
         ),
         "members": Members(
             'Change of the roster, as a map or JSON: {"manager": "1,2", "member": "3", "remove": "4"}, with worker '
             "ids.",
             stored=False,
         ),
-        "name": Text("Group name; also the label.", required=True, one_line=True),
+        "name": Name("Group name; also the label.", one_line=True),
         "reply_address_id": Id(
             "Address that replies are sent from; it needs a mail transport.",
             "address",
             auto="setting",
             alternatives=("replyto_id",),
-            shown=False,
+            filter="send.from.id",
+            filter_note="Reply address by id.",
+            nested="replyto",
+            nested_note="Address that replies are sent from, written as `reply_address_id`.",
         ),
-        "reply_html_template_id": Id("Default mail template.", "html_template", zero_ok=True, shown=False),
+        "reply_html_template_id": Id(
+            "Default mail template.",
+            "html_template",
+            zero_ok=True,
+            filter="template.id",
+            filter_note="Mail template by id.",
+        ),
         "reply_to": Text(
             "Where answers to its mail go instead of the address that it comes from; blank for that address.",
             form="email",
             one_line=True,
+            filter=None,
         ),
-        "reply_personal": Text("Sender name on replies.", one_line=True),
-        "reply_signature_id": Id("Default signature.", "email_signature", zero_ok=True, shown=False),
-        "reply_signing_key_id": Id("Key that signs outgoing mail.", "gpg_private_key", zero_ok=True, shown=False),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "reply_personal": Text("Sender name on replies.", one_line=True, filter="send.as"),
+        "reply_signature_id": Id(
+            "Default signature.", "email_signature", zero_ok=True, filter="signature.id", filter_note="Signature by id."
         ),
+        "reply_signing_key_id": Id(
+            "Key that signs outgoing mail.",
+            "gpg_private_key",
+            zero_ok=True,
+            filter="signing.key.id",
+            filter_note="Signing key by id.",
+            nested_note="Signing key.",
+        ),
+        "updated": UpdatedAt(),
     }
     columns = (Column("default_bucket_id"),)  # kept by the buckets
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
     bumps = {"access": ("is_private",)}
-    nested = (
-        Nested("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),
-        Nested("reply_html_template", "html_template", "Default mail template."),
-        Nested("reply_signature", "email_signature", "Default signature."),
-        Nested("reply_signing_key", "gpg_private_key", "Signing key."),
-        Nested(
-            "replyto",
-            "address",
-            "Address that replies are sent from, written as `reply_address_id`.",
-            column="reply_address_id",
-        ),
-    )
+    nested = (Nested("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
     expands = (
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
         Expand(
@@ -178,10 +187,6 @@ class Group(RecordType):
         ),
     )
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        DateFilter("created", "When the record was made.", "created"),
-        FlagFilter("default", "Takes the mail that nothing else claims.", "is_default"),
-        NumberFilter("id", "Record id.", "id"),
         DeepFilter(
             "manager",
             "Has a matching manager.",
@@ -189,14 +194,6 @@ class Group(RecordType):
             Through("group_member", "group_id", "worker_id", (("is_manager", 1),)),
         ),
         DeepFilter("member", "Has a matching member.", "worker", Through("group_member", "group_id", "worker_id")),
-        TextFilter("name", "Group name.", "name", "partial"),
-        FlagFilter("private", "Only members may read its tickets.", "is_private"),
-        TextFilter("send.as", "Sender name on replies.", "reply_personal", "partial"),
-        ChooserFilter("send.from.id", "Reply address by id.", "reply_address_id", target="address"),
-        ChooserFilter("signature.id", "Signature by id.", "reply_signature_id", target="email_signature"),
-        ChooserFilter("signing.key.id", "Signing key by id.", "reply_signing_key_id", target="gpg_private_key"),
-        ChooserFilter("template.id", "Mail template by id.", "reply_html_template_id", target="html_template"),
-        DateFilter("updated", "Last change.", "updated"),
     )
     subtotals = Subtotals(
         search=("default", "fieldset", "links", "private"),

@@ -5,14 +5,11 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields.flag import Bit
-from server.fields.text import Text, Url
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text, Url
+from server.fields.time import Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import callbacks, scopes
 from server.records.shared.secrets import digest, random_text
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.store.tables import Column, Index
 
 ID_CHARS, SECRET_CHARS = 32, 64
@@ -37,12 +34,14 @@ class OAuthApp(RecordType):
             65535,
             required=True,
             exact=True,
+            filter_note="Where the app takes the answer of a login.",
         ),
         "client_id": Text(
             "Public identifier; 32 random lower-case letters and digits when omitted. Blank leaves it as it is.",
             unique=True,
             auto="generated",
             blank_ok=True,
+            match="prefix",
         ),
         "client_secret": Text(
             "Secret; 64 random lower-case letters and digits when omitted. Blank on a change makes a new one. Never "
@@ -51,36 +50,31 @@ class OAuthApp(RecordType):
             exact=True,
             stored=False,
         ),
-        "is_pkce_required": Bit("Logins must use a code challenge; public apps always must.", origin="ours"),
-        "is_public": Bit("The app cannot keep a secret, such as one that runs in a browser.", origin="ours"),
-        "name": Text("Name of the integration; also the label.", required=True),
+        "is_pkce_required": Bit(
+            "Logins must use a code challenge; public apps always must.", origin="ours", filter=None
+        ),
+        "is_public": Bit(
+            "The app cannot keep a secret, such as one that runs in a browser.", origin="ours", filter=None
+        ),
+        "name": Name("Name of the integration; also the label."),
         "overlap_until": Timestamp(
             "When the secret before the present one stops working; 0 for with the next new secret. `now` ends it.",
             origin="ours",
+            filter=None,
         ),
         "scopes": Text(
             "YAML map of scope ids to label and endpoints; one scope `api` for everything when omitted.",
             scopes.MAX_CHARS,
             auto="built_in",
             exact=True,
+            filter=None,
         ),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
-        "url": Url("Home page of the app."),
+        "updated_at": UpdatedAt(),
+        "url": Url("Home page of the app.", filter_note="Home page of the app; null for none."),
     }
     columns = (Column("client_secret_hash", "TEXT"), Column("previous_secret_hash", "TEXT"))
     indexes = (Index(("client_id",), "the app of a token request", unique=True),)
     bumps = {"access": ()}
-    filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        TextFilter("callbackUrl", "Where the app takes the answer of a login.", "callback_url", "partial"),
-        TextFilter("clientId", "Public identifier.", "client_id", "prefix"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Name of the integration.", "name", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
-        TextFilter("url", "Home page of the app; null for none.", "url", "partial"),
-    )
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:

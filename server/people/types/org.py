@@ -1,20 +1,18 @@
 """Organizations: whom contacts, addresses and tickets belong to."""
 
 from server.fields.link import Id
-from server.fields.text import Text, Url
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text, Url
+from server.fields.time import CreatedAt, UpdatedAt
 from server.people import newest
-from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
 from server.records.shared.resolve import reindex
 from server.search.filters.by_id import ByIdFilter
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import TextFilter
-from server.search.filters.ways import Behind, PointingHere
+from server.search.filters.ways import PointingHere
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Index
 
@@ -34,15 +32,17 @@ class Org(RecordType):
     access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
     fields = {
         "city": Text("City."),
-        "country": Text("Country."),
-        "created": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "email_id": Id("Main email address; 0 clears.", "address", zero_ok=True, shown=False),
-        "name": Text("Organization name; also the label. Several may have one name.", required=True, one_line=True),
+        "country": Text("Country.", match="prefix"),
+        "created": CreatedAt(),
+        "email_id": Id(
+            "Main email address; 0 clears.", "address", zero_ok=True, deep="Its main address matches the query."
+        ),
+        "name": Name("Organization name; also the label. Several may have one name.", one_line=True),
         "phone": Text("Phone."),
         "postal": Text("Postal code."),
-        "province": Text("State or province."),
+        "province": Text("State or province.", filter="state", match="prefix"),
         "street": Text("Street lines."),
-        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "updated": UpdatedAt("Last change; now on every write unless sent."),
         "website": Url("Web site; http or https."),
     }
     indexes = (
@@ -52,28 +52,14 @@ class Org(RecordType):
         Index(("updated",), "organizations by their last change"),
     )
     text = ORG_TEXT
-    nested = (Nested("email", "address", "Main email address."),)
     expands = newest.expands("org", "the organization", lambda own, address: address.c.org_id == own.c.id)
     filters = (
         WordsFilter("text", "Words of the name and the postal address.", ORG_TEXT, default=True),
         TextFilter("alias", "The whole name.", "name", "exact", sortable=False),
-        TextFilter("city", "City.", "city", "partial"),
         comment_words(CONTEXT, "Words in comments on the organization."),
         DeepFilter("contacts", "Has a matching contact.", "contact", PointingHere("contact", "org_id")),
-        TextFilter("country", "Country.", "country", "prefix"),
-        DateFilter("created", "When the record was made.", "created"),
-        DeepFilter("email", "Its main address matches the query.", "address", Behind("email_id")),
-        ChooserFilter("email.id", "By id; comparison and sets as for numbers.", "email_id", target="address"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "Organization name.", "name", "partial"),
-        TextFilter("phone", "Phone.", "phone", "partial"),
-        TextFilter("postal", "Postal code.", "postal", "partial"),
-        TextFilter("state", "State or province.", "province", "prefix"),
-        TextFilter("street", "Street lines.", "street", "partial"),
         DeepFilter("ticket", "Has a matching ticket.", "ticket", TICKETS),
         ByIdFilter("ticket.id", "Organization of these tickets.", "ticket", TICKETS),
-        DateFilter("updated", "Last change.", "updated"),
-        TextFilter("website", "Web site.", "website", "partial"),
     )
     subtotals = Subtotals(
         search=("country", "fieldset", "links", "postal", "state", "watchers"),

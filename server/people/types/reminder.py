@@ -3,14 +3,10 @@
 from server.errors import Required
 from server.fields.flag import Bit
 from server.fields.link import Id
-from server.fields.text import Text
-from server.fields.time import Timestamp
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
-from server.search.filters.date import DateFilter
+from server.fields.text import Name
+from server.fields.time import Timestamp, UpdatedAt
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Behind
 from server.search.filters.worker import WorkerFilter
 from server.store.tables import Index
@@ -28,26 +24,17 @@ class Reminder(RecordType):
         read="any worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
     )
     fields = {
-        "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again."),
-        "name": Text("What to be reminded of; also the label.", required=True),
+        "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again.", filter="closed"),
+        "name": Name("What to be reminded of; also the label."),
         "remind_at": Timestamp("When. A time that has passed means: at once.", required=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
-        "worker_id": Id("Worker to remind; only administrators remind others.", "worker", required=True, shown=False),
+        "updated_at": UpdatedAt(),
+        "worker_id": Id("Worker to remind; only administrators remind others.", "worker", required=True),
     }
     indexes = (
         Index(("remind_at",), "reminders that are due", where='"is_closed" = 0'),
         Index(("worker_id", "is_closed", "remind_at"), "a worker's open reminders"),
     )
-    nested = (Nested("worker", "worker", "Worker to remind."),)
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
-        FlagFilter("closed", "Told already, or no longer wanted.", "is_closed"),
-        NumberFilter("id", "Record id.", "id"),
-        TextFilter("name", "What to be reminded of.", "name", "partial"),
-        DateFilter("remindAt", "When.", "remind_at"),
-        DateFilter("updated", "Last change.", "updated_at"),
         DeepFilter("worker", "For a matching worker.", "worker", Behind("worker_id"), aliases=("owner",)),
         WorkerFilter("worker.id", "For this worker: me, ids, names.", "worker_id"),
     )

@@ -4,14 +4,12 @@ from typing import TYPE_CHECKING
 
 from server.errors import Invalid, nearest
 from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.people import rosters
 from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.deep import DeepFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
 from server.search.filters.ways import Through
 
 if TYPE_CHECKING:
@@ -34,13 +32,16 @@ class Role(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "editor_query_worker": Text("Worker query: who may change what the role owns. Blank: nobody.", 65535),
+        "editor_query_worker": Text(
+            "Worker query: who may change what the role owns. Blank: nobody.", 65535, filter=None
+        ),
         "member_query_worker": Text(
             "Worker query: who has the privileges. Blank: nobody. Ask for groups, titles and the like, which "
             "administrators and managers set, not for links, which workers make themselves.",
             65535,
+            filter=None,
         ),
-        "name": Text("Name; also the label.", required=True),
+        "name": Name(),
         "privs": Structure(
             "Privilege ids such as contexts.svc.contexts.task.update, granted when privs_mode is itemized; replaces "
             "the list.",
@@ -49,12 +50,16 @@ class Role(RecordType):
             shown=False,
         ),
         "privs_mode": Text(
-            "Blank grants nothing, all everything, itemized the list.", 16, allowed=("", "all", "itemized")
+            "Blank grants nothing, all everything, itemized the list.",
+            16,
+            allowed=("", "all", "itemized"),
+            filter_note="all, itemized, or null for none.",
+            match="exact",
         ),
-        "reader_query_worker": Text("Worker query: who may read what the role owns. Blank: nobody.", 65535),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "reader_query_worker": Text(
+            "Worker query: who may read what the role owns. Blank: nobody.", 65535, filter=None
         ),
+        "updated_at": UpdatedAt(filter=None),
     }
     bumps = {"access": ("privs", "privs_mode")}
     keys = (
@@ -68,22 +73,18 @@ class Role(RecordType):
         ),
     )
     filters = (
-        AllWords("Bare words are looked for in the name.", "name", "partial"),
         DeepFilter(
             "editor",
             "Has a matching editor.",
             "worker",
             Through("role_worker", "role_id", "worker_id", (("part", "editor"),)),
         ),
-        NumberFilter("id", "Record id.", "id"),
         DeepFilter(
             "member",
             "Has a matching member.",
             "worker",
             Through("role_worker", "role_id", "worker_id", (("part", "member"),)),
         ),
-        TextFilter("name", "Name.", "name", "partial"),
-        TextFilter("privsMode", "all, itemized, or null for none.", "privs_mode", "exact"),
         DeepFilter(
             "reader",
             "Has a matching reader.",

@@ -13,7 +13,7 @@ from server.fields.flag import Bit
 from server.fields.link import Id, IdList
 from server.fields.number import Number
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import UpdatedAt
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
 from server.records.base import (
@@ -22,7 +22,6 @@ from server.records.base import (
     Event,
     Expand,
     Key,
-    Nested,
     Record,
     RecordType,
     Shown,
@@ -39,11 +38,9 @@ from server.search.conditions import Condition, equals
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
 from server.search.filters.text import TextFilter
-from server.search.filters.ways import Behind, Through
+from server.search.filters.ways import Through
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import slot
 from server.store.tables import Column, Index
@@ -124,9 +121,17 @@ class Worker(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
     fields = {
-        "at_mention_name": Text("Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True),
-        "calendar_id": Id("Availability calendar; 0 for none.", "calendar", zero_ok=True, shown=False),
-        "dob": Text("Birthday as YYYY-MM-DD.", form="date"),
+        "at_mention_name": Text(
+            "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None
+        ),
+        "calendar_id": Id(
+            "Availability calendar; 0 for none.",
+            "calendar",
+            zero_ok=True,
+            filter_note="Calendar by id.",
+            deep="Matching availability calendar.",
+        ),
+        "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
         "email": Text(
             "Main address by its text; made when there is none yet. Stands for `email_id`.",
             alternative_to="email_id",
@@ -140,21 +145,23 @@ class Worker(RecordType):
             required=True,
             unique=True,
             alternatives=("email", "address_id"),
-            shown=False,
+            filter_note="Main address by id.",
+            deep="The main address matches the query.",
+            nested="address",
         ),
         "email_ids": IdList(
             "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
             "signs in with them.",
             "address",
         ),
-        "first_name": Text("Given name.", 128, required=True, one_line=True),
+        "first_name": Text("Given name.", 128, required=True, one_line=True, match="prefix"),
         "gender": Text("F, M or blank.", 1, allowed=("", "F", "M")),
         "is_disabled": Bit("May not log in; tokens and sessions stop working at once."),
-        "is_mfa_required": Bit("Must use a second factor.", shown=False),
-        "is_password_disabled": Bit("May not log in by password.", shown=False),
-        "is_superuser": Bit("Administrator."),
-        "language": Text("Locale such as en_US.", 16, required=True, form="language"),
-        "last_name": Text("Family name.", 128, one_line=True),
+        "is_mfa_required": Bit("Must use a second factor.", shown=False, filter="isMfaRequired"),
+        "is_password_disabled": Bit("May not log in by password.", shown=False, filter="isPasswordDisabled"),
+        "is_superuser": Bit("Administrator.", filter="isAdmin"),
+        "language": Text("Locale such as en_US.", 16, required=True, form="language", match="prefix"),
+        "last_name": Text("Family name.", 128, one_line=True, match="prefix"),
         "location": Text("Place, free text."),
         "mobile": Text("Mobile number.", 64),
         "password": Password(
@@ -165,13 +172,13 @@ class Worker(RecordType):
             stored=False,
         ),
         "phone": Text("Phone.", 64),
-        "time_format": Text("Preferred date format.", 64),
-        "timeout_idle_secs": Number("Seconds after which a session counts as idle.", default=600, min=60, max=2678400),
-        "timezone": Text("IANA zone name.", required=True, form="timezone"),
-        "title": Text("Job title.", one_line=True),
-        "updated": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
+        "time_format": Text("Preferred date format.", 64, filter=None),
+        "timeout_idle_secs": Number(
+            "Seconds after which a session counts as idle.", default=600, min=60, max=2678400, filter=None
         ),
+        "timezone": Text("IANA zone name.", required=True, form="timezone", match="exact"),
+        "title": Text("Job title.", one_line=True),
+        "updated": UpdatedAt(),
     }
     columns = (Column("last_activity_at"),)  # the last use of a session or token, written by those who check them
     indexes = (
@@ -183,10 +190,6 @@ class Worker(RecordType):
     }
     text = WORKER_TEXT
     tables = (WORKER_LOGIN, LOGIN_CHANGE)
-    nested = (
-        Nested("address", "address", "Main email address.", column="email_id"),
-        Nested("calendar", "calendar", "Availability calendar."),
-    )
     keys = (Key("full_name", "text", "First and last name.", value=lambda record, shown: full_name(record)),)
     expands = (
         Expand("emails", "records", "Addresses of the worker, keyed by id.", load_emails, "address"),
@@ -198,11 +201,6 @@ class Worker(RecordType):
             "text", "Words of the names; the single word `me` is the worker who asks.", WORKER_TEXT, default=True
         ),
         TextFilter("alias", "The nickname, exact.", "at_mention_name", "exact", sortable=False),
-        DeepFilter("calendar", "Matching availability calendar.", "calendar", Behind("calendar_id")),
-        ChooserFilter("calendar.id", "Calendar by id.", "calendar_id", target="calendar"),
-        DeepFilter("email", "The main address matches the query.", "address", Behind("email_id")),
-        ChooserFilter("email.id", "Main address by id.", "email_id", target="address"),
-        TextFilter("firstName", "Given name.", "first_name", "prefix"),
         ChoiceFilter("gender", "By first letter.", "gender", {"male": "M", "female": "F", "unknown": ""}),
         DeepFilter("group", "Member of a matching group.", "group", Through("group_member", "worker_id", "group_id")),
         DeepFilter(
@@ -211,20 +209,10 @@ class Worker(RecordType):
             "group",
             Through("group_member", "worker_id", "group_id", (("is_manager", 1),)),
         ),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isAdmin", "Administrator.", "is_superuser"),
         AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
         AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
-        FlagFilter("isDisabled", "May not log in.", "is_disabled"),
-        FlagFilter("isMfaRequired", "Must use a second factor.", "is_mfa_required"),
-        FlagFilter("isPasswordDisabled", "May not log in by password.", "is_password_disabled"),
-        TextFilter("language", "Locale such as en_US.", "language", "prefix"),
         DateFilter("lastActivity", "Last used a session or token in the range.", "last_activity_at", sortable=False),
-        TextFilter("lastName", "Family name.", "last_name", "prefix"),
-        TextFilter("location", "Place, free text.", "location", "partial"),
         TextFilter("mention", "Nickname for @mentions.", "at_mention_name", "exact", aliases=("mentionName",)),
-        TextFilter("mobile", "Mobile number.", "mobile", "partial"),
-        TextFilter("phone", "Phone.", "phone", "partial"),
         DeepFilter(
             "role",
             "Has a matching role.",
@@ -243,9 +231,6 @@ class Worker(RecordType):
             "role",
             Through("role_worker", "worker_id", "role_id", (("part", "reader"),)),
         ),
-        TextFilter("timezone", "IANA zone name.", "timezone", "exact"),
-        TextFilter("title", "Job title.", "title", "partial"),
-        DateFilter("updated", "Last change.", "updated"),
         DeepFilter(
             "using.workspace",
             "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",

@@ -5,8 +5,8 @@ They have the shape of assets. Each has a table of its own, which comes and goes
 from typing import TYPE_CHECKING, Any
 
 from server.fields.link import APP
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name
+from server.fields.time import CreatedAt, UpdatedAt
 from server.records.asset import Asset, filters
 from server.records.base import Access, Change, Record, RecordType, Writing
 from server.records.shared import owners
@@ -71,11 +71,9 @@ def record_type(row: Record) -> RecordType:
 
 def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "created_at": Timestamp("When the record was made; now when omitted.", auto="now"),
-        "name": Text(f"What the {name.lower()} is called; also the label.", required=True),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "created_at": CreatedAt(),
+        "name": Name(f"What the {name.lower()} is called; also the label.", filter_note="What it is called."),
+        "updated_at": UpdatedAt(),
     }
     if owned_by:
         is_required = owned_by != (APP,)

@@ -8,22 +8,17 @@ from server.fields.link import Id
 from server.fields.number import Uint
 from server.fields.structure import Structure
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import UpdatedAt
 from server.outbox import causes
-from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import paths
 from server.records.shared.secrets import random_text
 from server.records.shared.sending import DRAFT_TYPES, TRANSACTIONAL
 from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, NumberFilter
-from server.search.filters.text import AllWords, TextFilter
-from server.search.filters.ways import Behind
+from server.search.filters.text import AllWords
 from server.store.tables import Index
 
 TOKEN_CHARS = 10
-BY_ID = "By id; comparison and sets as for numbers."
 
 
 def _content(record: Record, shown: Shown) -> Any:
@@ -47,7 +42,7 @@ class Draft(RecordType):
     features = frozenset(("comments", "custom_fields", "search"))
     access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
     fields = {
-        "is_queued": Bit("1: waiting to be sent.", shown=False),
+        "is_queued": Bit("1: waiting to be sent.", shown=False, filter="is.queued", filter_note="Waiting to be sent."),
         "name": Text("Subject; also the label."),
         "params": Structure(
             "Everything else about the mail: to, cc, bcc, subject, content, format, send_at and more.",
@@ -55,14 +50,30 @@ class Draft(RecordType):
             default={},
         ),
         "queue_delivery_date": Uint("Not to be sent before, in Unix seconds.", shown=False),
-        "queue_fails": Uint("Failed tries; queueing again begins anew.", shown=False),
-        "ticket_id": Id("Ticket for replies and forwards.", "ticket", zero_ok=True, shown=False),
-        "to": Text("Recipients line.", 65535),
-        "token": Text("Random text carried over to the sent message, 10 characters.", 16, auto="generated"),
-        "type": Text(f"{', '.join(DRAFT_TYPES[:-1])} or {DRAFT_TYPES[-1]}.", required=True, allowed=DRAFT_TYPES),
-        "updated": Timestamp("Last change; now on every write unless sent.", auto="now", auto_update="now"),
+        "queue_fails": Uint("Failed tries; queueing again begins anew.", shown=False, filter="queue.fails"),
+        "ticket_id": Id(
+            "Ticket for replies and forwards.", "ticket", zero_ok=True, nested_note="Ticket that it answers."
+        ),
+        "to": Text("Recipients line.", 65535, match="prefix"),
+        "token": Text(
+            "Random text carried over to the sent message, 10 characters.",
+            16,
+            auto="generated",
+            filter_note="Random text carried over to the sent message.",
+            match="exact",
+        ),
+        "type": Text(
+            f"{', '.join(DRAFT_TYPES[:-1])} or {DRAFT_TYPES[-1]}.",
+            required=True,
+            allowed=DRAFT_TYPES,
+            filter_note="What kind of mail it is.",
+        ),
+        "updated": UpdatedAt("Last change; now on every write unless sent."),
         "worker_id": Id(
-            f"Worker who owns it; required unless the type is {TRANSACTIONAL}.", "worker", zero_ok=True, shown=False
+            f"Worker who owns it; required unless the type is {TRANSACTIONAL}.",
+            "worker",
+            zero_ok=True,
+            deep="Owned by a matching worker.",
         ),
     }
     indexes = (
@@ -71,10 +82,6 @@ class Draft(RecordType):
         Index(("ticket_id",), "the drafts on a ticket"),
         Index(("token",), "a draft by its token"),
     )
-    nested = (
-        Nested("ticket", "ticket", "Ticket that it answers."),
-        Nested("worker", "worker", "Worker who owns it."),
-    )
     keys = (
         Key("content", "text", "Text of the mail, as in `params`.", _content, on_expand=True),
         Key("subject", "text", "Same as `name`.", column="name"),
@@ -82,18 +89,7 @@ class Draft(RecordType):
     )
     filters = (
         AllWords("Bare words are looked for in `name`.", "name", "partial"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("is.queued", "Waiting to be sent.", "is_queued"),
-        TextFilter("name", "Subject.", "name", "partial"),
         DateFilter("queue.deliverAt", "Not to be sent before.", "queue_delivery_date"),
-        NumberFilter("queue.fails", "Failed tries.", "queue_fails"),
-        ChooserFilter("ticket.id", BY_ID, "ticket_id", target="ticket"),
-        TextFilter("to", "Recipients line.", "to", "prefix"),
-        TextFilter("token", "Random text carried over to the sent message.", "token", "exact"),
-        TextFilter("type", "What kind of mail it is.", "type", "partial"),
-        DateFilter("updated", "Last change.", "updated"),
-        DeepFilter("worker", "Owned by a matching worker.", "worker", Behind("worker_id")),
-        ChooserFilter("worker.id", BY_ID, "worker_id", target="worker"),
     )
     subtotals = Subtotals(search=("type", "worker.id"), aliases={"worker": "worker.id"})
     has_fieldset_filter = False

@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from server.errors import Invalid
 from server.fields.flag import Bit
 from server.fields.link import Id
-from server.fields.number import Uint
+from server.fields.number import Seconds, Uint
 from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.time import CreatedAt, Timestamp
 from server.records.base import (
     Access,
     Change,
     Event,
     Key,
-    Nested,
     Record,
     RecordType,
     Shown,
@@ -28,13 +27,11 @@ from server.records.shared import paths
 from server.records.shared.resolve import address_of, worker_named
 from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
-from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
 from server.search.filters.flag import FlagFilter
 from server.search.filters.fulltext import WordsFilter
 from server.search.filters.hidden import HiddenFilter
-from server.search.filters.number import BytesFilter, ChooserFilter, DurationFilter, NumberFilter
-from server.search.filters.text import TextFilter
+from server.search.filters.number import BytesFilter
 from server.search.filters.ways import Behind, PointingHere, Through
 from server.search.filters.worker import WorkerFilter
 from server.store import blobs
@@ -52,7 +49,6 @@ from server.tickets.types.ticket_parts import merged
 
 CONTEXT = "svc.contexts.message"
 TOKEN_CHARS = 10
-BY_ID = "By id; comparison and sets as for numbers."
 
 
 class Message(RecordType):
@@ -69,28 +65,54 @@ class Message(RecordType):
         "content": Text(
             "Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True, stored=False
         ),
-        "created": Timestamp("Time of the message; now when omitted.", auto="now"),
+        "created": CreatedAt("Time of the message; now when omitted."),
         "hash_header_message_id": Text(
-            "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.", 40
+            "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.",
+            40,
+            filter=None,
         ),
         "headers": Text("Raw header block, one header a line.", 16777215, required=True, stored=False),
-        "html_attachment_id": Id("Attachment with the HTML part.", "attachment", zero_ok=True),
+        "html_attachment_id": Id(
+            "Attachment with the HTML part.", "attachment", zero_ok=True, nested=None, filter=None
+        ),
         "is_broadcast": Bit("Sent as a broadcast."),
         "is_not_sent": Bit("Saved without being mailed."),
         "is_outgoing": Bit("Written by a worker."),
-        "response_time": Uint("Seconds the reply took."),
+        "response_time": Seconds("Seconds the reply took.", filter_note="Time the reply took."),
         "sender": Text("Sender by mail address; made when there is none.", alternative_to="sender_id"),
-        "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",), shown=False),
-        "signed_at": Timestamp("When it was signed; kept by the service.", immutable=True),
-        "signed_key_fingerprint": Text("Key it was signed with; kept by the service.", 64, immutable=True),
-        "storage_size": Uint("Size of the body in bytes; that of the content when omitted."),
-        "ticket_id": Id("Ticket it belongs to.", "ticket", required=True, alternatives=("ticket_mask",), shown=False),
+        "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",)),
+        "signed_at": Timestamp("When it was signed; kept by the service.", immutable=True, filter="signed.at"),
+        "signed_key_fingerprint": Text(
+            "Key it was signed with; kept by the service.",
+            64,
+            immutable=True,
+            filter="signed.fingerprint",
+            match="exact",
+        ),
+        "storage_size": Uint("Size of the body in bytes; that of the content when omitted.", filter=None),
+        "ticket_id": Id(
+            "Ticket it belongs to.",
+            "ticket",
+            required=True,
+            alternatives=("ticket_mask",),
+            deep="Its ticket matches the query.",
+        ),
         "ticket_mask": Text("Ticket by mask. No match is an error.", alternative_to="ticket_id"),
-        "token": Text("Random text shared with the draft it came from, 10 characters.", 16, auto="generated"),
-        "was_encrypted": Bit("Arrived or left encrypted."),
+        "token": Text(
+            "Random text shared with the draft it came from, 10 characters.",
+            16,
+            auto="generated",
+            filter_note="Random text shared with the draft it came from.",
+            match="exact",
+        ),
+        "was_encrypted": Bit("Arrived or left encrypted.", filter="isEncrypted"),
         "worker": Text("Worker by full name or mail address; exactly one must match.", alternative_to="worker_id"),
         "worker_id": Id(
-            "Worker who sent it; 0 for received mail.", "worker", alternatives=("worker",), zero_ok=True, shown=False
+            "Worker who sent it; 0 for received mail.",
+            "worker",
+            alternatives=("worker",),
+            zero_ok=True,
+            deep="The worker who sent it matches the query.",
         ),
     }
     columns = (
@@ -117,11 +139,6 @@ class Message(RecordType):
         Index(("html_attachment_id",), "the message of a HTML part", where="html_attachment_id > 0"),
     )
     text = MESSAGE_TEXT
-    nested = (
-        Nested("sender", "address", "Address of the sender."),
-        Nested("ticket", "ticket", "Ticket it belongs to."),
-        Nested("worker", "worker", "Worker who sent it."),
-    )
     keys = (
         Key("content", "text", "Plain body.", lambda record, shown: record["content"],
             on_expand=True),
@@ -147,7 +164,6 @@ class Message(RecordType):
             Through("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
         ),
         WordsFilter("content", "Words of the body.", MESSAGE_TEXT, "content"),
-        DateFilter("created", "Time of the message.", "created"),
         WordsFilter("header.cc", "Words of the Cc header.", MESSAGE_TEXT, "header_cc"),
         WordsFilter("header.deliveredTo", "Words of the Delivered-To header.", MESSAGE_TEXT, "header_delivered_to"),
         WordsFilter("header.from", "Words of the From header.", MESSAGE_TEXT, "header_from"),
@@ -155,11 +171,6 @@ class Message(RecordType):
             "header.messageId", "An id in angle brackets, letter for letter, or the hash of one; wildcards allowed."
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
-        NumberFilter("id", "Record id.", "id"),
-        FlagFilter("isBroadcast", "Sent as a broadcast.", "is_broadcast"),
-        FlagFilter("isEncrypted", "Arrived or left encrypted.", "was_encrypted"),
-        FlagFilter("isNotSent", "Saved without being mailed.", "is_not_sent"),
-        FlagFilter("isOutgoing", "Written by a worker.", "is_outgoing"),
         FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
         NotesFilter(
             "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",
@@ -169,20 +180,12 @@ class Message(RecordType):
             "notes", "A comment on the message matches.", "comment",
             PointingHere("comment", "target_id", (("target__context", CONTEXT),)),
         ),
-        DurationFilter("responseTime", "Time the reply took.", "response_time"),
         DeepFilter("sender", "Its sender matches the query.", "address", Behind("sender_id"), aliases=("from",)),
-        ChooserFilter("sender.id", BY_ID, "sender_id", target="address"),
-        DateFilter("signed.at", "When it was signed.", "signed_at"),
-        TextFilter("signed.fingerprint", "Key it was signed with.", "signed_key_fingerprint", "exact"),
         BytesFilter("size", "Takes size units: 512KB, >1MB, 1MB...2MB.", "storage_size", sortable=False),
-        DeepFilter("ticket", "Its ticket matches the query.", "ticket", Behind("ticket_id")),
         TicketColumnFilter("ticket.bucket.id", "Bucket of the ticket, by id.", "bucket_id", "bucket"),
         HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
         TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
         HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
-        ChooserFilter("ticket.id", BY_ID, "ticket_id", target="ticket"),
-        TextFilter("token", "Random text shared with the draft it came from.", "token", "exact"),
-        DeepFilter("worker", "The worker who sent it matches the query.", "worker", Behind("worker_id")),
         WorkerFilter("worker.id", "Worker who sent it; 0 for received mail.", "worker_id"),
     )  # fmt: skip
     subtotals = Subtotals(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields.text import Name, Text
+from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.tables import SNIPPET_USE
@@ -18,9 +18,7 @@ from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
 from server.search.filters.base import Filter, is_null
 from server.search.filters.context import ContextFilter
-from server.search.filters.date import DateFilter, date_condition
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters.date import date_condition
 from server.search.filters.usable import UsableByFilter
 from server.store.tables import Index
 from server.tickets.types.ticket_parts.filters import comparison
@@ -114,16 +112,18 @@ class Snippet(RecordType):
         delete=("privilege", "owner"),
     )
     fields = {
-        "content": Text("The text, with placeholders such as {{mask}}.", 4294967295, required=True),
-        "context": Text("Record type that the placeholders are keys of; blank for a text without a record."),
+        "content": Text(
+            "The text, with placeholders such as {{mask}}.", 4294967295, required=True, filter_note="The text."
+        ),
+        "context": Text(
+            "Record type that the placeholders are keys of; blank for a text without a record.", filter=None
+        ),
         "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
         "owner_id": owners.id_field("Id of the owner; 0 for the app."),
         "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
-        "title": Text("Name; also the label.", required=True),
+        "title": Name(),
         "total_uses": Uint("How often it was used."),
-        "updated_at": Timestamp(
-            "Last change; set to now on every write unless it is sent.", auto="now", auto_update="now"
-        ),
+        "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("title",), "snippets by title"),
@@ -131,15 +131,9 @@ class Snippet(RecordType):
     )
     nested = (Nested("owner", "*", "Owner."),)
     filters = (
-        AllWords("Bare words are looked for in the title.", "title", "partial"),
-        TextFilter("content", "The text.", "content", "partial"),
-        NumberFilter("id", "Record id.", "id"),
         OwnUsesFilter("myUses", 'How often the caller used it: a number, or (hits:>10 date:"-30 days").'),
         *owners.filters("app", "bot", "group", "role", "worker"),
-        TextFilter("title", "Name.", "title", "partial"),
-        NumberFilter("totalUses", "How often it was used.", "total_uses"),
         KindFilter("type", "plaintext, a record type, or part of its context; lists are fine.", "context", "partial"),
-        DateFilter("updated", "Last change.", "updated_at"),
         UsableByFilter("Snippets that this worker may use: me, an id or a name."),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "type"), virtual=("owner",))

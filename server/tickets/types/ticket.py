@@ -11,10 +11,10 @@ import peewee
 from server.desk import events
 from server.errors import Conflict
 from server.fields.link import Id
-from server.fields.number import Float, Number, Uint
+from server.fields.number import Float, Number, Seconds
 from server.fields.structure import Fieldsets
-from server.fields.text import Text
-from server.fields.time import Timestamp, TimeText
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, Timestamp, TimeText
 from server.fields.word import Word
 from server.mail.mask import new_mask
 from server.records.base import (
@@ -38,8 +38,7 @@ from server.search.filters.by_id import ByIdFilter
 from server.search.filters.choice import ChoiceFilter
 from server.search.filters.date import DateFilter
 from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
-from server.search.filters.text import TextFilter
+from server.search.filters.number import ChooserFilter, DecimalFilter, NumberFilter
 from server.search.filters.ways import Behind, First, PointingHere, Through
 from server.search.filters.worker import WorkerFilter
 from server.store.statements import slot
@@ -56,7 +55,6 @@ ON_TICKET = (("target__context", CONTEXT),)
 BY_WORKER = (("target__context", CONTEXT), ("author__context", "svc.contexts.worker"))
 REQUESTERS = Through("requester", "ticket_id", "address_id")
 STATUSES = {word: number for number, word in enumerate(status.WORDS)}
-BY_ID = "By id; comparison and sets as for numbers."
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
@@ -81,18 +79,33 @@ class Ticket(RecordType):
         ),
         "bucket_id": Id(
             "Bucket holding the ticket; the group becomes the bucket's, so it stands for `group_id` too.",
-            "bucket", auto="derived", alternatives=("bucket",), shown=False,
+            "bucket",
+            auto="derived",
+            alternatives=("bucket",),
+            deep="Its bucket matches the query.",
         ),
-        "closed": Timestamp("First time the ticket was closed; set by the service when that happens."),
-        "created": Timestamp("When the ticket was opened; now when omitted.", auto="now"),
-        "elapsed_resolution_first": Uint(
-            "Seconds from opening to the first close; kept by the service.", immutable=True
+        "closed": Timestamp(
+            "First time the ticket was closed; set by the service when that happens.",
+            filter_note="First time closed; never, when it was not.",
         ),
-        "elapsed_response_first": Uint(
-            "Seconds from opening to the first worker reply; kept by the service.", immutable=True
+        "created": CreatedAt("When the ticket was opened; now when omitted."),
+        "elapsed_resolution_first": Seconds(
+            "Seconds from opening to the first close; kept by the service.",
+            immutable=True,
+            filter="resolution.first",
+            filter_note="Time from opening to the first close.",
         ),
-        "elapsed_status_open": Uint(
-            "Seconds spent open so far, without the present open spell; kept by the service.", immutable=True
+        "elapsed_response_first": Seconds(
+            "Seconds from opening to the first worker reply; kept by the service.",
+            immutable=True,
+            filter="response.first",
+            filter_note="Time from opening to the first worker reply.",
+        ),
+        "elapsed_status_open": Seconds(
+            "Seconds spent open so far, without the present open spell; kept by the service.",
+            immutable=True,
+            filter="timeSpentOpen",
+            filter_note="Time spent open, without the present open spell.",
         ),
         "fieldsets": Fieldsets(
             "Ids of custom fieldsets to attach, as a list or with commas between; a leading `-` detaches."
@@ -100,46 +113,78 @@ class Ticket(RecordType):
         "group": Text("Group by name, in any case. No match is an error.", alternative_to="group_id"),
         "group_id": Id(
             "Group holding the ticket. Without a bucket the ticket goes to the group's default bucket.",
-            "group", required=True, alternatives=("group", "bucket_id"), shown=False,
+            "group",
+            required=True,
+            alternatives=("group", "bucket_id"),
+            deep="Its group matches the query.",
         ),
         "importance": Number("0 least, 100 most.", default=50, min=0, max=100),
         "mask": Text(
             "Public reference. When omitted, one is drawn by the pattern of the setting `mail_mask_pattern`.",
-            unique=True, auto="generated",
+            unique=True,
+            auto="generated",
+            filter_note="A bare word matches the beginning.",
+            match="prefix",
         ),
         "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
         "org_id": Id(
-            "Organization of the ticket; 0 clears.", "org", alternatives=("org",), zero_ok=True, shown=False
+            "Organization of the ticket; 0 clears.",
+            "org",
+            alternatives=("org",),
+            zero_ok=True,
+            deep="Its organization matches the query.",
+            nested_note="Organization; 0 when none.",
         ),
         "owner_id": Id(
             "Assigned worker; 0 unassigns. A new ticket is given to members of its group only.",
-            "worker", zero_ok=True, shown=False,
+            "worker",
+            zero_ok=True,
+            deep="Its owner matches the query.",
+            nested_note="Assigned worker; 0 when nobody.",
         ),
         "participant_ids": Text(
             "Ids of addresses to add as requesters, with commas between; a leading `-` removes.",
-            65535, stored=False, shown=False,
+            65535,
+            stored=False,
+            shown=False,
         ),
         "participants": Text(
             "Addresses to add as requesters, with commas between. Unknown ones are made; those that the helpdesk sends "
             "from, and excluded ones, are skipped.",
-            65535, form="emails", stored=False, shown=False,
+            65535,
+            form="emails",
+            stored=False,
+            shown=False,
         ),
         "reopen_at": TimeText("The same as `reopen_date`.", alternative_to="reopen_date", origin="ours"),
-        "reopen_date": Timestamp("When a waiting or closed ticket opens again; opening clears it."),
+        "reopen_date": Timestamp(
+            "When a waiting or closed ticket opens again; opening clears it.",
+            filter="reopen",
+            filter_note="When it opens again; never, when that is not planned.",
+        ),
         "spam_score": Float("Likelihood of spam, 0.0001 to 0.9999; normally set by the service.", min=0, max=1),
-        "spam_training": Text("S spam, N not spam, blank untrained.", 1, allowed=("", "N", "S")),
+        "spam_training": Text("S spam, N not spam, blank untrained.", 1, allowed=("", "N", "S"), filter=None),
         "status": Word(
             "By word, the first letter is enough; or by number as `status_id`.",
-            status.WORDS, numbers=True, alternative_to="status_id",
+            status.WORDS,
+            numbers=True,
+            alternative_to="status_id",
         ),
         "status_id": Number(
-            "0 open, 1 waiting, 2 closed, 3 deleted.", default=0, alternatives=("status",), min=0, max=3
+            "0 open, 1 waiting, 2 closed, 3 deleted.",
+            default=0,
+            alternatives=("status",),
+            min=0,
+            max=3,
+            filter="status.id",
         ),
-        "subject": Text("Subject line; also part of the label. Line ends become spaces.", required=True),
+        "subject": Name("Subject line; also part of the label. Line ends become spaces."),
         "updated": Timestamp(
-            "Last activity: creation and new messages move it, changes of other fields do not.", auto="now"
+            "Last activity: creation and new messages move it, changes of other fields do not.",
+            auto="now",
+            filter_note="Last activity: creation or newest message.",
         ),
-    }  # fmt: skip
+    }
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
@@ -173,13 +218,9 @@ class Ticket(RecordType):
     takes_along = (("message", "ticket_id"),)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     nested = (
-        Nested("bucket", "bucket", "Bucket holding the ticket."),
-        Nested("group", "group", "Group holding the ticket."),
         Nested("initial_message", "message", "First message."),
         Nested("initial_response_message", "message", "First reply by a worker; 0 when none."),
         Nested("latest_message", "message", "Newest message."),
-        Nested("org", "org", "Organization; 0 when none."),
-        Nested("owner", "worker", "Assigned worker; 0 when nobody."),
     )
     keys = (
         Key("closed_at", "timestamp", "Same value as `closed`.", column="closed"),
@@ -197,23 +238,15 @@ class Ticket(RecordType):
     expands = EXPANDS
     filters = (
         TicketWords(),
-        DeepFilter("bucket", "Its bucket matches the query.", "bucket", Behind("bucket_id")),
-        ChooserFilter("bucket.id", BY_ID, "bucket_id", target="bucket"),
-        DateFilter("closed", "First time closed; never, when it was not.", "closed"),
         DeepFilter("comments", "Any comment on it.", "comment", PointingHere("comment", "target_id", ON_TICKET)),
         DeepFilter("comments.first", "The oldest comment.", "comment", First("comment", "target_id", ON_TICKET)),
         DeepFilter(
             "comments.last", "The newest comment.", "comment", First("comment", "target_id", ON_TICKET, is_last=True)
         ),
-        DateFilter("created", "When the ticket was opened.", "created"),
         ChooserFilter(
             "firstWrote.id", "Sender of the first message, by id.", "first_wrote_address_id", target="address",
             sortable=False,
         ),
-        DeepFilter("group", "Its group matches the query.", "group", Behind("group_id")),
-        ChooserFilter("group.id", BY_ID, "group_id", target="group"),
-        NumberFilter("id", "Record id.", "id"),
-        NumberFilter("importance", "0 least, 100 most.", "importance"),
         InGroupsFilter(
             "inGroupsOf", "In groups that the worker belongs to; takes me, current, an id or part of a name.",
             aliases=("inGroupsOfWorker",),
@@ -223,7 +256,6 @@ class Ticket(RecordType):
             sortable=False,
         ),
         DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
-        TextFilter("mask", "A bare word matches the beginning.", "mask", "prefix"),
         DeepFilter("messages", "Any message.", "message", PointingHere("message", "ticket_id")),
         NumberFilter("messages.count", "Messages on the ticket.", "num_messages"),
         NumberFilter("messages.count.in", "Received messages.", "num_messages_in"),
@@ -233,15 +265,9 @@ class Ticket(RecordType):
             "messages.firstOutgoing", "The first worker reply.", "message", Behind("initial_response_message_id")
         ),
         DeepFilter("messages.last", "The newest message.", "message", Behind("latest_message_id")),
-        DeepFilter("org", "Its organization matches the query.", "org", Behind("org_id")),
-        ChooserFilter("org.id", BY_ID, "org_id", target="org"),
-        DeepFilter("owner", "Its owner matches the query.", "worker", Behind("owner_id")),
         WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
         DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
         ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
-        DateFilter("reopen", "When it opens again; never, when that is not planned.", "reopen_date"),
-        DurationFilter("resolution.first", "Time from opening to the first close.", "elapsed_resolution_first"),
-        DurationFilter("response.first", "Time from opening to the first worker reply.", "elapsed_response_first"),
         ResponsibilityFilter(
             "responsibility", "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
             sortable=True,
@@ -255,10 +281,6 @@ class Ticket(RecordType):
             "status", "The first letter is enough; sets `[o,w]` and negation too.", "status_id", STATUSES,
             sortable=False,
         ),
-        NumberFilter("status.id", "0 open, 1 waiting, 2 closed, 3 deleted.", "status_id"),
-        TextFilter("subject", "Subject line.", "subject", "partial"),
-        DurationFilter("timeSpentOpen", "Time spent open, without the present open spell.", "elapsed_status_open"),
-        DateFilter("updated", "Last activity: creation or newest message.", "updated"),
         WatcherCountFilter("watchers.count", "How many watchers."),
         WorkerFilter(
             "worker.commented", "The worker wrote a comment on it.",

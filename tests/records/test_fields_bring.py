@@ -1,0 +1,118 @@
+"""What a field brings to its type: filters, and the record behind an id; and what the type says instead."""
+
+from typing import Any
+
+from server.fields.flag import Bit
+from server.fields.link import Id
+from server.fields.number import Seconds, Uint
+from server.fields.structure import Structure
+from server.fields.text import Name, Text
+from server.fields.time import CreatedAt, Timestamp, UpdatedAt
+from server.records.base import Access, Nested, RecordType
+from server.search.filters.text import AllWords, TextFilter
+
+ANYBODY = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+
+
+def made(fields: dict[str, Any], **declared: Any) -> RecordType:
+    """A record type with these fields."""
+    body = {"uri": "printer", "context": "svc.contexts.printer", "access": ANYBODY, "fields": fields} | declared
+    return type("Printer", (RecordType,), body)()
+
+
+def filters(fields: dict[str, Any], **declared: Any) -> dict[str, tuple[str, str, str]]:
+    """{name: (kind, note, column)} of the filters of such a type, in their order, without that of the id."""
+    found = made(fields, **declared).filter_by_name.values()
+    return {each.name: (each.type, each.note, each.column_name) for each in found if each.name != "id"}
+
+
+def test_each_kind_of_field_brings_the_filter_of_its_kind():
+    assert filters(
+        {
+            "checked_at": Timestamp("Last check; 0 for never."),
+            "is_colour": Bit("Prints in colour."),
+            "num_pages": Uint("Pages printed: all of them. Never less."),
+            "serial": Text("Serial number."),
+            "warm_up": Seconds("How long it takes."),
+        }
+    ) == {
+        "checkedAt": ("date", "Last check.", "checked_at"),
+        "isColour": ("bool", "Prints in colour.", "is_colour"),
+        "numPages": ("number", "Pages printed.", "num_pages"),
+        "serial": ("text", "Serial number.", "serial"),
+        "warmUp": ("duration", "How long it takes.", "warm_up"),
+    }
+
+
+def test_the_fields_that_most_types_have_need_no_words():
+    assert filters({"created_at": CreatedAt(), "name": Name(), "updated_at": UpdatedAt()}) == {
+        "text": ("text", "Bare words are looked for in the name.", "name"),
+        "created": ("date", "When the record was made.", "created_at"),
+        "name": ("text", "Name.", "name"),
+        "updated": ("date", "Last change.", "updated_at"),
+    }
+
+
+def test_a_field_says_what_is_different_about_its_filter():
+    found = made({"serial_no": Text("Serial number.", filter="serial", filter_note="The whole of it.", match="exact")})
+    assert found.filter_by_name["serial"].describe() == {
+        "name": "serial",
+        "type": "text",
+        "default": False,
+        "sortable": True,
+        "note": "The whole of it.",
+        "key": "serial_no",
+        "match": "exact",
+    }
+
+
+def test_what_is_not_shown_is_not_searched_unless_it_is_named():
+    secret = Text("Secret.", shown=False)
+    assert (
+        filters({"secret": secret, "other": Text("Other.", alternative_to="secret"), "many": Structure("Many.")}) == {}
+    )
+    assert list(filters({"pin": Text("Pin.", shown=False, filter="pin"), "note": Text("Note.", filter=None)})) == [
+        "pin"
+    ]
+
+
+def test_an_id_brings_the_record_behind_it():
+    found = made({"room_id": Id("Room that it stands in; 0 for none.", "room", zero_ok=True, deep="In such a room.")})
+    assert found.nested == (Nested("room", "room", "Room that it stands in.", "room_id"),)
+    assert not found.fields["room_id"].shown
+    assert filters(found.fields) == {
+        "room": ("deep", "In such a room.", ""),
+        "room.id": ("chooser", "By id; comparison and sets as for numbers.", "room_id"),
+    }
+    assert found.filter_by_name["room.id"].target == "room"
+
+
+def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
+    found = made(
+        {
+            "file_id": Id("File.", "attachment", nested=None, filter=None),
+            "room_id": Id(
+                "Room.", "room", nested="place", nested_note="Where it is.", filter="place.id", deep="There."
+            ),
+        }
+    )
+    assert found.nested == (Nested("place", "room", "Where it is.", "room_id"),)
+    assert found.fields["file_id"].shown
+    assert [each for each in found.filter_by_name if each != "id"] == ["place", "place.id"]
+
+
+def test_what_a_type_declares_itself_replaces_what_a_field_brings():
+    own = (AllWords("Bare words are serial numbers.", "serial"), TextFilter("name", "Whole.", "name", "exact"))
+    nested = (Nested("room", "room", "Null for none.", is_nullable=True),)
+    found = made(
+        {"name": Name(), "room_id": Id("Room.", "room"), "serial": Text("Serial.")}, filters=own, nested=nested
+    )
+    assert found.filter_by_name["text"].note == "Bare words are serial numbers."
+    assert found.filter_by_name["name"].note == "Whole."
+    assert found.nested == nested
+
+
+def test_filters_stand_by_name_behind_the_one_for_bare_words():
+    own = (TextFilter("model", "Model.", "serial"),)
+    fields = {"zone": Text("Zone."), "serial": Text("Serial."), "name": Name(), "bay": Text("Bay.")}
+    assert list(made(fields, filters=own).filter_by_name) == ["text", "bay", "id", "model", "name", "serial", "zone"]
