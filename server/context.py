@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from server.errors import AdminOnly
+
 if TYPE_CHECKING:
     from server.access.actor import Actor
     from server.records.registry import Registry
@@ -62,3 +64,8 @@ class Context:
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""
         return replace(self, actor=actor, tz=tz)
+
+    def require_admin(self, doing: str) -> None:
+        """Raises AdminOnly unless an administrator acts, or the service itself. doing: as in "change settings"."""
+        if not self.actor.is_admin:
+            raise AdminOnly(f"only administrators may {doing}")

@@ -14,7 +14,6 @@ from server.context import Context, Service
 from server.desk.dictionary import Dictionaries
 from server.desk.records import reading, search_scope
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly
 from server.jobs.scheduler import periodic
 from server.records.base import Record, RecordType
 from server.search.ast import Query
@@ -170,8 +169,7 @@ def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
 
 def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
     """The type and the query of a search. Raises AdminOnly, BadQuery."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may read the automation log")
+    ctx.require_admin("read the automation log")
     return ctx.service.registry.type(URI), replace(parse(q), sort=())
 
 

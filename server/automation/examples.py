@@ -14,9 +14,11 @@ from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Automation
 from server.context import Context
-from server.errors import AdminOnly, Conflict, Invalid, NotFound, Required, TooLarge
+from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+
+DOING = "work with the examples of automations"  # what administrators alone may
 
 MAX_EXAMPLES = 20  # of one automation
 MAX_NAME_CHARS = 100  # characters of the name of one
@@ -80,14 +82,14 @@ def outcome(found: Result) -> str:
 
 def listed(ctx: Context, automation_id: int) -> list[Example]:
     """The examples of an automation, by name. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(EXAMPLE, automation_id=automation_id))
     return sorted(map(_example, rows), key=lambda each: each.name.lower())
 
 
 def find(ctx: Context, automation_id: int, id: int) -> Example:
     """One of an automation. Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(EXAMPLE, id=id, automation_id=automation_id))
     if row is None:
         raise NotFound(f"automation {automation_id} has no example {id}; it may have been removed")
@@ -99,7 +101,7 @@ def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], 
 
     Raises AdminOnly, NotFound, Required for no name, Invalid for one too long, TooLarge for values beyond
     MAX_VALUES_CHARS, Conflict above MAX_EXAMPLES."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     if not name:
         raise Required("Give the example a name.", field="example_name")
     if len(name) > MAX_NAME_CHARS:
@@ -160,8 +162,3 @@ def simulate(
 def _example(row: tuple[Any, ...]) -> Example:
     values = dict(zip(EXAMPLE.names, row, strict=True))
     return Example(values["id"], values["name"], json.loads(values["given"]), values["outcome"], values["kept_at"])
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may work with the examples of automations")

@@ -10,9 +10,11 @@ import peewee
 from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
 from server.desk import records
-from server.errors import AdminOnly, NotFound
+from server.errors import NotFound
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+DOING = "look at what automations were before"  # what administrators alone may
 
 URI = "automation"
 _WITHOUT_TEXTS = ("number", "at", "actor_context", "actor_id", "actor_name", "changed", "size")
@@ -36,7 +38,7 @@ def listed(ctx: Context, id: int) -> list[Version]:
     """The versions of an automation, the newest first; [] of one that was never changed since they are kept.
 
     Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     table: Any = VERSION.sql
     rows = ctx.service.store.read(lambda tx: tx.rows(
         ("versions",),
@@ -49,7 +51,7 @@ def listed(ctx: Context, id: int) -> list[Version]:
 
 def texts(ctx: Context, id: int, number: int) -> dict[str, str]:
     """The texts of a version by field. Raises AdminOnly, NotFound for one that is no longer kept."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(VERSION, automation_id=id, number=number))
     if row is None:
         raise NotFound(f"version {number} of automation {id} is not kept; the newest {MAX_VERSIONS} are")
@@ -78,8 +80,3 @@ def newest(tx: Transaction, id: int) -> int:
 def _version(row: tuple[Any, ...]) -> Version:
     values = dict(zip(_WITHOUT_TEXTS, row, strict=True))
     return Version(**(values | {"changed": tuple(values["changed"].split())}))
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look at what automations were before")

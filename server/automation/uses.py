@@ -13,9 +13,10 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.errors import AdminOnly
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+DOING = "look up what uses an automation"  # what administrators alone may
 
 # The records whose texts name automations: type, column of the text.
 HOLDERS = (
@@ -73,7 +74,7 @@ def _read(text: str) -> frozenset[str]:
 
 def of(ctx: Context, name: str) -> list[Use]:
     """The records that name an automation, at most MAX_USES, by type. One statement for each type. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     wanted = name.lower()
 
     def read(tx: Transaction) -> list[Use]:
@@ -84,7 +85,7 @@ def of(ctx: Context, name: str) -> list[Use]:
 
 def counts(ctx: Context) -> Counter[str]:
     """How many records name each automation, by its name in small letters. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.read(
         lambda tx: Counter(name for _, named in _holders(ctx, tx, "automation", "uri") for name in named)
     )
@@ -105,8 +106,3 @@ def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, 
         for id, name, found in tx.rows(("names automations", uri, len(parts)), build, parts):
             own = {name.lower()} if uri == "automation" else set()
             yield Use(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look up what uses an automation")

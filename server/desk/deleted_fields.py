@@ -9,7 +9,7 @@ from server.access.actor import APP
 from server.context import Context, Service
 from server.desk import custom_fields
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, Invalid, NotFound
+from server.errors import Conflict, Invalid, NotFound
 from server.jobs.scheduler import periodic
 from server.records.parts import Record
 from server.records.registry import Registry
@@ -18,6 +18,8 @@ from server.store.database import Store
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
+
+DOING = "bring deleted fields back"  # what administrators alone may
 
 KEPT_SECONDS = 7 * 86400  # that a deleted field is kept with its values
 BATCH = 5000  # values that are removed in one transaction
@@ -41,7 +43,7 @@ class DeletedField:
 
 def listed(ctx: Context) -> list[DeletedField]:
     """The fields that can come back, the last one first. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     rows = [row for row in ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD)) if row[2] != GOING]
     uses = custom_fields.uses(ctx, (row[0] for row in rows))
     found = [DeletedField(row[0], json.loads(row[1]), uses.get(row[0], 0), row[2]) for row in rows]
@@ -52,7 +54,7 @@ def restore(ctx: Context, id: int) -> Record:
     """Bring a field back with its values, those of records that are still there.
 
     Raises AdminOnly, NotFound, Conflict when its name for programs is taken, Invalid when its record type is gone."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     store, registry = ctx.service.store, ctx.service.registry
     before = store.read(lambda tx: _restorable(registry, tx, id))
@@ -72,7 +74,7 @@ def restore(ctx: Context, id: int) -> Record:
 
 def remove(ctx: Context, id: int) -> Record:
     """Remove a deleted field for good. Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> Record:
         found = _deleted(tx, id)
@@ -93,11 +95,6 @@ def forget_old(service: Service, now: int) -> int | None:
         if row[place] + KEPT_SECONDS <= now:
             _remove(service, row[0])
     return min((row[place] + KEPT_SECONDS for row in rows if row[place] + KEPT_SECONDS > now), default=None)
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may bring deleted fields back")
 
 
 def _deleted(tx: Transaction, id: int) -> Record:

@@ -9,7 +9,7 @@ from server import log
 from server.context import Context, Service
 from server.desk import service_settings
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, HelpdeskError, Invalid, nearest
+from server.errors import HelpdeskError, Invalid, nearest
 from server.mail.mask import new_mask
 from server.settings import BY_NAME, LIVE, Settings, Value, shown, value_of
 from server.store.transaction import Transaction
@@ -48,8 +48,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     """Set these settings, as text; one that is set to its default is kept no more. They hold at once.
 
     Raises AdminOnly; Invalid as `checked` does."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may change settings")
+    ctx.require_admin("change settings")
     checked(ctx.service, changes)
 
     def write(tx: Transaction) -> None:

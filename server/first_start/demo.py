@@ -17,11 +17,13 @@ from server.access.own import own_context
 from server.context import Context
 from server.desk import records, service_settings
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict
+from server.errors import Conflict
 from server.records.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 from server.tickets.reply import reply
+
+DOING = "fill the service with demo data, or remove it"  # what administrators alone may
 
 KEY = "demo"  # of the service setting that tells what was made: {org: ids, address: ids}
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400
@@ -42,7 +44,7 @@ def fill(ctx: Context) -> None:
     """Make organizations, people, tickets and answers of the last weeks. Neither automations nor workers are told.
 
     Raises AdminOnly, Conflict when it is there already."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     ctx = replace(ctx, is_quiet=True)
     ctx.service.store.write(lambda tx: _people(ctx, tx))
     for number, story in enumerate(_told()["tickets"]):
@@ -52,7 +54,7 @@ def fill(ctx: Context) -> None:
 def remove(ctx: Context) -> int:
     """Remove all of it for good, with what was written on its tickets since; answers how many tickets that were. People
     who are on other tickets stay. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     ctx = replace(ctx, is_quiet=True)
 
     def write(tx: Transaction) -> int:
@@ -144,8 +146,3 @@ def _tickets_of(tx: Transaction, address_ids: list[int]) -> list[int]:
         (json.dumps(address_ids),),
     )
     return [row[0] for row in rows]
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may fill the service with demo data, or remove it")

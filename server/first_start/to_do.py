@@ -16,7 +16,7 @@ from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk import service_settings
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Invalid, Unavailable
+from server.errors import Invalid, Unavailable
 from server.first_start import demo
 from server.mail.compose import new_message_id
 from server.mailroom import Received
@@ -78,8 +78,7 @@ def bring_back(ctx: Context) -> None:
 
 def send_test_ticket(ctx: Context) -> Received:
     """A ticket as a mail of the worker who asks makes it. Raises AdminOnly, Invalid for a worker without address."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may send a test ticket")
+    ctx.require_admin("send a test ticket")
     email, store = profile.of(ctx)["email"], ctx.service.store
     if not email:
         raise Invalid("you have no mail address; set one in your account first")

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from server.access.actor import APP
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, Invalid, NotFound, Unavailable
+from server.errors import Conflict, Invalid, NotFound, Unavailable
 from server.mail import dkim_signing
 from server.mailroom import mail_setup
 from server.outbound import dns
 from server.outbox.signing import DKIM_KEY, ascii_domain
 from server.store.transaction import Transaction
+
+DOING = "look after the keys that sign mail"  # what administrators alone may
 
 MAX_KEYS = 10  # of one domain
 
@@ -43,14 +45,14 @@ class Key:
 
 def listed(ctx: Context) -> list[Key]:
     """All keys, those of one domain together, the newest first. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(DKIM_KEY))
     return sorted(map(_key, rows), key=lambda each: (each.domain, -each.id))
 
 
 def one(ctx: Context, id: int) -> Key:
     """Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.get(DKIM_KEY, id))
     if row is None:
         raise NotFound(f"there is no signing key {id} any more")
@@ -60,7 +62,7 @@ def one(ctx: Context, id: int) -> Key:
 def make(ctx: Context, domain: str) -> Key:
     """Make a key for a sender domain, under a selector that the domain has not had. It signs nothing yet. Raises
     AdminOnly; Invalid for a domain that no mail comes from; Conflict where there are enough."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     wanted = ascii_domain(domain)
     if wanted not in sender_domains(ctx):
         raise Invalid("domain: no mail comes from this domain; set a sender address of it first", field="domain")
@@ -149,8 +151,3 @@ def _key(row: Sequence[object]) -> Key:
 
 def _log(ctx: Context, tx: Transaction, point: str, domain: str, selector: str) -> None:
     RecordWriter(ctx, tx).log(point, APP, 0, {"domain": domain, "selector": selector})
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look after the keys that sign mail")

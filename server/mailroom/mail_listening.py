@@ -9,7 +9,7 @@ from typing import Protocol
 
 from server.context import Context, Service
 from server.desk import live_settings
-from server.errors import AdminOnly, HelpdeskError
+from server.errors import HelpdeskError
 from server.jobs.scheduler import periodic
 from server.settings import Settings
 
@@ -61,8 +61,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
     Raises AdminOnly; Invalid for a wrong value, and for one that is given elsewhere; Unavailable, with nothing changed,
     where it cannot listen."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may switch the listener")
+    ctx.require_admin("switch the listener")
     with _changing:
         before, wanted = ctx.service.settings.replace(), live_settings.checked(ctx.service, changes)
         found = _of(ctx.service)

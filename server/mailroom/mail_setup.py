@@ -8,7 +8,7 @@ from server.context import Context
 from server.desk import records, service_settings
 from server.desk.service_settings import DEFAULT_SENDER
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, HelpdeskError, Invalid, NotFound, Unavailable
+from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue
 from server.mail.compose import Outgoing, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
@@ -22,6 +22,8 @@ from server.records.base import Record
 from server.records.shared.resolve import address_in
 from server.settings import VERSION
 from server.store.transaction import Transaction
+
+DOING = "set up mail"  # what administrators alone may
 
 SUBJECT = "A mail to try this"
 TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
@@ -61,13 +63,13 @@ class Route:
 
 def defaults(ctx: Context) -> tuple[int, int]:
     """The ids of the default sender and of the default mail transport; 0 for none. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.read(_defaults)
 
 
 def senders(ctx: Context) -> list[Sender]:
     """The addresses that mail comes from: the default one, then those with a mail transport. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     registry = ctx.service.registry
 
     def read(tx: Transaction) -> list[Sender]:
@@ -93,7 +95,7 @@ def senders(ctx: Context) -> list[Sender]:
 def routes(ctx: Context) -> list[Route]:
     """Where mail that arrives goes by the address that it was sent to, by address; what no route takes goes to the
     default group, which comes last with the address "". Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> list[Route]:
         reading = RecordWriter(ctx, tx)
@@ -122,7 +124,7 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
     none. is_default: it becomes the sender where neither bucket nor group names one.
 
     Raises AdminOnly, Invalid for what is no mail address and for one that would change nothing."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     text = address_in(email, "email")
 
     def write(tx: Transaction) -> None:
@@ -149,7 +151,7 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
 
 def unset_sender(ctx: Context, address_id: int) -> None:
     """Take its own transport from an address. Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -161,7 +163,7 @@ def unset_sender(ctx: Context, address_id: int) -> None:
 
 def set_default_transport(ctx: Context, transport_id: int) -> None:
     """The transport for senders that have none of their own; 0 for none. Raises AdminOnly, Invalid."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -175,7 +177,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
     """Send a short mail through a transport, now; answers the address that it came from. Nothing of it is kept.
 
     Raises AdminOnly, Invalid, NotFound; TestFailed in the words of the mail server."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[Record, str]:
         reading = RecordWriter(ctx, tx)
@@ -197,7 +199,7 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     in any case, and no mail is sent.
 
     Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is kept."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     transport(SMTP).settings_from(params)
     if not is_untried:
         sender = ctx.service.store.read(lambda tx: _sender(RecordWriter(ctx, tx), default_sender(tx)))
@@ -243,7 +245,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
     """Open a mailbox now, and let the scheduler take what waits in it.
 
     Raises AdminOnly, NotFound, Invalid for one that is off, TestFailed with what was said when it cannot be opened."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     store = ctx.service.store
     box = store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
     if box is None:
@@ -280,7 +282,7 @@ class Look:
 
 def looks(ctx: Context) -> dict[int, Look]:
     """{id of a mailbox: what is known of its looks}. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> dict[int, Look]:
         known = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
@@ -297,8 +299,3 @@ def _defaults(tx: Transaction) -> tuple[int, int]:
 def _require_transport(reading: RecordWriter, id: int) -> None:
     if id and reading.record("mail_transport", id) is None:
         raise Invalid(f"there is no mail transport {id}; choose one of the list", field="transport")
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may set up mail")

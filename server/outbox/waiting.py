@@ -8,7 +8,7 @@ import peewee
 from server.access.actor import APP
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, NotFound
+from server.errors import Conflict, NotFound
 from server.jobs.queue import JobQueue
 from server.outbox import rows
 from server.outbox.delivery import State, state_of
@@ -17,6 +17,8 @@ from server.outbox.rows import OUTGOING
 from server.records.base import Record
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+DOING = "look at the mail of others that has not left"  # what administrators alone may
 
 FILTERS = ("failed", "parked", "failing", "queued")
 # What is looked at of a mail; its text is not.
@@ -57,7 +59,7 @@ def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tup
     """A page of the mails that have not left, those given up first, then by when they are due; and how many there are.
 
     state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     draft, outgoing = peewee.Table("draft"), OUTGOING.sql
 
     def of(*columns: Any) -> Any:
@@ -87,7 +89,7 @@ def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tup
 
 def letter(ctx: Context, id: int) -> Letter:
     """One mail that has not left. Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> Letter:
         writing = RecordWriter(ctx, tx)  # reads only
@@ -104,7 +106,7 @@ def letter(ctx: Context, id: int) -> Letter:
 def send_again(ctx: Context, id: int) -> None:
     """Let a mail be tried at once, with all its attempts again. Raises AdminOnly, NotFound, Conflict for one that is
     being sent."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -121,7 +123,7 @@ def send_again(ctx: Context, id: int) -> None:
 def drop(ctx: Context, id: int) -> str:
     """Remove a mail: it is not sent. Answers its subject. Raises AdminOnly, NotFound, Conflict for one that is being
     sent."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
         writing = RecordWriter(ctx, tx)
@@ -158,8 +160,3 @@ def _listed(found: Record, now: int) -> Listed:
         found["id"], found["name"], found["to"], state_of(found, now), str(found.get("last_error") or ""),
         found["queue_fails"], found["queue_delivery_date"], found["ticket_id"], found["worker_id"], found["updated"],
     )  # fmt: skip
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look at the mail of others that has not left")

@@ -12,7 +12,7 @@ from server.context import Context
 from server.desk import references
 from server.desk.data_taken import log_export
 from server.desk.dictionary import Dictionaries
-from server.errors import AdminOnly, Invalid, Required, TooLarge
+from server.errors import Invalid, Required, TooLarge
 from server.fields.base import Field
 from server.fields.link import APP, ContextName, Id
 from server.packages.requirements import SVC_VERSION
@@ -47,8 +47,7 @@ def export_package(ctx: Context, texts: Sequence[str], name: str = "") -> Tree:
     """The package document of these records, each `<type>:<id>`.
 
     Raises AdminOnly, Required for none, Invalid for what is not there or of a type that is not exported, TooLarge."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may export packages")
+    ctx.require_admin("export packages")
     if not texts:
         raise Required("records is required: send records[]=<type>:<id>", field="records")
     _require_few(len(texts))

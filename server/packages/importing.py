@@ -3,7 +3,6 @@
 from typing import Any
 
 from server.context import Context
-from server.errors import AdminOnly
 from server.packages import document as documents
 from server.packages import requirements
 from server.packages.document import Tree
@@ -30,8 +29,7 @@ def import_package(
 
     Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
     Packages."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may import packages")
+    ctx.require_admin("import packages")
     document = documents.read(value)
     requirements.check(document)
     for attempt in range(ATTEMPTS):

@@ -11,11 +11,13 @@ from server.access.actor import WORKER
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, NotFound
+from server.errors import Conflict, NotFound
 from server.people import password_change, token_lists
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
+
+DOING = "change how others sign in"  # what administrators alone may
 
 INVITATION_SECONDS = 3 * 86400  # that an invitation works: people read mail after the weekend
 MAX_HANDED_OVER = 500  # tickets in one go
@@ -40,7 +42,7 @@ class SigningIn:
 
 def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
     """{worker id: how they sign in}. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     workers = ctx.service.registry.type("worker").table
     listed = "[" + ",".join(map(str, ids)) + "]"
 
@@ -70,7 +72,7 @@ def invitation(ctx: Context, worker_id: int, ends_tokens: bool = False) -> str:
         _log(writing, "worker.password.link", worker_id)
         return _link(ctx, tx, worker_id)
 
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.write(write)
 
 
@@ -85,7 +87,7 @@ def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
         _end_tokens(ctx, worker_id, ends_tokens)
         _log(writing, "worker.invited", worker_id)
 
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     ctx.service.store.write(write)
 
 
@@ -100,7 +102,7 @@ def end_sessions(ctx: Context, worker_id: int) -> int:
             _log(RecordWriter(ctx, tx), "worker.sessions.ended", worker_id, {"devices": devices})
         return count
 
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.write(write)
 
 
@@ -112,7 +114,7 @@ def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
             second_factor.turn_off(tx, worker_id)
             _log(RecordWriter(ctx, tx), "worker.second_factor.off", worker_id)
 
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     ctx.service.store.write(write)
 
 
@@ -128,13 +130,8 @@ def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
             writing.update_sent(tickets, id, {"owner_id": to_id})
         return min(len(ids), MAX_HANDED_OVER), max(len(ids) - MAX_HANDED_OVER, 0)
 
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.write(write)
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may change how others sign in")
 
 
 def _log(writing: RecordWriter, point: str, worker_id: int, told: dict[str, str] | None = None) -> None:

@@ -7,7 +7,7 @@ from server.access import families, tokens
 from server.access.actor import WORKER
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Invalid, NotFound, nearest
+from server.errors import Invalid, NotFound, nearest
 from server.records.parts import Record
 from server.records.shared.scopes import parse
 from server.store.transaction import Transaction
@@ -41,8 +41,7 @@ def create(
     """Tokens for a worker; app_id 0 is the built-in app. is_renewable: with a refresh token, else it is "".
 
     Raises AdminOnly, NotFound, Invalid."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may create tokens")
+    ctx.require_admin("create tokens")
     ends = times.after(expires, ctx.now, ctx.tz)
     refresh_ends = times.after(REFRESH_EXTRA, ends, ctx.tz)
 

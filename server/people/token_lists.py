@@ -11,10 +11,12 @@ from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Invalid, NotFound
+from server.errors import Invalid, NotFound
 from server.people.app_tokens import APP
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+DOING = "see the tokens of others"  # what administrators alone may
 
 MAX_LISTED = 500  # tokens on one page
 
@@ -71,14 +73,14 @@ EVERY = Wanted()
 def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
     """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
     Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
 
 
 def count(ctx: Context, wanted: Wanted = EVERY) -> int:
     """How many tokens there are on all pages. Raises AdminOnly unless they are those of who asks."""
     if wanted.worker_id != ctx.actor.worker_id:
-        _require_admin(ctx)
+        ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
 
 
@@ -90,7 +92,7 @@ def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
 
 def ending(ctx: Context, before: int, least_seconds: int) -> int:
     """How many access tokens that were made for longer than so many seconds end before an instant. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     table: Any = TOKEN.sql
     return int(ctx.service.store.read(lambda tx: tx.value(
         ("tokens ending",),
@@ -103,7 +105,7 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
 
 def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
     """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
 
 
@@ -150,7 +152,7 @@ def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -
 
 def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
     """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly; Invalid for none."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     if not app_id and not worker_id:
         raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
     table: Any = TOKEN.sql
@@ -194,11 +196,6 @@ def _log(ctx: Context, tx: Transaction, app_id: int, worker_id: int, count: int)
         writing.log("token.ended", WORKER, worker_id, told)
     else:
         writing.log("token.ended", APP, app_id, {"tokens": tokens_of, "target": app})
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may see the tokens of others")
 
 
 def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Forbidden, Invalid
+from server.errors import Forbidden, Invalid
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import Mail
 from server.outbox.sender import NO_SENDER, Sender, Way, default_sender, way_of
@@ -28,8 +28,7 @@ class Prepared:
 def prepare(ctx: Context, draft: Record) -> Prepared:
     """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service; Forbidden
     for what an automation writes because of mail that a program wrote: there is no ticket to keep it on."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may send mail that belongs to no ticket")
+    ctx.require_admin("send mail that belongs to no ticket")
     if is_unsent(ctx):
         raise Forbidden(f"{NOTE}; send it again to let it leave")
     request = drafts.transactional_of(ctx, draft)

@@ -17,7 +17,7 @@ from server.context import Context, Service
 from server.desk import activity, live_settings
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Damaged, HelpdeskError, NotFound, Unavailable
+from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs import clock_watch
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
@@ -32,6 +32,8 @@ from server.store.copying import PART, sync
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 from server.upkeep import scheduled
+
+DOING = "look at backups"  # what administrators alone may
 
 KIND, VERIFY = "backup", "backup.verify"
 MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
@@ -288,14 +290,14 @@ def _failed(service: Service, now: int, error: str) -> None:
 
 def failure(ctx: Context) -> Failure | None:
     """How the last backup failed; None when it was made. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
     return Failure(found["at"], found["error"]) if found else None
 
 
 def progress(ctx: Context) -> tuple[int, int] | None:
     """(pages that are copied, all of them) of the backup that is being made; None when none is. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     found: tuple[int, int] | None = ctx.service.store.shared.get(PROGRESS)
     return found
 
@@ -375,7 +377,7 @@ def verify(ctx: Context, name: str) -> None:
 def looks(ctx: Context) -> dict[str, Look]:
     """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
     AdminOnly, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return seen(ctx.service)
 
 
@@ -399,7 +401,7 @@ def being_verified(ctx: Context) -> set[str]:
 def steps(ctx: Context) -> dict[str, str]:
     """{name of a backup that is being read: the step, such as "step 1 of 3: reading the structure"}. Raises
     AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return dict(ctx.service.store.shared.get(LOOKING, {}))
 
 
@@ -408,7 +410,7 @@ def steps(ctx: Context) -> dict[str, str]:
 
 def named(ctx: Context, name: str) -> Backup:
     """The backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     wanted = f"{name.removesuffix('.db')}.db"
     found = next((each for each in everything(ctx.service.settings) if each.path.name == wanted), None)
     if found is None:
@@ -419,7 +421,7 @@ def named(ctx: Context, name: str) -> Backup:
 def keep_sent(ctx: Context, content: bytes) -> Backup:
     """Put a backup that somebody sent into the folder, once all of it was read; whatever is no whole backup of this
     program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     settings = ctx.service.settings
     folder, at = _folder(settings), max(ctx.now, *(each.at + 1 for each in everything(settings) if each.is_sent), 0)
     made = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
@@ -469,11 +471,6 @@ def _tell(ctx: Context, point: str, found: Backup) -> None:
 
 def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
     RecordWriter(ctx, tx).log(point, APP, 0, {"file": found.path.name})
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look at backups")
 
 
 def newest(settings: Settings) -> Backup | None:

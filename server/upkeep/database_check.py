@@ -6,7 +6,6 @@ from typing import Any
 
 from server.context import Context, Service
 from server.desk.service_settings import get, put
-from server.errors import AdminOnly
 from server.jobs.queue import job
 from server.upkeep import scheduled
 
@@ -31,8 +30,7 @@ def start(ctx: Context) -> None:
 
 def last(ctx: Context) -> Look | None:
     """What the last look found, None when there was none. Raises AdminOnly."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may see what a look at the database found")
+    ctx.require_admin("see what a look at the database found")
     return found(ctx.service)
 
 

@@ -19,7 +19,7 @@ from server.access.actor import APP
 from server.access.own import own_context
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, Unavailable
+from server.errors import Conflict, HelpdeskError, Invalid, Unavailable
 from server.store import backup
 from server.store.database import Store
 from server.upkeep import backups
@@ -153,8 +153,7 @@ def last(ctx: Context) -> Restore | None:
 
 def of_running(ctx: Context) -> Restores:
     """Raises AdminOnly, Unavailable for a database that no server runs on."""
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may restore backups")
+    ctx.require_admin("restore backups")
     found = ctx.service.store.shared.get(RESTORES)
     if not isinstance(found, Restores):
         raise Unavailable("no server runs here; restore it with `helpdesk restore`")

@@ -11,12 +11,14 @@ import peewee
 from server.access.actor import APP
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, Conflict, NotFound, Unavailable, nearest
+from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned, Scheduler
 from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+DOING = "look at the scheduler"  # what administrators alone may
 
 State = Literal["running", "due", "waiting", "failed"]
 LATE_SECONDS = 60  # between due and begun
@@ -44,7 +46,7 @@ def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page:
     """A page of the jobs, those that failed first, then by when they are due; and how many there are in all.
 
     state: one of State, "" for every; due and waiting are one another's rest at ctx.now. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     table: Any = JOB.sql
     # The instant stands first, where the conditions look for it.
     values = (*([ctx.now] if state else []), *([kind] if kind else []))
@@ -81,14 +83,14 @@ def given(job: Listed) -> dict[str, Any]:
 
 def one(ctx: Context, id: int) -> Listed | None:
     """A job, None for one that is done, or was never there. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.get(JOB, id))
     return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
 
 def counts(ctx: Context) -> dict[State, int]:
     """How many jobs are in each state. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     table: Any = JOB.sql
 
     def read(tx: Transaction) -> dict[State, int]:
@@ -137,7 +139,7 @@ class Scan:
 def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0) -> tuple[list[Run], int]:
     """How jobs went, the last one first, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for
     every. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     table: Any = RUN.sql
     wanted = [(column, value) for column, value in ((table.kind, kind), (table.job_id, job_id)) if value]
     values = [value for _, value in wanted]
@@ -163,7 +165,7 @@ def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: i
 
 def scans(ctx: Context) -> list[Scan]:
     """All that runs from time to time, by name. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
     running = ctx.service.store.shared.get(SCHEDULER)
     last = dict(running.scanned) if isinstance(running, Scheduler) else {}
@@ -179,7 +181,7 @@ def scans(ctx: Context) -> list[Scan]:
 
 def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
     """Switch one on or off, also for later starts; it is noted in the activity log. Raises AdminOnly, NotFound."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     if name not in scheduler_scans():
         raise NotFound(f"nothing that runs from time to time is called '{name[:60]}'{nearest(name, scheduler_scans())}")
 
@@ -197,7 +199,7 @@ def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
 def look_now(ctx: Context) -> None:
     """Let all that runs from time to time run at once; it is noted in the activity log. Raises AdminOnly, Unavailable
     where no server runs."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     if ctx.service.wake_scheduler is None:
         raise Unavailable("no server runs on this database, so nothing can look")
 
@@ -211,7 +213,7 @@ def look_now(ctx: Context) -> None:
 def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
     """Let the one job of a kind be done now, once however often it is asked for. point: what the activity log tells of
     it. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
         id = JobQueue.add(tx, kind, ctx.now, {}, kind)
@@ -226,7 +228,7 @@ def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
 
 def only(ctx: Context, kind: str) -> Listed | None:
     """The one job of a kind that `begin` adds, None when there is none. Raises AdminOnly."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(JOB, unique_key=kind))
     return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
@@ -234,7 +236,7 @@ def only(ctx: Context, kind: str) -> Listed | None:
 def run_now(ctx: Context, id: int) -> str:
     """Let a job be begun at once, with all its attempts again; answers its kind. Raises AdminOnly, NotFound, Conflict
     for one that runs."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
         job = _idle(ctx, tx, id)
@@ -249,7 +251,7 @@ def run_now(ctx: Context, id: int) -> str:
 def drop(ctx: Context, id: int) -> str:
     """Remove a job: what it was to do is not done. It is noted in the activity log, with the ids that it was given;
     answers its kind. Raises AdminOnly, NotFound, Conflict for one that runs."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
         job, row = _idle(ctx, tx, id), tx.get(JOB, id)
@@ -310,8 +312,3 @@ def _state(row: dict[str, Any], now: int) -> State:
     if row["claimed_by"] and row["claimed_until"] >= now:
         return "running"
     return "due" if row["due_at"] <= now else "waiting"
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may look at the scheduler")

@@ -22,7 +22,7 @@ from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words
 from server.desk import records
-from server.errors import AdminOnly, Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.errors import Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
 from server.records.shared.custom.definitions import definitions
@@ -261,8 +261,7 @@ def _told(checked: list[examples.Checked]) -> list[str]:
 
 def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
     """A run with the texts of the form, saved or not; None when its values cannot be read."""
-    if not visit.ctx.actor.is_admin:
-        raise AdminOnly("only administrators may run automations")
+    visit.ctx.require_admin("run automations")
     form = editing.form
     try:
         given = _continued(visit) if pressed == "resume" else _given(visit, form, editing.asked)

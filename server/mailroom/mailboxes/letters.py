@@ -11,12 +11,14 @@ from server.access.actor import APP
 from server.access.own import own_context
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.errors import AdminOnly, HelpdeskError, Rejected, Unavailable
+from server.errors import HelpdeskError, Rejected, Unavailable
 from server.mail import headers
 from server.mailroom import Received
 from server.mailroom.mailboxes import dead_letters
 from server.mailroom.mailboxes.dead_letters import Letter
 from server.settings import KiB
+
+DOING = "read mail that could not be taken"  # what administrators alone may
 
 MAX_SHOWN_BYTES = 256 * KiB  # of a mail, on its page
 _taking = threading.Lock()  # a mail without Message-Id that two take at once would be two tickets
@@ -36,13 +38,13 @@ class Opened:
 
 def listed(ctx: Context) -> list[Letter]:
     """The newest first. Raises AdminOnly, Unavailable when their folder cannot be read."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     return dead_letters.listed(ctx.service.settings)
 
 
 def opened(ctx: Context, key: str) -> Opened:
     """One of them. Raises AdminOnly, NotFound, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     raw = _read(ctx, letter, MAX_SHOWN_BYTES)
     head = headers.split(raw, 0)
@@ -52,7 +54,7 @@ def opened(ctx: Context, key: str) -> Opened:
 
 def file_of(ctx: Context, key: str) -> tuple[Letter, Path]:
     """One of them, and its file. Raises AdminOnly, NotFound, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     return letter, dead_letters.path_of(ctx.service.settings, letter)
 
@@ -61,7 +63,7 @@ def take(ctx: Context, key: str) -> Received:
     """Take it in now, as if it had just arrived; then it is kept apart no more.
 
     Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     with _taking:
         return _take(ctx, dead_letters.find(ctx.service.settings, key))
 
@@ -85,7 +87,7 @@ def _take(ctx: Context, letter: Letter) -> Received:
 
 def discard(ctx: Context, key: str) -> str:
     """Forget it for good; answers its name. Raises AdminOnly, NotFound, Unavailable."""
-    _require_admin(ctx)
+    ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     _log_act(ctx, "mail.discarded", letter)
     dead_letters.remove(ctx.service.settings, letter)
@@ -104,8 +106,3 @@ def _read(ctx: Context, letter: Letter, most: int) -> bytes:
             return file.read(most)
     except OSError as error:
         raise Unavailable(f"{path} cannot be read ({error.strerror}); check it") from error
-
-
-def _require_admin(ctx: Context) -> None:
-    if not ctx.actor.is_admin:
-        raise AdminOnly("only administrators may read mail that could not be taken")

@@ -5,11 +5,12 @@ from typing import Any
 from server.automation.webhooks import deliveries, tokens
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.desk.records import MAX_PAGE
-from server.errors import AdminOnly
 from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 from server.web.webhooks import replay
+
+DOING = "see what webhooks received"  # what administrators alone may
 
 LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
@@ -25,11 +26,6 @@ WHOLE = shapes.keys(
 )  # fmt: skip
 
 
-def _require_admin(call: Call) -> None:
-    if not call.ctx.actor.is_admin:
-        raise AdminOnly("only administrators may see what webhooks received")
-
-
 @endpoint(
     "GET", "webhooks/{id}/deliveries", "What a webhook received, newest first. For administrators.", "read",
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
@@ -37,7 +33,7 @@ def _require_admin(call: Call) -> None:
     answer=shapes.page(BRIEF),
 )  # fmt: skip
 def list_deliveries(call: Call) -> dict[str, Any]:
-    _require_admin(call)
+    call.ctx.require_admin(DOING)
     params, ctx = call.params, call.ctx
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
 
@@ -54,7 +50,7 @@ def list_deliveries(call: Call) -> dict[str, Any]:
     "hidden. For administrators.", "read", answer=WHOLE,
 )  # fmt: skip
 def show_delivery(call: Call) -> dict[str, Any]:
-    _require_admin(call)
+    call.ctx.require_admin(DOING)
     ctx = call.ctx
     return deliveries.shown(ctx.service.store.read(lambda tx: deliveries.row_of(tx, call.id), steps=ctx.steps))
 
@@ -64,7 +60,7 @@ def show_delivery(call: Call) -> dict[str, Any]:
     "automation bound to it now; answers the new delivery. For administrators.", "write", answer=WHOLE,
 )  # fmt: skip
 def replay_delivery(call: Call) -> dict[str, Any]:
-    _require_admin(call)
+    call.ctx.require_admin(DOING)
     made = replay(call.ctx, call.id)
     return deliveries.shown(call.ctx.service.store.read(lambda tx: deliveries.row_of(tx, made)))
 
