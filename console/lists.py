@@ -9,7 +9,6 @@ from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, Invalid, NotFound
-from server.store.transaction import Transaction
 
 MAX_CHOICES = 500  # of a list to choose from
 MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
@@ -115,13 +114,9 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
 
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
-    """The stored values of a record, which administrators may read. Raises NotFound."""
-    record_type = visit.service.registry.type(uri)
-
-    def read(tx: Transaction) -> dict[str, Any]:
-        row = tx.get(record_type.table, id)
-        if row is None:
-            raise NotFound(f"There is no {record_type.label_names[0].lower()} {id} any more.")
-        return dict(record_type.record(row))
-
-    return visit.service.store.read(read)
+    """The stored values of a record. Raises AdminOnly, NotFound."""
+    found = records.stored(visit.ctx, uri, [id])
+    if not found:
+        name = visit.service.registry.type(uri).label_names[0].lower()
+        raise NotFound(f"There is no {name} {id} any more.")
+    return found[0]

@@ -218,6 +218,18 @@ def test_no_folder_is_a_drawer():
     assert {name for name in crowded if ROOT / name not in lists} == set() and large == {}
 
 
+def test_no_page_and_no_endpoint_reads_the_store():
+    """Who may read stands where it is read: in a function of a room, which pages, endpoints and scripts call alike."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in ("console/pages", "server/web/rest")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "store"
+    }
+    assert found == set()
+
+
 def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
     """What a type adds stands with the type: a name in desk/ would make every record pay for one."""
     types = registry.load()

@@ -12,9 +12,9 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.access import known_devices, second_factor, sessions, totp
+from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
-from server.people import login_address, password_change, preferences, profile, sign_in
+from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
 
 ISSUER = "Helpdesk"
@@ -49,9 +49,9 @@ def save_appearance(visit: Visit) -> Shown:
         form.fail("density", f"Choose one of {', '.join(DENSITIES)}.")
     if form.is_wrong:
         return _account(visit, appearance_form=form)
-    before, id = visit.preferences, visit.actor.worker_id
+    before = visit.preferences
     chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
-    visit.service.store.write(lambda tx: preferences.put(tx, id, chosen))
+    preferences.choose(visit.ctx, chosen)
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
     visit.tell("The appearance is changed.", "/account/appearance", **was)
     return see("/account#appearance")
@@ -144,7 +144,7 @@ def _account(
     visit: Visit, profile_form: Form | None = None, appearance_form: Form | None = None,
     password_form: Form | None = None,
 ) -> Shown:  # fmt: skip
-    worker_id, now = visit.actor.worker_id, visit.now
+    worker_id = visit.actor.worker_id
     look = visit.preferences
     forms = {
         "profile": profile_form or Form.of(profile.of(visit.ctx)),
@@ -152,24 +152,20 @@ def _account(
         or Form.of({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
         "password": password_form or Form(),
     }
-    store = visit.service.store
-    listed = store.read(lambda tx: sessions.of_worker(tx, worker_id, now))
-    listed.sort(key=lambda each: each.id != visit.who.id)  # this one stands first
+    own = security.own(visit.ctx, visit.peer.known)
+    listed = sorted(own.sessions, key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
         visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
         email=login_address.of(visit.ctx), change=login_address.waiting(visit.ctx, worker_id), sessions=listed,
-        device=sign_in.shown_device, devices=store.read(lambda tx: known_devices.of_worker(tx, worker_id, now)),
-        known=store.read(lambda tx: known_devices.find(tx, worker_id, visit.peer.known, now)),
-        has_code=store.read(lambda tx: second_factor.is_on(tx, worker_id)),
-        codes_left=store.read(lambda tx: second_factor.recovery_codes_left(tx, worker_id)),
+        device=sign_in.shown_device, devices=own.devices, known=own.known, has_code=own.has_code,
+        codes_left=own.codes_left,
         themes=[("system", "As the system"), ("light", "Light"), ("dark", "Dark")],
         densities=[("normal", "Normal"), ("compact", "Compact")],
     )  # fmt: skip
 
 
 def _second_factor(visit: Visit, form: Form, secret: str) -> Shown:
-    worker_id = visit.actor.worker_id
-    is_on = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    is_on = security.has_second_factor(visit.ctx)
     address = totp.address(secret, ISSUER, login_address.of(visit.ctx))
     qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))

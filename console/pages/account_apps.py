@@ -1,32 +1,17 @@
 """The apps that may act in one's own name, and the tokens of one's own: what each may do, when it last did, and ending
 it. Source: ours."""
 
-from dataclasses import dataclass
-
 from console import lists
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
-from server.access.consents import Consent
 from server.desk import records
-from server.errors import HelpdeskError
-from server.people import token_lists
+from server.people import authorized_apps, token_lists
 from server.people.token_lists import Wanted
-from server.records.shared.scopes import Scope, parse
-from server.store.transaction import Transaction
 
 BASE = "/account/apps"
-
-
-@dataclass(frozen=True)
-class Authorized:
-    """An app with the scopes that it still defines, and the ids of those that it does not."""
-
-    consent: Consent
-    scopes: list[Scope]
-    gone: list[str]
 
 
 @page("GET", BASE)
@@ -36,7 +21,7 @@ def show(visit: Visit) -> Shown:
     shown, apps_page = lists.part(visit, listed, "apps")
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     return render(
-        visit, "account_apps.html", apps=visit.service.store.read(lambda tx: _with_scopes(visit, tx, shown)),
+        visit, "account_apps.html", apps=authorized_apps.with_scopes(visit.ctx, shown),
         apps_page=apps_page, apps_total=len(listed),
         tokens=token_lists.own(ctx, PAGE_ROWS, page), page=page,
         total=token_lists.count(ctx, Wanted(worker_id=visit.actor.worker_id)),
@@ -57,17 +42,3 @@ def revoke_token(visit: Visit) -> Shown:
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
     visit.tell("The token works no more.")
     return see(f"{BASE}#tokens")
-
-
-def _with_scopes(visit: Visit, tx: Transaction, listed: list[Consent]) -> list[Authorized]:
-    table = visit.service.registry.type("oauth_app").table
-    rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in listed})}
-    found = []
-    for each in listed:
-        try:
-            defined = parse(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
-        except HelpdeskError:
-            defined = {}
-        known = [defined[name] for name in each.scopes if name in defined]
-        found.append(Authorized(each, known, [name for name in each.scopes if name not in defined]))
-    return found

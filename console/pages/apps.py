@@ -154,7 +154,7 @@ def delete(visit: Visit) -> Shown:
 def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> Shown:
     return render(
         visit, "app_rotate.html", form.status, app=app, form=form, overlaps=overlaps.OVERLAPS,
-        secrets=_secrets(visit, app),
+        secrets=app_secrets.of_app(visit.ctx, app),
     )  # fmt: skip
 
 
@@ -230,10 +230,6 @@ def _named(uses: list[Use]) -> str:
     return ", ".join(names[:MAX_NAMED]) + more
 
 
-def _secrets(visit: Visit, app: dict[str, Any]) -> list[app_secrets.Secret]:
-    return visit.service.store.read(lambda tx: app_secrets.listed(tx, app, visit.now))
-
-
 def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[str] | None = None) -> Shown:
     text = form.get("scopes")
     tried = ""
@@ -251,7 +247,7 @@ def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[
         mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)), total=len(ENDPOINTS),
         reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached], tried=tried,
         methods=[(name, name) for name in scopes.METHODS], questions=questions or [], seal=_seal(questions or []),
-        secrets=_secrets(visit, app) if app is not None else [], uses=shown, page=page, users=len(uses),
+        secrets=app_secrets.of_app(visit.ctx, app) if app is not None else [], uses=shown, page=page, users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
     )  # fmt: skip
 

@@ -15,7 +15,6 @@ from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
 from server.people import form_drafts
 from server.records.shared import callbacks
-from server.records.shared.custom.definitions import definitions
 from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
@@ -68,8 +67,7 @@ def drop_draft(visit: Visit) -> Shown:
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
 def check_script(visit: Visit) -> Shown:
     """What is wrong with a script, and what it names that this service does not have."""
-    text, service = visit.form.text("text", ""), visit.service
-    found = names.flagged(text, service.registry, service.store.read(definitions))
+    found = names.flagged_in(visit.ctx, visit.form.text("text", ""))
     return _mistakes([(each.line, each.message) for each in found])
 
 

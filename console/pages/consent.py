@@ -8,7 +8,7 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
-from server.access import consents, provider
+from server.access import provider
 from server.access.provider import Asked, Refused
 from server.context import Service
 from server.errors import Invalid
@@ -73,7 +73,7 @@ def _refused(visit: Visit, refused: Refused) -> Shown:
 
 def _question(visit: Visit, asked: Asked, wrong: str = "") -> Shown:
     service, worker_id = visit.service, visit.actor.worker_id
-    known = service.store.read(lambda tx: consents.scopes(tx, worker_id, asked.app_id))
+    known = consenting.given(visit.ctx, asked.app_id)
     shown = render(
         visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
         seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),

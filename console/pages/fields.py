@@ -102,7 +102,7 @@ def create(visit: Visit) -> Shown:
     if kind not in KINDS:
         raise Invalid("Choose the kind of the field first.")
     form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
-    uri = form.text("uri") or _free_uri(visit, form.text("name"))
+    uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
     fields = {
         "context": record_type.context, "type": kind, "name": form.text("name"), "uri": uri,
         "custom_fieldset_id": form.text("custom_fieldset_id") or "0", "params": _params(form, kind, {}),
@@ -304,11 +304,6 @@ def _last_place(visit: Visit, record_type: RecordType) -> int:
     """The place behind all fields of a type."""
     fields: tuple[CustomField, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
     return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
-
-
-def _free_uri(visit: Visit, name: str) -> str:
-    table = visit.service.registry.type(URI).table
-    return visit.service.store.read(lambda tx: custom_fields.free_uri(tx, table, name))
 
 
 def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:

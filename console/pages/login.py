@@ -7,12 +7,11 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.access import second_factor
 from server.access.own import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
-from server.people import password_change, sign_in
+from server.people import password_change, security, sign_in
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
@@ -136,7 +135,7 @@ def new_password(visit: Visit) -> str:
 
 
 def _login(visit: Visit, form: Form) -> Shown:
-    is_set_up = visit.service.store.read(setup.has_administrator)
+    is_set_up = setup.is_set_up(visit.service)
     told = "You are signed out." if visit.query.flag("out") else ""
     told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
     return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)
@@ -151,6 +150,5 @@ def _code(visit: Visit, form: Form) -> Shown:
 
 
 def _confirm(visit: Visit, form: Form) -> Shown:
-    worker_id = visit.actor.worker_id
-    has_code = visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
+    has_code = security.has_second_factor(visit.ctx)
     return render(visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)

@@ -17,8 +17,7 @@ from console.routes import page
 from console.shown import INVALID, Shown, attachment, see
 from console.ui import Option
 from console.visit import Visit
-from server.desk import records, references
-from server.desk.dictionary import Dictionaries
+from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import document as documents
@@ -28,7 +27,6 @@ from server.packages.importing import Imported
 from server.packages.library import Past
 from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
-from server.store.transaction import Transaction
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
@@ -353,7 +351,7 @@ def _export(visit: Visit, form: Form) -> Shown:
     types = [each for each in registry if each.uri in exporting.EXPORTED or isinstance(each, CustomType)]
     chosen: list[tuple[str, str, str]] = []
     try:
-        chosen = visit.service.store.read(lambda tx: _labelled(visit, tx, form.several["records"]))
+        chosen = exporting.chosen(visit.ctx, form.several["records"])
     except HelpdeskError as error:
         form.refuse(error)
         form.several["records"] = []
@@ -372,15 +370,3 @@ def _export(visit: Visit, form: Form) -> Shown:
         types=sorted(((each.uri, each.label_names[1]) for each in types), key=lambda each: each[1].lower()),
         most=exporting.MAX_EXPORTED, shown=MAX_FOUND,
     )  # fmt: skip
-
-
-def _labelled(visit: Visit, tx: Transaction, texts: list[str]) -> list[tuple[str, str, str]]:
-    """(reference, label, type) of chosen records. Raises Invalid for what is not there."""
-    shown = Dictionaries(visit.ctx, tx)
-    listed = [references.read(shown.registry, text, "records") for text in texts]
-    loaded = references.load(shown, listed, "records")
-    by_type: dict[str, list[Any]] = {}
-    for each, record in zip(listed, loaded, strict=True):
-        by_type.setdefault(each.type.uri, []).append(record)
-    labels = {uri: shown.type(uri).labels(shown, found) for uri, found in by_type.items()}
-    return [(f"{each.type.uri}:{each.id}", labels[each.type.uri][each.id], each.type.label_names[0]) for each in listed]

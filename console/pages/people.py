@@ -8,10 +8,9 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.access import sessions
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
-from server.people import accounts, login_address, sign_in
+from server.people import accounts, login_address, security, sign_in
 from server.people.accounts import SigningIn
 
 URI = "worker"
@@ -232,7 +231,7 @@ def _new(visit: Visit, form: Form) -> Shown:
 def _form(visit: Visit, form: Form) -> Shown:
     id = visit.id
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
-    devices = visit.service.store.read(lambda tx: sessions.of_worker(tx, id, visit.now))
+    devices = security.sessions_of(visit.ctx, id)
     return render(
         visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
         change=login_address.waiting(visit.ctx, id),

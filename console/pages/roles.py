@@ -10,11 +10,11 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
-from server.access import actor as actors
 from server.access.rules import REASONS
 from server.desk import contexts, records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
+from server.people import accounts
 from server.records.base import RecordType
 
 URI = "role"
@@ -165,7 +165,7 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
         form.fail("operation", "Choose one of the list.")
         return []
     does = f"{VERBS[operation]} {record_type.label_names[1].lower()}"
-    who = visit.service.store.read(lambda tx: actors.worker(tx, worker["id"]))
+    who = accounts.rights_of(visit.ctx, worker["id"])
     if who is None:
         return [("err", f"{name} is disabled, and may do nothing.")]
     rules = getattr(record_type.access, operation)

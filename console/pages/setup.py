@@ -83,11 +83,10 @@ def _check(form: Form, password: str, again: str) -> None:
 
 def _over(visit: Visit) -> Shown | None:
     """What a link shows that works no more, with the way to a new one; None for one that works."""
-    code, store = visit.arguments["code"], visit.service.store
-    if store.read(lambda tx: setup.is_setup_code(tx, code, visit.now)):
+    if setup.is_open(visit.service, visit.arguments["code"], visit.now):
         return None
     return render(
-        visit, "setup_over.html", 404, is_set_up=store.read(setup.has_administrator),
+        visit, "setup_over.html", 404, is_set_up=setup.is_set_up(visit.service),
         minutes=setup.LINK_SECONDS // 60,
     )  # fmt: skip
 
@@ -98,7 +97,7 @@ def _over(visit: Visit) -> Shown | None:
 @page("GET", BASE, "admin")
 def go_on(visit: Visit) -> Shown:
     """The first step that is left; the start when all are done."""
-    left = visit.service.store.read(setup.steps_left)
+    left = setup.left(visit.ctx)
     return see(f"{BASE}/{left[0]}" if left else "/")
 
 
@@ -187,7 +186,7 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> Shown:
 @page("GET", f"{BASE}/start", "admin")
 def show_start(visit: Visit) -> Shown:
     """Begin with an empty desk, or with something to look at."""
-    return _step(visit, "start", Form(), tickets=demo.count(), is_filled=visit.service.store.read(demo.is_there))
+    return _step(visit, "start", Form(), tickets=demo.count(), is_filled=demo.is_filled(visit.ctx))
 
 
 @page("POST", f"{BASE}/demo", "admin")
@@ -213,7 +212,7 @@ def _next(visit: Visit, step: Step) -> Shown:
 
 
 def _step(visit: Visit, step: Step, form: Form, **values: object) -> Shown:
-    left = visit.service.store.read(setup.steps_left)
+    left = setup.left(visit.ctx)
     steps = _steps(step, left)
     return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)
 

@@ -6,10 +6,9 @@ from console.rendering import render
 from console.routes import page
 from console.shown import Shown, fragment, see
 from console.visit import Visit
-from server.access import second_factor
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
-from server.people import token_lists
+from server.people import security, token_lists
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # of what needs attention in the service, shown at once
@@ -33,12 +32,12 @@ TRIED = {
 def show(visit: Visit) -> Shown:
     """For who is signed in, what waits; for others, how to get in."""
     if visit.session is None or visit.session.waits_for_code:
-        is_set_up = visit.service.store.read(setup.has_administrator)
+        is_set_up = setup.is_set_up(visit.service)
         return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
-    ctx, worker_id = visit.ctx, visit.actor.worker_id
+    ctx = visit.ctx
     waiting = [(label, lists.count(visit, uri, q), uri, q) for uri, q, label in WAITING]
     tells = []
-    if not visit.service.store.read(lambda tx: second_factor.is_on(tx, worker_id)):
+    if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", "Protect your account with a second factor"))
     if ctx.actor.is_admin:
         errors = automation_log.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
@@ -47,7 +46,7 @@ def show(visit: Visit) -> Shown:
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", f"Tokens that end within a week: {ending}"))
-    left, has_demo = visit.service.store.read(lambda tx: (setup.steps_left(tx), demo.is_there(tx)))
+    left, has_demo = setup.left(ctx), demo.is_filled(ctx)
     items = [(each, *TRIED[each.name]) for each in to_do.listed(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,

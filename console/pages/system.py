@@ -71,7 +71,7 @@ def show(visit: Visit) -> Shown:
     service = visit.service
     watched = health.of_running(service)
     state = watched.look(health.TRUSTED_SECONDS)
-    waiting = service.store.read(lambda tx: health.backlog(tx, visit.now))
+    waiting = health.waiting(visit.ctx)
     facts = _facts(visit, watched.started_at, state.free_bytes)
     return render(
         visit, "system.html", tabs=TABS, judged=visit.verdict, facts=facts, started_at=watched.started_at,
@@ -162,8 +162,7 @@ def _actor(params: Any) -> str:
 
 
 def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
-    service = visit.service
-    database = service.store.path
+    database, writes_waiting = health.database(visit.service)
     sizes = {each: _size(database.with_name(database.name + each)) for each in ("", "-wal")}
     return [
         ("Version", f"{VERSION}, build {BUILD}"),
@@ -174,7 +173,7 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
         ("Database", bytes_text(sizes[""])),
         ("Write-ahead log", bytes_text(sizes["-wal"])),
         ("Free on its disk", bytes_text(free_bytes)),
-        ("Writes that wait", str(service.store.writes_waiting)),
+        ("Writes that wait", str(writes_waiting)),
         ("Up for", _span(visit.now - started_at)),
     ]
 

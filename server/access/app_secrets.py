@@ -9,6 +9,7 @@ from typing import Any
 
 import peewee
 
+from server.context import Context
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
@@ -63,3 +64,9 @@ def forget_useless(tx: Transaction) -> int:
         app.c.id == table.app_id, (app.c.client_secret_hash == table.hash) | (app.c.previous_secret_hash == table.hash)
     )
     return tx.run(("useless uses of secrets",), lambda: table.delete().where(~peewee.fn.EXISTS(owners)), ())
+
+
+def of_app(ctx: Context, app: Mapping[str, Any]) -> list[Secret]:
+    """The secrets of an app, for people to look at. Raises AdminOnly."""
+    ctx.require_admin("see the secrets of apps")
+    return ctx.service.store.read(lambda tx: listed(tx, app, ctx.now))

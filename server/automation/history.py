@@ -10,7 +10,7 @@ import peewee
 from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
 from server.desk import records
-from server.errors import NotFound
+from server.errors import Conflict, NotFound
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -80,3 +80,27 @@ def newest(tx: Transaction, id: int) -> int:
 def _version(row: tuple[Any, ...]) -> Version:
     values = dict(zip(_WITHOUT_TEXTS, row, strict=True))
     return Version(**(values | {"changed": tuple(values["changed"].split())}))
+
+
+def number(ctx: Context, id: int) -> int:
+    """That of the version that runs, 0 for an automation that is still to be made. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: newest(tx, id))
+
+
+def save(ctx: Context, id: int, based_on: str, fields: dict[str, str]) -> None:
+    """Change an automation. based_on: the version that the change was begun from, "" to ask for none. Raises Conflict
+    when somebody saved another one meanwhile."""
+
+    def write(_: Transaction) -> None:
+        [before] = records.stored(ctx, URI, [id]) or [{"version": based_on}]
+        present = str(before["version"])
+        if based_on not in ("", present):
+            raise Conflict(
+                f"Somebody saved version {present} while you worked at this. The history shows it; saving again "
+                "replaces it.",
+                version=present,
+            )
+        records.update(ctx, URI, id, fields)
+
+    ctx.service.store.write(write)

@@ -7,11 +7,13 @@ from server.automation import commands
 from server.automation.checker import Mistake, check, nodes, placed
 from server.automation.command import COMMANDS
 from server.automation.program import Node, compiled
+from server.context import Context
 from server.errors import KataSyntax, NotFound
 from server.kata import Tree
 from server.kata.parser import plain
 from server.records.base import RecordType
 from server.records.registry import Registry
+from server.records.shared.custom import definitions
 from server.records.shared.custom.definitions import Definitions
 
 TYPE, FIELDS = "record_type", "fields"
@@ -77,3 +79,8 @@ def _map(tree: "str | Tree", name: str) -> Tree:
 
 def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
     return Mistake(lines.get(path, 0) + 1, path, message)
+
+
+def flagged_in(ctx: Context, script: str) -> list[Mistake]:
+    """As flagged, with the custom fields that there are."""
+    return flagged(script, ctx.service.registry, ctx.service.store.read(definitions))

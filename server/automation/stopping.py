@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from server.automation.engine import Run
+from server.context import Context
 from server.store.database import Store
 
 
@@ -42,3 +43,8 @@ def stoppable(store: Store) -> Stoppable:
     found = store.shared.setdefault("stoppable runs", Stoppable())
     assert isinstance(found, Stoppable)
     return found
+
+
+def stop(ctx: Context, code: str) -> bool:
+    """Stop a run of one's own, by the code that its page chose; whether there was one."""
+    return stoppable(ctx.service.store).stop(ctx.actor.worker_id, code)

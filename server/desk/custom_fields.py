@@ -121,3 +121,9 @@ def _field(writing: RecordWriter, id: int) -> Record:
     if found is None:
         raise NotFound(f"there is no custom field {id}")
     return found
+
+
+def unused_uri(ctx: Context, name: str) -> str:
+    """A uri for a new field of this name that no other field has."""
+    table = ctx.service.registry.type("custom_field").table
+    return ctx.service.store.read(lambda tx: free_uri(tx, table, name))

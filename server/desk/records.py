@@ -2,7 +2,7 @@
 
 Values come as they were sent; answers are dictionaries as they are shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.writing import RecordWriter
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
-from server.records.base import RecordType
+from server.records.base import Record, RecordType
 from server.records.shared.custom import definitions
 from server.search.ast import Query
 from server.search.compile import Scope
@@ -249,3 +249,19 @@ META_CODES = {
     "text": "S", "number": "N", "float": "N", "timestamp": "E", "bit": "C", "boolean": "C", "url": "U", "id": "id",
     "context": "context", "bytes": "size_bytes", "seconds": "time_secs", "object": "T",
 }  # fmt: skip
+
+
+def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
+    """The stored values of records, in the order of their ids, without those that are gone. Raises AdminOnly: nothing
+    of them is hidden."""
+    ctx.require_admin("see records as they are stored")
+    record_type = ctx.service.registry.type(uri)
+    rows = ctx.service.store.read(lambda tx: tx.get_many(record_type.table, list(ids)))
+    return [record_type.record(row) for row in rows]
+
+
+def id_of(ctx: Context, uri: str, **equals: Any) -> int:
+    """The id of the record with these stored values, 0 for none. Raises AdminOnly."""
+    ctx.require_admin("see records as they are stored")
+    row = ctx.service.store.read(lambda tx: tx.first(ctx.service.registry.type(uri).table, **equals))
+    return int(row[0]) if row is not None else 0

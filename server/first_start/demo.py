@@ -40,6 +40,11 @@ def is_there(tx: Transaction) -> bool:
     return bool(service_settings.get(tx, KEY))
 
 
+def is_filled(ctx: Context) -> bool:
+    """Whether the demo data is there."""
+    return ctx.service.store.read(is_there)
+
+
 def fill(ctx: Context) -> None:
     """Make organizations, people, tickets and answers of the last weeks. Neither automations nor workers are told.
 

@@ -11,7 +11,7 @@ import peewee
 
 from server import passwords
 from server.access.actor import APP
-from server.context import Context
+from server.context import Context, Service
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
@@ -204,3 +204,18 @@ def is_in_the_clear(settings: Settings) -> bool:
 
 def _digest(code: str) -> str:
     return hashlib.sha256(code.encode()).hexdigest()
+
+
+def is_set_up(service: Service) -> bool:
+    """Whether there is an administrator."""
+    return service.store.read(has_administrator)
+
+
+def is_open(service: Service, code: str, now: int) -> bool:
+    """Whether a set-up link works."""
+    return service.store.read(lambda tx: is_setup_code(tx, code, now))
+
+
+def left(ctx: Context) -> tuple[Step, ...]:
+    """The steps that are neither done nor left out."""
+    return ctx.service.store.read(steps_left)

@@ -202,3 +202,20 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, dict):
         return {escaped(name): _escaped(each) for name, each in value.items()}
     return value
+
+
+def chosen(ctx: Context, texts: list[str]) -> list[tuple[str, str, str]]:
+    """(reference, label, name of the type) of records to export. Raises Invalid for what is not there."""
+    return ctx.service.store.read(lambda tx: _labelled(ctx, tx, texts))
+
+
+def _labelled(ctx: Context, tx: Transaction, texts: list[str]) -> list[tuple[str, str, str]]:
+    """(reference, label, type) of chosen records. Raises Invalid for what is not there."""
+    shown = Dictionaries(ctx, tx)
+    listed = [references.read(shown.registry, text, "records") for text in texts]
+    loaded = references.load(shown, listed, "records")
+    by_type: dict[str, list[Any]] = {}
+    for each, record in zip(listed, loaded, strict=True):
+        by_type.setdefault(each.type.uri, []).append(record)
+    labels = {uri: shown.type(uri).labels(shown, found) for uri, found in by_type.items()}
+    return [(f"{each.type.uri}:{each.id}", labels[each.type.uri][each.id], each.type.label_names[0]) for each in listed]

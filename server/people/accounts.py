@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from server.access import known_devices, password_links, second_factor, sessions
-from server.access.actor import WORKER
+from server.access import actor, known_devices, password_links, second_factor, sessions
+from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
 from server.desk.writing import RecordWriter
@@ -169,3 +169,9 @@ def _ids_in(tx: Transaction, kept: Any, listed: str) -> set[int]:
         (listed,),
     )
     return {row[0] for row in rows}
+
+
+def rights_of(ctx: Context, worker_id: int) -> Actor | None:
+    """A worker with all that they may do; None for one who is disabled or gone. Raises AdminOnly."""
+    ctx.require_admin("see what others may do")
+    return ctx.service.store.read(lambda tx: actor.worker(tx, worker_id))

@@ -2,7 +2,7 @@
 
 Source: Authentication; the entry in the activity log is ours."""
 
-from server.access import provider
+from server.access import consents, provider
 from server.access.actor import WORKER
 from server.access.provider import Asked
 from server.context import Context
@@ -21,3 +21,8 @@ def allow(ctx: Context, asked: Asked) -> str:
         writing.log("consent.given", WORKER, worker_id, told)
 
     return provider.allow(ctx.service, asked, worker_id, ctx.now, along=log)
+
+
+def given(ctx: Context, app_id: int) -> frozenset[str]:
+    """The scopes that one gave an app before."""
+    return frozenset(ctx.service.store.read(lambda tx: consents.scopes(tx, ctx.actor.worker_id, app_id)))

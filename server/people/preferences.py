@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from server.context import Context
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
@@ -41,3 +42,8 @@ def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
     tx.put(PREFERENCE, {
         "worker_id": worker_id, "theme": chosen.theme, "density": chosen.density, "has_keys": int(chosen.has_keys),
     })  # fmt: skip
+
+
+def choose(ctx: Context, chosen: Preferences) -> None:
+    """Keep what the worker who acts chose."""
+    ctx.service.store.write(lambda tx: put(tx, ctx.actor.worker_id, chosen))

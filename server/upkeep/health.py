@@ -12,7 +12,7 @@ import peewee
 
 from server import clock, log
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
-from server.context import Service
+from server.context import Context, Service
 from server.errors import HelpdeskError, Unavailable
 from server.jobs.queue import JOB
 from server.outbox.rows import OUTGOING
@@ -181,3 +181,14 @@ def is_writable(store: Store) -> bool:
     if failure is not None:
         LOG.error("database.unwritable", reason=str(failure))
     return failure is None
+
+
+def waiting(ctx: Context) -> Backlog:
+    """What waits in the service. Raises AdminOnly."""
+    ctx.require_admin("see what waits in the service")
+    return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
+
+
+def database(service: Service) -> tuple[Path, int]:
+    """The file of the database, and how many writes wait for it."""
+    return service.store.path, service.store.writes_waiting

@@ -11,21 +11,19 @@ from console.rendering import render
 from console.routes import page
 from console.shown import INVALID, Shown, see
 from console.visit import Visit
-from server.automation import checker, examples, history, inputs, names, overview, policy, service, uses
+from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
 from server.automation.engine import Result, Step
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Automation
 from server.automation.inputs import Declared
-from server.automation.stopping import stoppable
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words
 from server.desk import records
-from server.errors import Conflict, HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
-from server.records.shared.custom.definitions import definitions
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
 from server.web.json_text import loads
 from server.web.webhooks import received_of
@@ -144,7 +142,7 @@ def remove_example(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/stop", "admin")
 def stop(visit: Visit) -> Shown:
     """Stop the run that a page of one's own waits for, if it still runs."""
-    is_stopped = stoppable(visit.service.store).stop(visit.actor.worker_id, _code(visit))
+    is_stopped = stopping.stop(visit.ctx, _code(visit))
     told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
     return render(visit, "automation_stopped.html", 200 if is_stopped else 404, told=told)
 
@@ -205,10 +203,10 @@ def _save(visit: Visit, editing: _Editing) -> Shown:
     form, id, key = editing.form, editing.id, draft_key(editing.id)
     fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
     kept = examples.listed(visit.ctx, id) if id else []
-    before = visit.service.store.read(lambda tx: history.newest(tx, id))
+    before = history.number(visit.ctx, id)
     try:
         if id:
-            visit.service.store.write(lambda _: _update(visit, form, fields))
+            history.save(visit.ctx, id, form.get(BASED_ON), fields)
         else:
             id = records.create(visit.ctx, URI, fields)["id"]
     except HelpdeskError as error:
@@ -225,18 +223,6 @@ def _save(visit: Visit, editing: _Editing) -> Shown:
     else:
         visit.tell(told)
     return see(f"{BASE}/{id}#examples" if any(each.is_changed for each in checked) else f"{BASE}/{id}")
-
-
-def _update(visit: Visit, form: Form, fields: dict[str, str]) -> None:
-    """Change an automation, as a part of a write. Raises Conflict when it was changed since somebody began to, once."""
-    present = str(lists.record(visit, URI, visit.id)[BASED_ON])
-    if form.get(BASED_ON) not in ("", present):
-        raise Conflict(
-            f"Somebody saved version {present} while you worked at this. The history shows it; saving again replaces "
-            "it.",
-            version=present,
-        )
-    records.update(visit.ctx, URI, visit.id, fields)
 
 
 def _kept(visit: Visit, key: str, form: Form) -> str:
@@ -404,7 +390,7 @@ def _sample(trigger: str) -> str:
 
 def _of_delivery(visit: Visit, id: int) -> str:
     """What an automation was given by a delivery's request; secrets stay hidden. Raises NotFound."""
-    found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
+    found = deliveries.one(visit.ctx, id)
     request = found["request"]
     headers = [(str(name), str(value)) for name, value in request["headers"]]
     received = received_of(
@@ -426,8 +412,8 @@ def _editor(visit: Visit, editing: _Editing) -> Shown:
     id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
-    known = visit.service.registry, visit.service.store.read(definitions)
-    mistakes = [(each.line, each.message) for each in names.flagged(script, *known)] if script.strip() else []
+    found = names.flagged_in(visit.ctx, script) if script.strip() else []
+    mistakes = [(each.line, each.message) for each in found]
     policy = form.get("policy_kata")
     told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
     saved = lists.record(visit, URI, id) if id else None

@@ -24,11 +24,10 @@ from server.automation.types.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAS
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import Received, Simulated
-from server.automation.webhooks.withheld import HIDDEN, withheld
+from server.automation.webhooks.withheld import HIDDEN
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import checks
-from server.store.transaction import Transaction
 from server.web.webhooks import received_of, replay
 
 URI = "webhook_listener"
@@ -83,11 +82,9 @@ def show_list(visit: Visit) -> Shown:
     """All webhooks, with the last call of each."""
     found, wrong = lists.found(visit, URI)
     since = visit.now - HOURS * deliveries.HOUR_SECONDS
-    latest, hours = visit.service.store.read(
-        lambda tx: (deliveries.latest(tx), deliveries.by_hour(tx, since + 1, HOURS))
-    )
+    latest, hours = deliveries.overview(visit.ctx, since + 1, HOURS)
     urls = {each["id"]: visit.service.webhook_url(each["guid"]) for each in found["results"]}
-    whole = _whole(visit, found["results"])
+    whole = records.stored(visit.ctx, URI, [each["id"] for each in found["results"]])
     return render(
         visit, "webhooks.html", INVALID if wrong else 200, found=found, wrong=wrong, latest=latest, urls=urls,
         hours=hours, verdicts={each["id"]: _verdict(visit, each, _empty(visit)) for each in whole},
@@ -126,8 +123,7 @@ def show(visit: Visit) -> Shown:
 def show_latest(visit: Visit) -> Shown:
     """For the page that listens: {id} of the last delivery, 0 for none."""
     lists.record(visit, URI, visit.id)
-    id = visit.id
-    return answer({"id": visit.service.store.read(lambda tx: deliveries.last_id(tx, id))})
+    return answer({"id": deliveries.newest(visit.ctx, visit.id)})
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
@@ -216,7 +212,7 @@ def delete(visit: Visit) -> Shown:
 def show_delivery(visit: Visit) -> Shown:
     """One delivery: request, answer, the steps between."""
     id = visit.id
-    found = deliveries.shown(visit.service.store.read(lambda tx: deliveries.row_of(tx, id)))
+    found = deliveries.one(visit.ctx, id)
     each = lists.record(visit, URI, found["webhook_id"])
     request, run_id = found["request"], found["run_id"]
     texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
@@ -226,7 +222,7 @@ def show_delivery(visit: Visit) -> Shown:
         visit, "delivery.html", found=found, each=each, automation=_automation_id(visit, found["automation"]),
         curl=_curl('"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"],
                    request["body"]),
-        is_forgotten=is_hidden and withheld(visit.service.store).of(id) is None, most=MAX_BODY_BYTES,
+        is_forgotten=is_hidden and deliveries.is_forgotten(visit.ctx, id), most=MAX_BODY_BYTES,
         log=log[::-1], log_total=total, kinds=KINDS, level_names=LEVELS,
     )  # fmt: skip
 
@@ -260,14 +256,6 @@ def _new(visit: Visit, form: Form) -> Shown:
     )
 
 
-def _whole(visit: Visit, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The stored values of records that a search found."""
-    record_type = visit.service.registry.type(URI)
-    ids = [each["id"] for each in found]
-    rows = visit.service.store.read(lambda tx: tx.get_many(record_type.table, ids))
-    return [dict(record_type.record(row)) for row in rows]
-
-
 def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
     asked = visit.query.text("sample", "")
     sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
@@ -284,12 +272,8 @@ def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
 
 def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulated | None = None) -> Shown:
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
-
-    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int, list[tokens.Former], int]:
-        listed, total = deliveries.listed(tx, id, SHOWN_DELIVERIES, page_number - 1)
-        return listed, total, tokens.former(tx, id, visit.now), deliveries.last_id(tx, id)
-
-    listed, total, former, last_id = visit.service.store.read(read)
+    listed, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
+    former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
     url = visit.service.webhook_url(each["guid"])
     try:
         received = _received(visit, form)
@@ -382,9 +366,7 @@ def _headers(text: str) -> list[tuple[str, str]]:
 
 
 def _automation_id(visit: Visit, name: str) -> int:
-    table = visit.service.registry.type("automation").table
-    row = visit.service.store.read(lambda tx: tx.first(table, name=name)) if name else None
-    return int(row[0]) if row is not None else 0
+    return records.id_of(visit.ctx, "automation", name=name) if name else 0
 
 
 def _curl(address: str, method: str, path: str, query: str, headers: Iterable[Sequence[str]], body: str) -> str:

@@ -12,15 +12,18 @@ import peewee
 
 from server.automation.engine import Result
 from server.automation.types.webhook_listener import KEPT_DAYS
+from server.automation.webhooks import tokens
 from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.tokens import note_use
-from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query
-from server.context import Service
+from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query, withheld
+from server.context import Context, Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
+
+DOING = "see what webhooks received"  # what administrators alone may
 
 if TYPE_CHECKING:
     from server.automation.webhooks.responding import Received
@@ -243,3 +246,37 @@ def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
         if ((is_old or place >= MAX_KEPT) and not is_failure) or kept > MAX_KEPT_BYTES:
             found.add(id)
     return sorted(found)
+
+
+def one(ctx: Context, id: int) -> dict[str, Any]:
+    """A delivery with request, answer and trace. Raises AdminOnly, NotFound."""
+    ctx.require_admin(DOING)
+    return shown(ctx.service.store.read(lambda tx: row_of(tx, id), steps=ctx.steps))
+
+
+def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
+    """As listed. Raises AdminOnly, NotFound."""
+    ctx.require_admin(DOING)
+
+    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
+        tokens.require(ctx, tx, listener_id)
+        return listed(tx, listener_id, limit, page)
+
+    return ctx.service.store.read(read, steps=ctx.steps)
+
+
+def newest(ctx: Context, listener_id: int) -> int:
+    """The id of the last delivery of a webhook, 0 for none. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: last_id(tx, listener_id))
+
+
+def overview(ctx: Context, since: int, hours: int) -> tuple[dict[int, dict[str, Any]], dict[int, list[int]]]:
+    """As latest and by_hour, of all webhooks. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: (latest(tx), by_hour(tx, since, hours)))
+
+
+def is_forgotten(ctx: Context, id: int) -> bool:
+    """Whether what was hidden of a delivery's request is not kept any more, so that it cannot be sent again."""
+    return withheld(ctx.service.store).of(id) is None

@@ -131,3 +131,9 @@ def forget_old(service: Service, now: int) -> None:
         service.store.write(
             lambda tx: tx.run(("forget tokens",), lambda: table.delete().where(table.until <= slot(0)), (now,))
         )
+
+
+def former_of(ctx: Context, id: int) -> list[Former]:
+    """The addresses of a webhook that still work beside the present one. Raises AdminOnly."""
+    ctx.require_admin("see the addresses of webhooks")
+    return ctx.service.store.read(lambda tx: former(tx, id, ctx.now))

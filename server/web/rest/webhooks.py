@@ -34,15 +34,10 @@ WHOLE = shapes.keys(
 )  # fmt: skip
 def list_deliveries(call: Call) -> dict[str, Any]:
     call.ctx.require_admin(DOING)
-    params, ctx = call.params, call.ctx
+    params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
-
-    def read(tx: Any) -> dict[str, Any]:
-        tokens.require(ctx, tx, call.id)
-        results, total = deliveries.listed(tx, call.id, limit, page)
-        return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
-
-    return ctx.service.store.read(read, steps=ctx.steps)
+    results, total = deliveries.of_listener(call.ctx, call.id, limit, page)
+    return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
 
 
 @endpoint(
@@ -50,9 +45,7 @@ def list_deliveries(call: Call) -> dict[str, Any]:
     "hidden. For administrators.", "read", answer=WHOLE,
 )  # fmt: skip
 def show_delivery(call: Call) -> dict[str, Any]:
-    call.ctx.require_admin(DOING)
-    ctx = call.ctx
-    return deliveries.shown(ctx.service.store.read(lambda tx: deliveries.row_of(tx, call.id), steps=ctx.steps))
+    return deliveries.one(call.ctx, call.id)
 
 
 @endpoint(
@@ -62,7 +55,7 @@ def show_delivery(call: Call) -> dict[str, Any]:
 def replay_delivery(call: Call) -> dict[str, Any]:
     call.ctx.require_admin(DOING)
     made = replay(call.ctx, call.id)
-    return deliveries.shown(call.ctx.service.store.read(lambda tx: deliveries.row_of(tx, made)))
+    return deliveries.one(call.ctx, made)
 
 
 @endpoint(

@@ -1,0 +1,37 @@
+"""The apps that may act in one's own name, with what each may do. Source: ours."""
+
+from dataclasses import dataclass
+
+from server.access.consents import Consent
+from server.context import Context
+from server.errors import HelpdeskError
+from server.records.shared.scopes import Scope, parse
+from server.store.transaction import Transaction
+
+
+@dataclass(frozen=True)
+class Authorized:
+    """An app with the scopes that it still defines, and the ids of those that it does not."""
+
+    consent: Consent
+    scopes: list[Scope]
+    gone: list[str]
+
+
+def with_scopes(ctx: Context, consents: list[Consent]) -> list[Authorized]:
+    """The apps of consents, in their order."""
+    return ctx.service.store.read(lambda tx: _with_scopes(ctx, tx, consents))
+
+
+def _with_scopes(ctx: Context, tx: Transaction, listed: list[Consent]) -> list[Authorized]:
+    table = ctx.service.registry.type("oauth_app").table
+    rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in listed})}
+    found = []
+    for each in listed:
+        try:
+            defined = parse(rows[each.app_id][table.position["scopes"]]) if each.app_id in rows else {}
+        except HelpdeskError:
+            defined = {}
+        known = [defined[name] for name in each.scopes if name in defined]
+        found.append(Authorized(each, known, [name for name in each.scopes if name not in defined]))
+    return found
