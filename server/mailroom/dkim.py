@@ -53,10 +53,7 @@ def listed(ctx: Context) -> list[Key]:
 def one(ctx: Context, id: int) -> Key:
     """Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
-    row = ctx.service.store.read(lambda tx: tx.get(DKIM_KEY, id))
-    if row is None:
-        raise NotFound(f"there is no signing key {id} any more")
-    return _key(row)
+    return ctx.service.store.read(lambda tx: _still(tx, id))
 
 
 def make(ctx: Context, domain: str) -> Key:
@@ -92,6 +89,7 @@ def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> K
         raise Conflict(f"DNS does not show this key at {key.name} yet; it may take an hour after you added it")
 
     def write(tx: Transaction) -> None:
+        _still(tx, id)  # asking DNS took a while
         for row in tx.find(DKIM_KEY, domain=key.domain):
             tx.update(DKIM_KEY, row[0], {"is_used": int(row[0] == id)})
         _log(ctx, tx, "dkim.key.used", key.domain, key.selector)
@@ -105,7 +103,7 @@ def stop(ctx: Context, id: int) -> Key:
     key = one(ctx, id)
 
     def write(tx: Transaction) -> None:
-        if not key.is_used:
+        if not _still(tx, id).is_used:
             return
         tx.update(DKIM_KEY, id, {"is_used": 0})
         _log(ctx, tx, "dkim.key.stopped", key.domain, key.selector)
@@ -117,10 +115,10 @@ def stop(ctx: Context, id: int) -> Key:
 def delete(ctx: Context, id: int) -> Key:
     """Forget a key for good. Raises AdminOnly, NotFound; Conflict for one in use."""
     key = one(ctx, id)
-    if key.is_used:
-        raise Conflict("mail is signed with this key; stop that first, or use another one")
 
     def write(tx: Transaction) -> None:
+        if _still(tx, id).is_used:
+            raise Conflict("mail is signed with this key; stop that first, or use another one")
         tx.delete(DKIM_KEY, id=id)
         _log(ctx, tx, "dkim.key.deleted", key.domain, key.selector)
 
@@ -142,6 +140,13 @@ def is_published(key: Key, servers: Sequence[dns.Server] | None = None) -> bool:
 def sender_domains(ctx: Context) -> list[str]:
     """The domains that mail comes from, as DNS knows them. Raises AdminOnly."""
     return list(dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx)))
+
+
+def _still(tx: Transaction, id: int) -> Key:
+    row = tx.get(DKIM_KEY, id)
+    if row is None:
+        raise NotFound(f"there is no signing key {id} any more")
+    return _key(row)
 
 
 def _key(row: Sequence[object]) -> Key:

@@ -8,7 +8,7 @@ from server.context import Context
 from server.errors import Invalid, Unavailable
 from server.mailroom import dkim, mail_setup
 from server.outbound import dns
-from server.outbox.signing import ascii_domain
+from server.outbox.signing import signing_domains
 
 MAX_DOMAINS = 10  # looked at, since each takes some seconds where no name server answers
 MAX_SHOWN_CHARS = 300  # of an entry
@@ -38,12 +38,12 @@ def domains(ctx: Context) -> list[str]:
 def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
     """The hints for all of them. Asks name servers: those of this machine when no others are told. Raises AdminOnly,
     Unavailable when none answers."""
-    keys = dkim.listed(ctx)
+    keys = {each.domain: each for each in dkim.listed(ctx) if each.is_used}
     found: list[Hint] = []
     for domain in domains(ctx):
         found += of_domain(domain, servers)
-        used = [each for each in keys if each.is_used and each.domain == ascii_domain(domain)]
-        found += [_dkim(domain, each, servers) for each in used] or [Hint(domain, DKIM, "", UNSIGNED, is_choice=True)]
+        key = next((keys[each] for each in signing_domains(domain) if each in keys), None)
+        found.append(_dkim(domain, key, servers) if key else Hint(domain, DKIM, "", UNSIGNED, is_choice=True))
     return found
 
 

@@ -25,9 +25,7 @@ DKIM_KEY = Table(
 def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
     """What signs mail from an address: with the key in use of its domain, else of the nearest domain above that has
     one; nothing is signed where there is none."""
-    domain = ascii_domain(from_address.rpartition("@")[2])
-    labels = domain.split(".")
-    above = [".".join(labels[place:]) for place in range(max(len(labels) - 1, 1))]
+    above = signing_domains(from_address.rpartition("@")[2])
 
     def read(tx: Transaction) -> tuple[str, str, str] | None:
         for each in above:
@@ -38,6 +36,16 @@ def signer(ctx: Context, from_address: str) -> Callable[[bytes], bytes]:
 
     found = ctx.service.store.read(read)
     return lambda raw: raw if found is None else dkim_signing.signed(raw, *found)
+
+
+def signing_domains(domain: str) -> list[str]:
+    """The domains whose keys may sign mail of a domain, the one that is preferred first.
+
+    >>> signing_domains("Shop.desk.example")
+    ['shop.desk.example', 'desk.example']
+    """
+    labels = ascii_domain(domain).split(".")
+    return [".".join(labels[place:]) for place in range(max(len(labels) - 1, 1))]
 
 
 def ascii_domain(domain: str) -> str:

@@ -271,6 +271,31 @@ def test_dns_of_the_senders_tells_whether_signatures_can_be_checked(desk: Post, 
     assert not hint().is_choice and "DNS does not show that key" in hint().advice
 
 
+def test_dns_tells_of_the_key_of_the_domain_above_that_signs(desk: Post, names: Names, signing: Key) -> None:
+    desk.update("address", desk.sender, email="support@shop.desk.example")
+    hints = mail_dns.of_senders(desk.context(desk.nora), names.servers)
+    [found] = [(each.domain, each.found, each.advice) for each in hints if each.kind == mail_dns.DKIM]
+    assert found == ("shop.desk.example", signing.name, "")
+
+
+def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
+    desk: Post, names: Names, signing: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ctx, is_published = desk.context(desk.nora), dkim.is_published
+    new = dkim.make(ctx, signing.domain)
+    names.publish(new)
+
+    def meanwhile(*given: Any) -> bool:
+        dkim.delete(ctx, new.id)
+        return is_published(*given)
+
+    monkeypatch.setattr(dkim, "is_published", meanwhile)
+    with pytest.raises(NotFound, match="there is no signing key"):
+        dkim.use(ctx, new.id, names.servers)
+    assert [(each.id, each.is_used) for each in dkim.listed(ctx)] == [(signing.id, True)]
+    assert acts(desk)[-1] == "dkim.key.deleted"
+
+
 # -- secrets -----------------------------------------------------------------------------------------------------------
 
 
