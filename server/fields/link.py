@@ -50,7 +50,7 @@ class Id(Field):
     @property
     def has_nested(self) -> bool:
         """Whether the dictionary can show the keys of the record behind it."""
-        return self.stored and bool(self.target) and self.nested is not None
+        return self.stored and bool(self.target or self.target_from) and self.nested is not None
 
     @property
     def prefix(self) -> str:
@@ -58,7 +58,7 @@ class Id(Field):
         return self.nested or self.name.removesuffix("_id")
 
     def filters(self) -> list[Filter]:
-        found = super().filters()
+        found = super().filters() if self.target else []
         if self.deep:
             name = (self.filter or self.usual_filter()).removesuffix(".id")
             found.append(DeepFilter(name, self.deep, self.target, Behind(self.name)))

@@ -5,7 +5,7 @@ from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import CreatedAt
-from server.records.base import Access, Change, Key, Nested, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import entries
 from server.records.shared.points import ADMINISTRATIVE, POINTS
 from server.search.filters.flag import RareFlagFilter
@@ -48,7 +48,7 @@ class ActivityLog(RecordType):
             required=True,
             target_from="actor__context",
             zero_ok=True,
-            shown=False,
+            nested_note="Who did it.",
         ),
         "created": CreatedAt("When it happened; now when omitted."),
         "params": Structure(
@@ -63,7 +63,7 @@ class ActivityLog(RecordType):
             required=True,
             target_from="target__context",
             zero_ok=True,
-            shown=False,
+            nested_note="What it happened to.",
         ),
     }
     columns = (
@@ -80,10 +80,6 @@ class ActivityLog(RecordType):
             "the newest administrative acts, among many other entries",
             where="is_administrative = 1",
         ),
-    )
-    nested = (
-        Nested("actor", "*", "Who did it."),
-        Nested("target", "*", "What it happened to."),
     )
     keys = (Key("event", "text", "What people call the event.", value=lambda record, shown: event_name(record)),)
     filters = (

@@ -47,14 +47,14 @@ class Asset(RecordType):
         "owner__context": owners.context_field(
             "Record type of the owner: app, group, role or worker; blank for none.", owners.OWNERS, required=False
         ),
-        "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False),
+        "owner_id": owners.id_field("Id of the owner; 0 for none, and for the app.", required=False, filter=None),
         "updated_at": UpdatedAt(),
     }
     indexes = (
         Index(("name",), "assets by name"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)
+    nested = (Nested("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
     filters = filters("svc.contexts.asset")
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 

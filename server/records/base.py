@@ -161,7 +161,7 @@ class RecordType:
     def _all_nested(self) -> tuple[Nested, ...]:
         """Those that its fields bring and its own."""
         found = {
-            each.prefix: Nested(each.prefix, each.target, each.nested_note, each.name)
+            each.prefix: Nested(each.prefix, each.target or "*", each.nested_note, each.name)
             for each in self.fields.values()
             if isinstance(each, Id) and each.has_nested
         }

@@ -10,7 +10,7 @@ from server.errors import Conflict, Invalid
 from server.fields.structure import Structure
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Event, Nested, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.records.calendars.expands import EXPANDS
 from server.records.shared import owners
 from server.records.shared.references import redirect
@@ -45,8 +45,8 @@ class Calendar(RecordType):
     )
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(required=False),
         "params": Structure(
             "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "
             "count), start_on_mon and sync_enabled as 0 or 1; series, a list. Never returned.",
@@ -62,10 +62,8 @@ class Calendar(RecordType):
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
-    nested = (Nested("owner", "*", "Owner."),)
     expands = EXPANDS
     filters = (
-        *owners.filters("app", "bot", "group", "role", "worker"),
         DeepFilter(
             "workerAvailability",
             "A matching worker's availability is read from it.",

@@ -15,7 +15,6 @@ from server.records.base import (
     Event,
     Expand,
     Key,
-    Nested,
     Record,
     RecordType,
     Shown,
@@ -75,14 +74,19 @@ class Comment(RecordType):
             "Id of the author; the caller when omitted. Only administrators write as somebody else.",
             auto="derived",
             target_from="author__context",
-            shown=False,
+            nested_note="Author.",
         ),
         "comment": Text("Text. Workers who are named with @ are told.", 16777215, required=True),
         "created": CreatedAt("When it was written; now when omitted."),
         "is_markdown": Bit("1: the text is Markdown.", filter_note="The text is Markdown."),
         "is_pinned": Bit("1: shown first.", filter_note="Shown first."),
         "target__context": ContextName("Record type commented on.", required=True, shown=False),
-        "target_id": Id("Id of the record commented on.", required=True, target_from="target__context", shown=False),
+        "target_id": Id(
+            "Id of the record commented on.",
+            required=True,
+            target_from="target__context",
+            nested_note="Record commented on.",
+        ),
     }
     indexes = (
         Index(("target__context", "target_id"), "the comments on a record, the newest last"),
@@ -90,10 +94,6 @@ class Comment(RecordType):
         Index(("created",), "comments in order of time"),
     )
     text = COMMENT_TEXT
-    nested = (
-        Nested("author", "*", "Author."),
-        Nested("target", "*", "Record commented on."),
-    )
     keys = (Key("record_url", "url", "Web address of the comment on its target.", on_expand=True),)
     expands = (Expand("record_url", "url", "Web address of the comment on its target.", _load_url),)
     filters = (

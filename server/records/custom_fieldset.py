@@ -8,7 +8,7 @@ from server.errors import Invalid
 from server.fields.link import ContextName
 from server.fields.text import Name
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE
 from server.store.statements import slot
@@ -51,15 +51,13 @@ class CustomFieldset(RecordType):
             filter_note="Record type, by any of its names.",
         ),
         "name": Name("Fieldset name; also the label."),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("context",), "the fieldsets of a record type"),)
     bumps = {"fields": ()}
-    nested = (Nested("owner", "*", "Owner."),)
     expands = (Expand("custom_fields", "records", "The fields of the set, as a list.", load_fields, FIELDS),)
-    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("context", "links", "owner"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -2,7 +2,7 @@
 
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.comment_text import comment_words
 from server.search.filters.usable import UsableByFilter
@@ -28,8 +28,8 @@ class FileBundle(RecordType):
     )
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(),
         "tag": Text(
             "Short name that no other bundle has; must not be blank when sent.",
             128,
@@ -42,10 +42,8 @@ class FileBundle(RecordType):
         Index(("tag",), "a bundle by its tag; no two are one", unique=True, where="\"tag\" <> ''"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)
     filters = (
         comment_words(CONTEXT, "Words in the comments on the bundle."),
-        *owners.filters("app", "bot", "group", "role", "worker"),
         UsableByFilter("Bundles that this worker may use: me, an id or a name."),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))

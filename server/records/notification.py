@@ -8,7 +8,7 @@ from server.fields.link import ContextName, Id
 from server.fields.structure import Structure
 from server.fields.text import Text
 from server.fields.time import CreatedAt
-from server.records.base import Access, Change, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import entries
 from server.search.filters.text import AllWords
 from server.store.tables import Index
@@ -47,7 +47,12 @@ class Notification(RecordType):
             "What happened: {message, variables, urls}, as in an activity entry.", required=True, shown=False
         ),
         "target__context": ContextName("Record type that it is about.", blank_ok=True, shown=False),
-        "target_id": Id("Id of the record that it is about.", target_from="target__context", zero_ok=True, shown=False),
+        "target_id": Id(
+            "Id of the record that it is about.",
+            target_from="target__context",
+            zero_ok=True,
+            nested_note="Record that it is about.",
+        ),
         "worker_id": Id(
             "Worker who is told.",
             "worker",
@@ -63,7 +68,6 @@ class Notification(RecordType):
         Index(("worker_id", "is_read", "id"), "a worker's unread notifications, newest first"),
         Index(("target__context", "target_id"), "the notifications about a record"),
     )
-    nested = (Nested("target", "*", "Record that it is about."),)
     keys = (
         Key(
             "event_json",

@@ -4,7 +4,7 @@ from server.errors import BadQuery, Invalid
 from server.fields.link import ContextName
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.context import ContextFilter
 from server.search.parser import parse
@@ -29,8 +29,8 @@ class SavedSearch(RecordType):
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(required=False, filter=None),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(
             "Short name of letters, digits and dashes that no other saved search has; blank for none.",
@@ -47,7 +47,6 @@ class SavedSearch(RecordType):
         Index(("context",), "the saved searches on a record type"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)
     filters = (
         ContextFilter(
             "context", "Record type that is searched: one of its names, or part of its context.", "context", "partial"

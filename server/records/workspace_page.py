@@ -3,7 +3,7 @@
 from server.fields.structure import Structure
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.noted import noted
 from server.records.workspaces import contents
@@ -31,13 +31,12 @@ class WorkspacePage(RecordType):
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),
         "extension_params": Structure("Settings of the kind."),
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(required=False),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)
     tables = (VISIT,)
-    nested = (Nested("owner", "*", "Owner."),)
     keys = (Key("extension__label", "text", "The kind of page in words.", value=contents.kind_label(KINDS)),)
     expands = (
         Expand("tabs", "records", "Its tabs, in order.", contents.tabs, "workspace_tab"),
@@ -56,7 +55,6 @@ class WorkspacePage(RecordType):
             "workspace_list",
         ),
     )
-    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("fieldset", "owner", "type"), virtual=("owner",))
     has_links_filter = False
 

@@ -3,12 +3,13 @@
 from typing import Any
 
 from server.fields.flag import Bit
-from server.fields.link import Id
+from server.fields.link import ContextName, Id
 from server.fields.number import Seconds, Uint
 from server.fields.structure import Structure
 from server.fields.text import Name, Text
 from server.fields.time import CreatedAt, Timestamp, UpdatedAt
 from server.records.base import Access, Nested, RecordType
+from server.records.shared import owners
 from server.search.filters.text import AllWords, TextFilter
 
 ANYBODY = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
@@ -99,6 +100,20 @@ def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
     assert found.nested == (Nested("place", "room", "Where it is.", "room_id"),)
     assert found.fields["file_id"].shown
     assert [each for each in found.filter_by_name if each != "id"] == ["place", "place.id"]
+
+
+def test_an_id_of_any_type_brings_the_record_behind_it_and_no_filter_of_its_own():
+    pair = {"on__context": ContextName("Its type.", shown=False), "on_id": Id("Its id.", target_from="on__context")}
+    found = made(pair)
+    assert found.nested == (Nested("on", "*", "Its id.", "on_id"),)
+    assert filters(pair) == {}
+
+
+def test_an_owner_brings_the_filters_on_owners():
+    owned = {"owner__context": owners.context_field(), "owner_id": owners.id_field()}
+    names = ["owner", "owner.app", "owner.bot", "owner.group", "owner.role", "owner.worker"]
+    assert list(filters(owned)) == names
+    assert filters(owned | {"owner_id": owners.id_field(filter=None)}) == {}
 
 
 def test_what_a_type_declares_itself_replaces_what_a_field_brings():

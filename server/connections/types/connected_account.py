@@ -4,7 +4,7 @@ from server.fields.link import Id
 from server.fields.structure import Structure
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.search.filters.date import DateFilter
 from server.store.tables import Column, Index
@@ -28,8 +28,8 @@ class ConnectedAccount(RecordType):
     is_administrative = True
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(),
         "params": Structure(
             "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
             "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "
@@ -62,11 +62,7 @@ class ConnectedAccount(RecordType):
         Index(("service_id",), "the accounts of a service"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)
-    filters = (
-        DateFilter("created", "When the account was made.", "created_at"),
-        *owners.filters("app", "bot", "group", "role", "worker"),
-    )
+    filters = (DateFilter("created", "When the account was made.", "created_at"),)
     subtotals = Subtotals(search=("fieldset", "links", "owner", "service.id"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -3,7 +3,7 @@
 from server.fields.link import APP
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.references import redirect
 
@@ -28,13 +28,11 @@ class EmailSignature(RecordType):
     fields = {
         "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app or group.", (APP, owners.GROUP)),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app.", required=False),
+        "owner_id": owners.id_field(required=False),
         "signature": Text("Template of the plain text.", 16777215, required=True),
         "signature_html": Text("Template of the HTML.", 16777215, filter=None),
         "updated_at": UpdatedAt(),
     }
-    nested = (Nested("owner", "*", "Owner."),)
-    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("fieldset", "links", "owner"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

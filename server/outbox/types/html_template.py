@@ -25,8 +25,8 @@ class HtmlTemplate(RecordType):
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),
         "name": Name(),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(filter=None, nested=None, shown=False),
         "signature_id": Id(
             "Signature that goes with it; 0 for none.",
             "email_signature",

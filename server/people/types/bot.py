@@ -6,7 +6,7 @@ from server.fields.flag import Bit
 from server.fields.structure import Structure
 from server.fields.text import Name, Text
 from server.fields.time import CreatedAt, UpdatedAt
-from server.records.base import Access, Change, Expand, Key, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.behavior_events import exported
 from server.records.shared.references import ids_pointing
@@ -48,11 +48,10 @@ class Bot(RecordType):
         "mention_name": Text("Nickname, no longer used.", filter_note="Nickname.", match="prefix"),
         "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app, group, role or worker.", owners.OWNERS),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner_id": owners.id_field(),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "the bots of an owner"),)
-    nested = (Nested("owner", "*", "Owner."),)
     keys = (
         Key(
             "is_disabled",
@@ -62,7 +61,6 @@ class Bot(RecordType):
         ),
     )
     expands = (Expand("behaviors", "map", "Its behaviors by id, each as a package holds it.", load_behaviors),)
-    filters = (*owners.filters("app", "bot", "group", "role", "worker"),)
     subtotals = Subtotals(search=("disabled", "fieldset", "links", "owner", "watchers"), virtual=("owner",))
 
     def bind(self, registry: "Registry") -> None:

@@ -81,7 +81,7 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
         found["owner__context"] = owners.context_field(
             f"Record type of the owner: {kinds}.", owned_by, required=is_required
         )
-        found["owner_id"] = owners.id_field("Id of the owner; 0 for the app.", required=is_required)
+        found["owner_id"] = owners.id_field(required=is_required, filter=None)
     return found
 
 

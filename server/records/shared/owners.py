@@ -28,14 +28,26 @@ OWNERS = (APP, GROUP, ROLE, WORKER)
 OWNERS_AND_BOTS = (*OWNERS, BOT)
 
 
-def context_field(note: str, owners: tuple[str, ...] = OWNERS_AND_BOTS, *, required: bool = True) -> ContextName:
+class OwnerId(Id):
+    """The field `owner_id`, with the owner behind it and the filters on it; 0 counts as given: the service has it."""
+
+    def filters(self) -> list[Filter]:
+        return [] if self.filter is None else list(filters("app", "bot", "group", "role", "worker"))
+
+
+def context_field(
+    note: str = "Record type of the owner: app, bot, group, role or worker.",
+    owners: tuple[str, ...] = OWNERS_AND_BOTS,
+    *,
+    required: bool = True,
+) -> ContextName:
     """The field `owner__context`."""
     return ContextName(note, allowed=owners, required=required, blank_ok=not required, shown=False)
 
 
-def id_field(note: str, *, required: bool = True) -> Id:
-    """The field `owner_id`; 0 counts as given, since the service has it."""
-    return Id(note, target_from="owner__context", zero_ok=True, required=required, shown=False)
+def id_field(note: str = "Id of the owner; 0 for the app.", *, required: bool = True, **options: Any) -> OwnerId:
+    """The field `owner_id`. filter None: without the filters. nested None: without the owner behind it."""
+    return OwnerId(note, target_from="owner__context", zero_ok=True, nested_note="Owner.", required=required, **options)
 
 
 def filters(*deep: str) -> tuple[Filter, ...]:

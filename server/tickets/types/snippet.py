@@ -10,7 +10,7 @@ import peewee
 from server.fields.number import Uint
 from server.fields.text import Name, Text
 from server.fields.time import UpdatedAt
-from server.records.base import Access, Change, Nested, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.tables import SNIPPET_USE
 from server.search.ast import Subquery, Term
@@ -118,8 +118,8 @@ class Snippet(RecordType):
         "context": Text(
             "Record type that the placeholders are keys of; blank for a text without a record.", filter=None
         ),
-        "owner__context": owners.context_field("Record type of the owner: app, bot, group, role or worker."),
-        "owner_id": owners.id_field("Id of the owner; 0 for the app."),
+        "owner__context": owners.context_field(),
+        "owner_id": owners.id_field(),
         "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
         "title": Name(),
         "total_uses": Uint("How often it was used."),
@@ -129,10 +129,8 @@ class Snippet(RecordType):
         Index(("title",), "snippets by title"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)
     filters = (
         OwnUsesFilter("myUses", 'How often the caller used it: a number, or (hits:>10 date:"-30 days").'),
-        *owners.filters("app", "bot", "group", "role", "worker"),
         KindFilter("type", "plaintext, a record type, or part of its context; lists are fine.", "context", "partial"),
         UsableByFilter("Snippets that this worker may use: me, an id or a name."),
     )
