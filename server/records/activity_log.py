@@ -32,7 +32,7 @@ class ActivityLog(RecordType):
     )  # fmt: skip
     label_names = ("Activity Log", "Activity Logs")
     features = frozenset(("search",))
-    access = Access(read="target", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="target", write=("admins",))
     fields = {
         "activity_point": Text(
             "Id of the activity event, or custom.other.",

@@ -33,12 +33,7 @@ class Asset(RecordType):
     label_names = ("Asset", "Assets")
     features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))
     ownerless_is_open = True
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "created_at": CreatedAt(),
         "name": Name(

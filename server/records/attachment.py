@@ -105,7 +105,7 @@ class Attachment(RecordType):
     aliases = ("attachments", "file", "files")
     label_names = ("Attachment", "Attachments")
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="attached", create=("privilege",), update=("admins",), delete=("admins",))
+    access = Access(read="attached", write=("admins",), create=("privilege",))
     fields = {
         "attach": References("Records to attach the file to, as `<type>:<id>`; a leading `-` detaches."),
         "content": FileContent(

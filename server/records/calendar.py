@@ -37,12 +37,7 @@ class Calendar(RecordType):
     label_names = ("Calendar", "Calendars")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
         "owner__context": owners.context_field(),

@@ -24,12 +24,7 @@ class CalendarEventRecurring(RecordType):
     label_names = ("Calendar Recurring Event", "Calendar Recurring Events")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="calendar",
-        create=("privilege", "calendar"),
-        update=("privilege", "calendar"),
-        delete=("privilege", "calendar"),
-    )
+    access = Access(read="calendar", write=("privilege", "calendar"))
     fields = {
         "calendar_id": Id(
             "Calendar it is on.",

@@ -16,7 +16,7 @@ class Call(RecordType):
     aliases = ("calls",)
     label_names = ("Call", "Calls")
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "created": CreatedAt("When the call took place; now when omitted."),
         "is_closed": Bit("Dealt with."),

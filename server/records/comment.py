@@ -62,12 +62,7 @@ class Comment(RecordType):
     aliases = ("comments", "note", "notes")
     label_names = ("Comment", "Comments")
     features = frozenset(("attachments", "custom_fields", "links", "search"))
-    access = Access(
-        read="target",
-        create=("privilege", "author"),
-        update=("privilege", "author"),
-        delete=("privilege", "author"),
-    )
+    access = Access(read="target", write=("privilege", "author"))
     fields = {
         "author__context": ContextName("Record type of the author; worker when omitted.", auto="derived", shown=False),
         "author_id": Id(

@@ -24,7 +24,7 @@ class Currency(RecordType):
     label_names = ("Currency", "Currencies")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {
         "code": Text("Three letters, such as USD.", 3, required=True),

@@ -41,7 +41,7 @@ class CustomField(RecordType):
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
     label_names = ("Custom Field", "Custom Fields")
     features = frozenset(("comments", "search"))
-    access = Access(read="any worker", create=("fieldset",), update=("fieldset",), delete=("privilege", "fieldset"))
+    access = Access(read="any worker", write=("fieldset",), delete=("privilege", "fieldset"))
     is_administrative = True
     fields = {
         "context": ContextName(

@@ -37,12 +37,7 @@ class CustomFieldset(RecordType):
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")
     label_names = ("Custom Fieldset", "Custom Fieldsets")
     features = frozenset(("comments", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     is_administrative = True
     fields = {
         "context": ContextName(

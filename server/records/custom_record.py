@@ -27,7 +27,7 @@ class CustomRecord(RecordType):
     tier = 2
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "name": Name("One of them, such as Issue.", filter_note="One of them."),
         "name_plural": Text(

@@ -20,12 +20,7 @@ class FileBundle(RecordType):
     tier = 3
     lookup = "tag"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
         "owner__context": owners.context_field(),

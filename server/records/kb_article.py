@@ -59,7 +59,7 @@ class KbArticle(RecordType):
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "categories": CategoryIds(
             "Ids of the categories it lies in, with commas between; replaces them all. Ids of none are skipped.",

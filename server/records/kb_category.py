@@ -27,7 +27,7 @@ class KbCategory(RecordType):
     label_names = ("Knowledgebase Category", "Knowledgebase Categories")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "name": Name("Name; also the label.", 64),
         "parent_id": Id("Category above it; 0 for none.", "kb_category", zero_ok=True),

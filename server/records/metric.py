@@ -30,7 +30,7 @@ class Metric(RecordType):
     tier = 3
     lookup = "name"
     features = frozenset(("custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",))
     fields = {
         "created_at": CreatedAt(),
         "description": Text("What it measures."),

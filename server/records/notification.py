@@ -32,7 +32,7 @@ class Notification(RecordType):
     label_names = ("Notification", "Notifications")
     tier = 2
     features = frozenset(("links", "search"))
-    access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
+    access = Access(read="worker", write=("privilege", "worker"), update=("worker",))
     fields = {
         "activity_point": Text(
             "Id of the activity event, or custom.other.",

@@ -23,7 +23,7 @@ class Opportunity(RecordType):
     label_names = ("Opportunity", "Opportunities")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "amount": Number(
             "Amount in the smallest unit of the currency: 1234 is 12.34 where there are two decimals.",

@@ -82,12 +82,19 @@ class Access:
     tab, ticket (as that record).
     The others: privilege, admins, nobody, group members (a ticket's), group managers (`group_id`'s), group manager (of
     the group itself), owner, worker, author; calendar, fieldset, page, tab, ticket (may change that record); bot (may
-    act for its owner)."""
+    act for its owner).
+
+    write: the rules of create, update and delete that have none of their own."""
 
     read: str
-    create: tuple[str, ...]
-    update: tuple[str, ...]
-    delete: tuple[str, ...]
+    write: tuple[str, ...]
+    create: tuple[str, ...] = ()
+    update: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for operation in ("create", "update", "delete"):
+            object.__setattr__(self, operation, getattr(self, operation) or self.write)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class Resource(RecordType):
     lookup = "name"
     checked = {"automation_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {
         "automation_kata": Text(

@@ -20,12 +20,7 @@ class SavedSearch(RecordType):
     tier = 3
     lookup = "tag"
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
         "name": Name(),

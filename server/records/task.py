@@ -43,7 +43,7 @@ class Task(RecordType):
     aliases = ("tasks",)
     label_names = ("Task", "Tasks")
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "completed": Timestamp(
             "When it was completed: set to now when the status becomes closed and to 0 when it leaves closed, unless "

@@ -28,7 +28,7 @@ class TimeEntry(RecordType):
     label_names = ("Time Tracking Entry", "Time Tracking Entries")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege", "worker"), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",), create=("privilege", "worker"))
     fields = {
         "activity_id": Id(
             "Kind of work; 0 for none.",

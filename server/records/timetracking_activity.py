@@ -15,7 +15,7 @@ class TimetrackingActivity(RecordType):
     label_names = ("Time Tracking Activity", "Time Tracking Activities")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "name": Name(),
         "updated_at": UpdatedAt(),

@@ -35,7 +35,7 @@ class Toolbar(RecordType):
     lookup = "name"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
-    access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("nobody",))
+    access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
         "created_at": CreatedAt("When the record was made; it stays."),
         "description": Text("Where it stands."),

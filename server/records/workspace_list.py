@@ -19,7 +19,7 @@ class WorkspaceList(RecordType):
     label_names = ("Workspace Worklist", "Workspace Worklists")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="tab", create=("privilege", "tab"), update=("privilege", "tab"), delete=("privilege", "tab"))
+    access = Access(read="tab", write=("privilege", "tab"))
     fields = {
         "columns": Structure("Names of its columns, as a list.", 16777215, is_list=True),
         "context": ContextName("Record type that it lists.", required=True, filter="type"),

@@ -21,12 +21,7 @@ class WorkspacePage(RecordType):
     label_names = ("Workspace Page", "Workspace Pages")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),
         "extension_params": Structure("Settings of the kind."),

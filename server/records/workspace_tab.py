@@ -25,9 +25,7 @@ class WorkspaceTab(RecordType):
     label_names = ("Workspace Tab", "Workspace Tabs")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="page", create=("privilege", "page"), update=("privilege", "page"), delete=("privilege", "page")
-    )
+    access = Access(read="page", write=("privilege", "page"))
     fields = {
         "extension_id": Text("Kind of tab.", required=True, allowed=tuple(KINDS), filter="type", match="prefix"),
         "name": Name("Name; also the label.", 128),

@@ -19,7 +19,7 @@ class WorkspaceWidget(RecordType):
     label_names = ("Workspace Widget", "Workspace Widgets")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="tab", create=("privilege", "tab"), update=("privilege", "tab"), delete=("privilege", "tab"))
+    access = Access(read="tab", write=("privilege", "tab"))
     fields = {
         "extension_id": Text("Kind of widget; any name is kept.", required=True, filter="type", match="exact"),
         "label": Name(filter="name"),

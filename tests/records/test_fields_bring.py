@@ -12,7 +12,7 @@ from server.records.base import Access, Nested, RecordType
 from server.records.shared import owners
 from server.search.filters.text import AllWords, TextFilter
 
-ANYBODY = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+ANYBODY = Access(read="any worker", write=("privilege",))
 
 
 def made(fields: dict[str, Any], **declared: Any) -> RecordType:

@@ -51,7 +51,7 @@ class Automation(RecordType):
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",))
     fields = {
         "created_at": CreatedAt(),
         "description": Text("What it does.", filter=None),

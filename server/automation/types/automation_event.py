@@ -22,7 +22,7 @@ class AutomationEvent(RecordType):
     checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": False}
-    access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("nobody",))
+    access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
         "automations_kata": Text(
             "Which automations answer, as KATA: blocks `automation/<name>:`. Never returned.", 65535, shown=False

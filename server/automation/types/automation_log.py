@@ -65,7 +65,7 @@ class AutomationLog(RecordType):
     label_names = ("Automation Log", "Automation Logs")
     features = frozenset(("search",))
     operations = {"retrieve": False, "search": True, "create": False, "update": False, "delete": False}
-    access = Access(read="admins", create=("nobody",), update=("nobody",), delete=("nobody",))
+    access = Access(read="admins", write=("nobody",))
     columns = (
         Column("automation_name", "TEXT", nocase=True),
         Column("automation_node", "TEXT", nocase=True),

@@ -22,7 +22,7 @@ class AutomationResource(RecordType):
     lookup = "token"
     features = frozenset(("custom_fields",))
     operations = {"retrieve": True, "search": False, "create": True, "update": True, "delete": True}
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "expires_at": Timestamp("When it may be dropped; 0 for never.", immutable=True, shown=False),
         "mime_type": Text(

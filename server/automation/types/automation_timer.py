@@ -18,7 +18,7 @@ class AutomationTimer(RecordType):
     tier = 3
     checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",))
     fields = {
         "automations_kata": Text("Which automation runs, as KATA. Never returned.", 65535, shown=False),
         "created_at": CreatedAt(),

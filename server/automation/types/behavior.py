@@ -79,7 +79,7 @@ class Behavior(RecordType):
     label_names = ("Behavior", "Behaviors")
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="bot", create=("privilege", "bot"), update=("privilege", "bot"), delete=("privilege", "bot"))
+    access = Access(read="bot", write=("privilege", "bot"))
     is_administrative = True
     fields = {
         "bot_id": Id(

@@ -16,7 +16,7 @@ class Queue(RecordType):
     tier = 3
     lookup = "name"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",), create=("privilege",))
     is_administrative = True
     fields = {
         "created_at": CreatedAt(),

@@ -26,7 +26,7 @@ class WebhookListener(RecordType):
     lookup = "guid"
     checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "automations_kata": Text(
             "Which automation answers, as KATA: blocks `automation/<name>:` with `uri` and `disabled@bool`.",

@@ -19,12 +19,7 @@ class ConnectedAccount(RecordType):
     tier = 3
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     is_administrative = True
     fields = {
         "name": Name(),

@@ -32,7 +32,7 @@ class ConnectedService(RecordType):
     tier = 3
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "extension_id": Text(
             "How one logs in there.", required=True, allowed=tuple(PROVIDERS), form="extension", filter="type"

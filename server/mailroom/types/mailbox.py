@@ -22,7 +22,7 @@ class Mailbox(RecordType):
     label_names = ("Email Mailbox", "Email Mailboxes")
     tier = 2
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "checked_at": Timestamp("Last check.", filter_note="Last check; never for one that was not looked at yet."),
         "connected_account_id": Id(

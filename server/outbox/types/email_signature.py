@@ -19,12 +19,7 @@ class EmailSignature(RecordType):
     label_names = ("Email Signature", "Email Signatures")
     tier = 2
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
         "owner__context": owners.context_field("Record type of the owner: app or group.", (APP, owners.GROUP)),

@@ -20,7 +20,7 @@ class HtmlTemplate(RecordType):
     )  # fmt: skip
     label_names = ("Email Template", "Email Templates")
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
-    access = Access(read="owner", create=("admins",), update=("admins",), delete=("privilege", "owner"))
+    access = Access(read="owner", write=("admins",), delete=("privilege", "owner"))
     is_administrative = True
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),

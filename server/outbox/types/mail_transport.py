@@ -29,7 +29,7 @@ class MailTransport(RecordType):
     )  # fmt: skip
     label_names = ("Email Transport", "Email Transports")
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "created": CreatedAt(),
         "extension_id": Text(

@@ -19,7 +19,7 @@ class Package(RecordType):
     tier = 3
     features = frozenset(("comments", "links", "search"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": True}
-    access = Access(read="any worker", create=("nobody",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",), create=("nobody",))
     fields = {
         "description": Text("What it holds."),
         "name": Name(),

@@ -35,7 +35,7 @@ class Bot(RecordType):
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")
     label_names = ("Bot", "Bots")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"))
-    access = Access(read="owner", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="owner", write=("admins",))
     fields = {
         "config": Structure("Settings of the bot; kept by the service.", immutable=True, is_map=True, origin="ours"),
         "created_at": CreatedAt(),

@@ -25,12 +25,7 @@ class Bucket(RecordType):
     aliases = ("buckets",)
     label_names = ("Bucket", "Buckets")
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="any worker",
-        create=("privilege", "group managers"),
-        update=("privilege", "group managers"),
-        delete=("privilege", "group managers"),
-    )
+    access = Access(read="any worker", write=("privilege", "group managers"))
     is_administrative = True
     fields = {
         "group_id": Id(

@@ -67,7 +67,7 @@ class Contact(RecordType):
     aliases = ("contacts", "person", "people")
     label_names = ("Contact", "Contacts")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "dob": Text("Birthday as YYYY-MM-DD.", form="date", filter=None),
         "email": Text("Address by its text; made when there is none.", alternative_to="email_id"),

@@ -111,7 +111,7 @@ class Group(RecordType):
     aliases = ("groups", "team", "teams")
     label_names = ("Group", "Groups")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("privilege", "group manager"))
+    access = Access(read="any worker", write=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
     fields = {
         "created": CreatedAt(),

@@ -26,7 +26,7 @@ class OAuthApp(RecordType):
     aliases = ("oauth app", "oauth apps")
     label_names = ("OAuth App", "OAuth Apps")
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(read="admins", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="admins", write=("admins",))
     fields = {
         "callback_url": Text(
             "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "

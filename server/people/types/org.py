@@ -29,7 +29,7 @@ class Org(RecordType):
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(read="any worker", create=("privilege",), update=("privilege",), delete=("privilege",))
+    access = Access(read="any worker", write=("privilege",))
     fields = {
         "city": Text("City."),
         "country": Text("Country.", match="prefix"),

@@ -20,9 +20,7 @@ class Reminder(RecordType):
     label_names = ("Reminder", "Reminders")
     tier = 2
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
-    access = Access(
-        read="any worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker")
-    )
+    access = Access(read="any worker", write=("privilege", "worker"), update=("worker",))
     fields = {
         "is_closed": Bit("Told already, or no longer wanted; 0 lets it be told again.", filter="closed"),
         "name": Name("What to be reminded of; also the label."),

@@ -30,7 +30,7 @@ class Role(RecordType):
     label_names = ("Role", "Roles")
     tier = 2
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",))
     fields = {
         "editor_query_worker": Text(
             "Worker query: who may change what the role owns. Blank: nobody.", 65535, filter=None

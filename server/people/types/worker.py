@@ -119,7 +119,7 @@ class Worker(RecordType):
     label_names = ("Worker", "Workers")
     lookup = "at_mention_name"
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
-    access = Access(read="any worker", create=("admins",), update=("admins",), delete=("admins",))
+    access = Access(read="any worker", write=("admins",))
     fields = {
         "at_mention_name": Text(
             "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None

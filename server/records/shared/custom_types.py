@@ -59,7 +59,7 @@ def record_type(row: Record) -> RecordType:
         "table_name": f"custom_record_{row['id']}",
         "features": ALWAYS_ON | (options & {"attachments", "avatars", "comments"}),
         "operations": {**Asset.operations, "search": "hide_search" not in options},
-        "access": Access("owner" if owned_by else "any worker", rules, rules, rules),
+        "access": Access("owner" if owned_by else "any worker", rules),
         "fields": _fields(name, owned_by),
         "filters": filters(context),
         "columns": () if owned_by else OWNER_COLUMNS,

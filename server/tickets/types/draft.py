@@ -40,7 +40,7 @@ class Draft(RecordType):
     label_names = ("Draft", "Drafts")
     lookup = "token"
     features = frozenset(("comments", "custom_fields", "search"))
-    access = Access(read="worker", create=("privilege", "worker"), update=("worker",), delete=("privilege", "worker"))
+    access = Access(read="worker", write=("privilege", "worker"), update=("worker",))
     fields = {
         "is_queued": Bit("1: waiting to be sent.", shown=False, filter="is.queued", filter_note="Waiting to be sent."),
         "name": Text("Subject; also the label."),

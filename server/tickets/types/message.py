@@ -59,7 +59,7 @@ class Message(RecordType):
     label_names = ("Message", "Messages")
     lookup = "token"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
-    access = Access(read="ticket", create=("privilege", "ticket"), update=("ticket",), delete=("privilege", "ticket"))
+    access = Access(read="ticket", write=("privilege", "ticket"), update=("ticket",))
     # Content and headers are stored as the last columns, where rows that are large do not slow down reading the others.
     fields = {
         "content": Text(

@@ -105,12 +105,7 @@ class Snippet(RecordType):
     label_names = ("Snippet", "Snippets")
     tier = 2
     features = frozenset(("comments", "custom_fields", "links", "search"))
-    access = Access(
-        read="owner",
-        create=("privilege", "owner"),
-        update=("privilege", "owner"),
-        delete=("privilege", "owner"),
-    )
+    access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "content": Text(
             "The text, with placeholders such as {{mask}}.", 4294967295, required=True, filter_note="The text."

@@ -70,7 +70,7 @@ class Ticket(RecordType):
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
     access = Access(
-        read="group", create=("privilege",), update=("group members",), delete=("privilege", "group members")
+        read="group", write=("group members",), create=("privilege",), delete=("privilege", "group members")
     )
     fields = {
         "bucket": Text(
