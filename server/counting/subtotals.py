@@ -15,8 +15,7 @@ from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
 from server.errors import BadQuery, nearest
 from server.records.shared import custom
-from server.search.filters.base import Filter
-from server.search.filters.links import LinksFilter, TypeFilter
+from server.search.filters import Filter, LinksFilter, TypeFilter
 from server.search.select import Search
 
 if TYPE_CHECKING:

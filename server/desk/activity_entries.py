@@ -9,8 +9,8 @@ from server.desk import activity, references
 from server.desk.dictionary import Dictionaries
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, Required
+from server.fields import Structure
 from server.fields.base import as_text
-from server.fields.structure import Structure
 from server.records.shared import entries, points
 from server.store.transaction import Transaction
 

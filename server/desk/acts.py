@@ -7,7 +7,7 @@ of fields are told, and whether something is on or off; no other value, as it ma
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from server.fields.flag import Bit
+from server.fields import Bit
 from server.records.base import Change, Record, RecordType
 from server.records.shared.acts import SWITCHES, WORDS
 

@@ -14,7 +14,7 @@ from server.desk.records import SearchRequest
 from server.errors import BadQuery, nearest
 from server.records.base import RecordType
 from server.search.ast import Group, Items, Node, Sort, Term, Text
-from server.search.filters.base import Filter
+from server.search.filters import Filter
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
 
 SORT_POSITION = MAX_QUERY_CHARS + 1  # no position of `q` is as high, so that errors can be told apart

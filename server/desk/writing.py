@@ -12,7 +12,7 @@ from server.context import Context
 from server.desk import activity, acts, custom_values, events, linking, service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import Conflict, Invalid, Mistakes, NotFound, Required, UnknownField
-from server.fields.base import Field, Intake
+from server.fields import Field, Intake
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks, custom
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REMAINS

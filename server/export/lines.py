@@ -11,7 +11,7 @@ import peewee
 
 from server.export import contents
 from server.export.secret import without_secrets
-from server.fields.time import Timestamp
+from server.fields import Timestamp
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import custom

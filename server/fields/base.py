@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
 from server.errors import Invalid
-from server.search.filters.base import Filter
+from server.search.filters import Filter
 from server.store.tables import Column, Kind
 
 FilterKind = type[Filter]

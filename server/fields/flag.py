@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.fields.base import Field, Intake, as_text
-from server.search.filters.flag import FlagFilter
+from server.search.filters import FlagFilter
 
 WORDS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 

@@ -4,11 +4,7 @@ from typing import Any
 
 from server.digits import id_in
 from server.fields.base import Field, Intake, as_text, beginning, camel_case
-from server.search.filters.base import Filter
-from server.search.filters.context import ContextFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter
-from server.search.filters.ways import Behind
+from server.search.filters import Behind, ChooserFilter, ContextFilter, DeepFilter, Filter
 
 APP = "svc.contexts.app"
 

@@ -4,7 +4,7 @@ import math
 from typing import Any, ClassVar
 
 from server.fields.base import Field, Intake, as_text
-from server.search.filters.number import BytesFilter, DurationFilter, NumberFilter
+from server.search.filters import BytesFilter, DurationFilter, NumberFilter
 
 MAX_UINT = 4294967295
 MAX_NUMBER = 2**63 - 1

@@ -12,7 +12,7 @@ from server.errors import Invalid, KataSyntax
 from server.fields import languages
 from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
-from server.search.filters.text import Match, TextFilter
+from server.search.filters import Match, TextFilter
 from server.store.tables import Column
 
 DEFAULT_MAX = 255

@@ -13,8 +13,8 @@ from server.desk import references
 from server.desk.data_taken import log_export
 from server.desk.dictionary import Dictionaries
 from server.errors import Invalid, Required, TooLarge
-from server.fields.base import Field
-from server.fields.link import APP, ContextName, Id
+from server.fields import ContextName, Field, Id
+from server.fields.link import APP
 from server.packages.requirements import SVC_VERSION
 from server.packages.substitution import escaped
 from server.records.base import CORE, Record, RecordType

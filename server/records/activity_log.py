@@ -1,16 +1,11 @@
 """The activity log: who did what to which record, and when. Which entries there can be is in shared/points.py."""
 
 from server.errors import Forbidden
-from server.fields.link import ContextName, Id
-from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import CreatedAt
+from server.fields import ContextName, CreatedAt, Id, Structure, Text
 from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import entries
 from server.records.shared.points import ADMINISTRATIVE, POINTS
-from server.search.filters.flag import RareFlagFilter
-from server.search.filters.links import TypeFilter
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords, RareFlagFilter, TypeFilter
 from server.store.tables import Column, Index
 
 

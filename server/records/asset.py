@@ -1,12 +1,9 @@
 """Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
 
-from server.fields.text import Name
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Name, UpdatedAt
 from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters.base import Filter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import PointingHere
+from server.search.filters import DeepFilter, Filter, PointingHere
 from server.store.tables import Index
 
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Invalid
-from server.fields.number import Bytes
-from server.fields.structure import References
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Bytes, Name, References, Text, UpdatedAt
 from server.records.base import (
     Access,
     Change,
@@ -30,11 +27,8 @@ from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
-from server.search.filters.base import Filter
-from server.search.filters.deep import DeepFilter
+from server.search.filters import AllWords, DeepFilter, Filter, Through, Way
 from server.search.filters.links import ANY, NONE, type_named
-from server.search.filters.text import AllWords
-from server.search.filters.ways import Through, Way
 from server.store import blobs
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index

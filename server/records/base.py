@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import peewee
 
 from server.errors import nearest
-from server.fields.base import Field
-from server.fields.link import Id
-from server.fields.structure import Structure
+from server.fields import Field, Id, Structure
 from server.records import describe as as_data
 from server.records.parts import (
     Access,
@@ -34,9 +32,7 @@ from server.records.parts import (
 from server.records.shared import acts, checks, paths
 from server.records.shared import features as common
 from server.records.shared.points import POINTS
-from server.search.filters.base import Filter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords, Filter, NumberFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index, Table
 

@@ -7,15 +7,12 @@ from typing import Any
 import peewee
 
 from server.errors import Conflict, Invalid
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.records.calendars.expands import EXPANDS
 from server.records.shared import owners
 from server.records.shared.references import redirect
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import PointingHere
+from server.search.filters import DeepFilter, PointingHere
 from server.store.statements import slot
 from server.store.tables import Index
 from server.store.transaction import Transaction

@@ -2,10 +2,7 @@
 calendar_event_recurring."""
 
 from server.errors import Invalid
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.text import Name
-from server.fields.time import Timestamp
+from server.fields import Bit, Id, Name, Timestamp
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.calendars.status import STATUS
 from server.store.tables import Index

@@ -1,10 +1,7 @@
 """Recurring calendar events: what comes again on the days that its patterns name, such as weekdays from 9am to 5pm."""
 
 from server.errors import Invalid
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.text import Name, Text
-from server.fields.time import Timestamp
+from server.fields import Bit, Id, Name, Text, Timestamp
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.calendars import clock, patterns
 from server.records.calendars.status import STATUS

@@ -1,8 +1,6 @@
 """Calls: telephone calls that were received or made."""
 
-from server.fields.flag import Bit
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import Bit, CreatedAt, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.store.tables import Index

@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid
-from server.fields.flag import Bit
-from server.fields.link import ContextName, Id
-from server.fields.text import Text
-from server.fields.time import CreatedAt
+from server.fields import Bit, ContextName, CreatedAt, Id, Text
 from server.records.base import (
     Access,
     Change,
@@ -24,10 +21,7 @@ from server.records.base import (
 from server.records.shared import paths
 from server.records.shared.comment_text import COMMENT_TEXT
 from server.records.shared.mentions import mentioned
-from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.links import TypeFilter
-from server.search.filters.ways import Through
+from server.search.filters import DeepFilter, Through, TypeFilter, WordsFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:

@@ -5,10 +5,7 @@ from typing import Any
 import peewee
 
 from server.errors import AdminOnly, Conflict
-from server.fields.flag import Bit
-from server.fields.number import Number
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Bit, Name, Number, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.references import redirect

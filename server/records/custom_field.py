@@ -5,17 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from server.digits import is_whole
 from server.errors import AdminOnly, Conflict, Invalid
+from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.fields.flag import WORDS
-from server.fields.link import ContextName, Id
-from server.fields.number import Uint
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
-from server.search.filters.links import LinksFilter
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords, LinksFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from typing import Any
 import peewee
 
 from server.errors import Invalid
-from server.fields.link import ContextName
-from server.fields.text import Name
-from server.fields.time import UpdatedAt
+from server.fields import ContextName, Name, UpdatedAt
 from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE

@@ -3,10 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Conflict, Invalid, nearest
+from server.fields import Name, Structure, Text, UpdatedAt
 from server.fields.link import APP
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom_types, owners
 from server.store import schema

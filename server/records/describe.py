@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from server.fields.base import Field
+    from server.fields import Field
     from server.records.base import RecordType
 
 

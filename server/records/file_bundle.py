@@ -1,11 +1,10 @@
 """File bundles: files that belong together, to be attached to replies at once. The files are attachments of theirs."""
 
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.comment_text import comment_words
-from server.search.filters.usable import UsableByFilter
+from server.search.filters import UsableByFilter
 from server.store.tables import Index
 
 CONTEXT = "svc.contexts.file_bundle"

@@ -3,18 +3,13 @@
 from typing import Any
 
 from server.digits import is_whole
-from server.fields.base import Intake, as_text
-from server.fields.number import Uint
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Intake, Name, Text, Uint, UpdatedAt
+from server.fields.base import as_text
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree
 from server.records.kb.content import ArticleFormat, Rendered, format_number, rendered, to_html, words
 from server.records.shared.maps import pairs_through
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.ways import Through
+from server.search.filters import ByIdFilter, NumberFilter, Through, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Column, Index
 

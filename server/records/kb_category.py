@@ -1,14 +1,10 @@
 """Categories of the knowledge base: a tree, with articles in one or several places of it."""
 
 from server.errors import Invalid
-from server.fields.link import Id
-from server.fields.text import Name
-from server.fields.time import UpdatedAt
+from server.fields import Id, Name, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree, below
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.number import ChooserFilter
-from server.search.filters.ways import Through
+from server.search.filters import ByIdFilter, ChooserFilter, Through
 from server.store.tables import Index
 
 BY_ID = "by id; comparison and sets as for numbers."

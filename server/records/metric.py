@@ -3,8 +3,7 @@
 from typing import Any
 
 from server.errors import Invalid
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
 from server.records.metrics import dimensions
 from server.records.metrics.samples import METRIC_SAMPLE

@@ -3,14 +3,10 @@
 import json
 
 from server.errors import Forbidden, Required
-from server.fields.flag import Bit
-from server.fields.link import ContextName, Id
-from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import CreatedAt
+from server.fields import Bit, ContextName, CreatedAt, Id, Structure, Text
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import entries
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords
 from server.store.tables import Index
 
 

@@ -1,13 +1,10 @@
 """Opportunities: what may become a sale, what it is worth, and how it ended."""
 
-from server.fields.link import Id
-from server.fields.number import Number
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, Timestamp, UpdatedAt
+from server.fields import CreatedAt, Id, Name, Number, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, Event, Key, RecordType, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.comment_text import comment_words
-from server.search.filters.choice import ChoiceFilter
+from server.search.filters import ChoiceFilter
 from server.store.tables import Index
 
 OPEN, WON, LOST = 0, 1, 2

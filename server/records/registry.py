@@ -14,7 +14,7 @@ from typing import Any
 
 from server.discovery import load_all
 from server.errors import NotFound, nearest
-from server.fields.base import Field
+from server.fields import Field
 from server.records.base import RecordType
 from server.records.shared.tables import SHARED
 from server.store import blobs

@@ -5,12 +5,10 @@ Their bytes are kept like those of attachments (store/blobs.py). Handing them ou
 from typing import Any
 
 from server.errors import AdminOnly
-from server.fields.flag import Bit
-from server.fields.text import Name, Text
-from server.fields.time import Timestamp, UpdatedAt
+from server.fields import Bit, Name, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.file_content import RESOURCE_URI, FileContent, copied, decoded, keep
-from server.search.filters.number import NumberFilter
+from server.search.filters import NumberFilter
 from server.store import blobs
 from server.store.tables import Column, Index
 

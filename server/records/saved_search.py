@@ -1,12 +1,10 @@
 """Saved searches: queries that are kept under a name, for oneself or for others. Nothing runs them by itself."""
 
 from server.errors import BadQuery, Invalid
-from server.fields.link import ContextName
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import ContextName, Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters.context import ContextFilter
+from server.search.filters import ContextFilter
 from server.search.parser import parse
 from server.store.tables import Index
 

@@ -2,18 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.structure import Fieldsets
-from server.fields.text import Name
-from server.fields.time import CreatedAt, Timestamp, UpdatedAt
-from server.fields.word import Word
+from server.fields import CreatedAt, Fieldsets, Id, Name, Timestamp, Uint, UpdatedAt, Word
 from server.records.base import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.search.ast import Text as SearchText
 from server.search.conditions import Condition, compared, equals
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import ChoiceFilter, WorkerFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import MAX_UINT, Uint
-from server.fields.time import Timestamp
+from server.fields import Bit, Id, Timestamp, Uint
+from server.fields.number import MAX_UINT
 from server.records.base import Access, Change, Event, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
-from server.search.filters.number import DurationFilter
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import DurationFilter, WorkerFilter
 from server.store.tables import Index
 
 CONTEXT = "svc.contexts.timetracking"

@@ -1,7 +1,6 @@
 """Time tracking activities: the kinds of work that time is tracked on, such as support or travel."""
 
-from server.fields.text import Name
-from server.fields.time import UpdatedAt
+from server.fields import Name, UpdatedAt
 from server.records.base import Access, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import redirect
 

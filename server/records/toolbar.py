@@ -1,7 +1,6 @@
 """Toolbars: places of the console where buttons start automations. A fixed set; nothing is shown here."""
 
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
 from server.store.tables import Index

@@ -1,10 +1,6 @@
 """Workspace worklists: saved lists of records of one type on a tab, with their filters, columns and order."""
 
-from server.fields.link import ContextName, Id
-from server.fields.number import Uint
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.workspaces import contents
 from server.records.workspaces.view import fields_of

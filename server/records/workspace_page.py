@@ -1,8 +1,6 @@
 """Workspace pages: pages of tabs that somebody put together for themself or for others."""
 
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.noted import noted

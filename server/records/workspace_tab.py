@@ -1,17 +1,11 @@
 """Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
 
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.noted import noted
 from server.records.shared.owners import WORKER
 from server.records.workspaces import contents
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter
-from server.search.filters.ways import Behind
+from server.search.filters import Behind, ChooserFilter, DeepFilter
 from server.store.tables import Index
 
 KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.worklists": "Worklists"}

@@ -1,13 +1,9 @@
 """Workspace widgets: what stands on the dashboards of workspaces, such as a counter or a chart."""
 
-from server.fields.link import Id
-from server.fields.number import Number
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Id, Name, Number, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Expand, RecordType, Subtotals, Writing
 from server.records.workspaces import contents
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords
 from server.store.tables import Index
 
 

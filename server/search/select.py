@@ -14,7 +14,7 @@ from server.store.tables import Table
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.filters.base import Filter
+    from server.search.filters import Filter
 
 
 MANY = 500  # ids fetched at once to save a second look for the count

@@ -5,7 +5,7 @@ import struct
 import zlib
 from typing import Any
 
-from server.fields.base import Field
+from server.fields import Field
 from server.records.base import RecordType
 from tests.api.minimal import made, number
 from tests.service import Api

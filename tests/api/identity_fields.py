@@ -5,9 +5,7 @@ import re
 from dataclasses import dataclass
 
 from server.access.parents import PARENTS
-from server.fields.base import Field
-from server.fields.link import ContextName, Id, IdList
-from server.fields.text import Url
+from server.fields import ContextName, Field, Id, IdList, Url
 from server.people.types.worker import Password
 from server.records.base import RecordType
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.fields.base import Field
-from server.fields.word import Word
+from server.fields import Field, Word
 from server.records.base import RecordType
 from tests.api import fields_by_kind as values
 from tests.api.minimal import MINIMAL, made

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.fields.base import Field
+from server.fields import Field
 from server.records.base import RecordType
 from server.records.registry import load
 from tests.api.minimal import MINIMAL, made, number

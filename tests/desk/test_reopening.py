@@ -6,7 +6,7 @@ import pytest
 
 from server import tickets
 from server.desk import records
-from server.fields.time import Timestamp
+from server.fields import Timestamp
 from server.records.base import Record
 from server.tickets import reopening
 from tests.desk.conftest import NOW, Post

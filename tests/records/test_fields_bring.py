@@ -2,15 +2,10 @@
 
 from typing import Any
 
-from server.fields.flag import Bit
-from server.fields.link import ContextName, Id
-from server.fields.number import Seconds, Uint
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, Timestamp, UpdatedAt
+from server.fields import Bit, ContextName, CreatedAt, Id, Name, Seconds, Structure, Text, Timestamp, Uint, UpdatedAt
 from server.records.base import Access, Nested, RecordType
 from server.records.shared import owners
-from server.search.filters.text import AllWords, TextFilter
+from server.search.filters import AllWords, TextFilter
 
 ANYBODY = Access(read="any worker", write=("privilege",))
 

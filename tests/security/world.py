@@ -15,7 +15,7 @@ import requests
 from console import routes
 from server import app, clock
 from server.access import provider, sessions
-from server.fields.base import Field
+from server.fields import Field
 from server.jobs.queue import JOB, MAX_ATTEMPTS, JobQueue
 from server.mailroom.mailboxes import dead_letters
 from server.store.schema import META

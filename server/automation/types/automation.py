@@ -4,9 +4,7 @@ from typing import Any
 
 from server.automation import versions
 from server.errors import KataSyntax
-from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Structure, Text, UpdatedAt
 from server.kata.parser import parse, plain
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.secrets import random_text

@@ -1,7 +1,6 @@
 """Automation events: what happens in the service that automations may answer to. A fixed set; nothing is run here."""
 
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
 from server.records.shared.triggers import EVENTS, PREFIX

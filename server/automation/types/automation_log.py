@@ -7,10 +7,7 @@ from server.records.base import Access, Change, Key, Record, RecordType, Shown, 
 from server.search.ast import Bare, Group, Node, Subquery, Term
 from server.search.compile import Scope, compile_group
 from server.search.conditions import Condition
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.number import NumberFilter
-from server.search.filters.text import TextFilter
+from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFilter
 from server.store.tables import Column, Index
 
 LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")  # 0 to 7

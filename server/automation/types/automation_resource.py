@@ -3,9 +3,7 @@
 import secrets
 import uuid
 
-from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import Timestamp, UpdatedAt
+from server.fields import Text, Timestamp, Uint, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.file_content import take_name
 from server.store import blobs

@@ -2,9 +2,7 @@
 
 from server import times
 from server.automation import recurrence
-from server.fields.flag import Bit
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, Timestamp, UpdatedAt
+from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.store.tables import Column, Index
 

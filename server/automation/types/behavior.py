@@ -5,18 +5,13 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.automation.behaviors import tree
-from server.fields.base import Intake, as_text
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import Timestamp
+from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
+from server.fields.base import as_text
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.behavior_events import EVENTS, event_name, refused
 from server.search.ast import Text as Value
 from server.search.conditions import Condition, all_of, equals
-from server.search.filters.base import Filter
+from server.search.filters import Filter
 from server.search.values import integer
 from server.store.tables import Index
 

@@ -1,8 +1,7 @@
 """Queues: named places where automations leave messages for one another. The messages are not records."""
 
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
-from server.fields.text import Name
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Name, UpdatedAt
 from server.records.base import Access, Record, RecordType, Subtotals, Writing
 from server.store.tables import Index
 

@@ -1,9 +1,6 @@
 """Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
 
-from server.fields.flag import Bit
-from server.fields.number import Uint
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Bit, Name, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
 from server.store.tables import Index

@@ -1,12 +1,9 @@
 """Connected accounts: credentials for other programs, in the hands of an owner. Not the programs themselves."""
 
-from server.fields.link import Id
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Id, Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters.date import DateFilter
+from server.search.filters import DateFilter
 from server.store.tables import Column, Index
 
 

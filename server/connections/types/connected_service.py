@@ -1,8 +1,6 @@
 """Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
 
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.references import ids_pointing
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from server.counting.dimensions.base import NONE, Dimension, Member, Raw
 from server.counting.dimensions.options import Options
 from server.counting.dimensions.sources import Source
-from server.search.filters.choice import ChoiceFilter
+from server.search.filters import ChoiceFilter
 
 TEXT_CHARS = 255  # longer texts are one when they begin alike
 

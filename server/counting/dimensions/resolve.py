@@ -29,18 +29,26 @@ from server.counting.dimensions.records import (
 )
 from server.errors import BadDataQuery, nearest
 from server.records.shared.custom import GEO, CustomFilter, definitions
-from server.search.filters.base import Filter
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.hidden import HiddenFilter
-from server.search.filters.links import LinksFilter, TypeFilter, linked_to
-from server.search.filters.number import BytesFilter, ChooserFilter, DurationFilter, NumberFilter
-from server.search.filters.text import TextFilter
-from server.search.filters.ways import Through
-from server.search.filters.worker import WatchersFilter, WorkerFilter
+from server.search.filters import (
+    ByIdFilter,
+    BytesFilter,
+    ChoiceFilter,
+    ChooserFilter,
+    DateFilter,
+    DeepFilter,
+    DurationFilter,
+    Filter,
+    FlagFilter,
+    HiddenFilter,
+    LinksFilter,
+    NumberFilter,
+    TextFilter,
+    Through,
+    TypeFilter,
+    WatchersFilter,
+    WorkerFilter,
+)
+from server.search.filters.links import linked_to
 
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries

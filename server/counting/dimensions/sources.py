@@ -11,7 +11,7 @@ import peewee
 from server.records.shared.custom import CustomFilter
 from server.records.shared.custom.definitions import SEVERAL
 from server.search.conditions import ALWAYS, At, Condition
-from server.search.filters.ways import Through
+from server.search.filters import Through
 
 if TYPE_CHECKING:
     from server.records.base import RecordType

@@ -1,11 +1,7 @@
 """Mailboxes: where mail is fetched from, such as an IMAP account. Fetching itself is done by mailroom/mailboxes."""
 
 from server.errors import Invalid, Required
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.text import Name, Text
-from server.fields.time import Timestamp, UpdatedAt
+from server.fields import Bit, Id, Name, Text, Timestamp, Uint, UpdatedAt
 from server.mail.inboxes import PROTOCOLS
 from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing

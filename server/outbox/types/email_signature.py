@@ -1,8 +1,7 @@
 """Signatures: the lines under the mail that a group or bucket sends."""
 
+from server.fields import Name, Text, UpdatedAt
 from server.fields.link import APP
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.references import redirect

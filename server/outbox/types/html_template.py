@@ -1,8 +1,6 @@
 """Mail templates: the HTML around the messages that a group or bucket sends."""
 
-from server.fields.link import Id
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Id, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.comment_text import comment_words

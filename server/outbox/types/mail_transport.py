@@ -3,9 +3,7 @@
 from typing import Any
 
 from server.errors import Invalid
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Name, Structure, Text, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
 from server.outbox import default_transport
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing

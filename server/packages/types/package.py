@@ -1,10 +1,8 @@
 """Packages in the library: sets of records that can be imported. Importing is not done here."""
 
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import Through
+from server.search.filters import DeepFilter, Through
 from server.store.tables import Index
 
 

@@ -6,11 +6,7 @@ from typing import Any
 import peewee
 
 from server.errors import AdminOnly
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.text import Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
 from server.people import identity, login_following, newest
 from server.records.base import (
     Access,
@@ -28,10 +24,7 @@ from server.records.base import (
 from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.resolve import org_named
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.ways import Through
+from server.search.filters import ByIdFilter, DeepFilter, Through, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Index

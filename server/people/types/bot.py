@@ -2,10 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.fields.flag import Bit
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import Bit, CreatedAt, Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.behavior_events import exported

@@ -5,10 +5,7 @@ from typing import Any
 import peewee
 
 from server.errors import AdminOnly, Conflict, Forbidden
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Bit, Id, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER

@@ -6,9 +6,7 @@ from typing import Any
 import peewee
 
 from server.errors import Conflict
-from server.fields.link import Id
-from server.fields.text import Text
-from server.fields.time import Timestamp
+from server.fields import Id, Text, Timestamp
 from server.people import identity, newest
 from server.records.base import (
     Access,
@@ -25,10 +23,7 @@ from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of, org_named, reindex
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.text import TextFilter
+from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index

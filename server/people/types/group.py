@@ -7,20 +7,15 @@ import peewee
 
 from server.digits import is_whole
 from server.errors import Conflict, Invalid
-from server.fields.base import Intake, as_text
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt
+from server.fields.base import as_text
 from server.mail import list_headers
 from server.people import rosters
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import Through
+from server.search.filters import DeepFilter, Through
 from server.store.statements import slot
 from server.store.tables import Column, Index
 

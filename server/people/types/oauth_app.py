@@ -4,9 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 from server.errors import Invalid
-from server.fields.flag import Bit
-from server.fields.text import Name, Text, Url
-from server.fields.time import Timestamp, UpdatedAt
+from server.fields import Bit, Name, Text, Timestamp, UpdatedAt, Url
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import callbacks, scopes
 from server.records.shared.secrets import digest, random_text

@@ -1,18 +1,12 @@
 """Organizations: whom contacts, addresses and tickets belong to."""
 
-from server.fields.link import Id
-from server.fields.text import Name, Text, Url
-from server.fields.time import CreatedAt, UpdatedAt
+from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
 from server.people import newest
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
 from server.records.shared.resolve import reindex
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.text import TextFilter
-from server.search.filters.ways import PointingHere
+from server.search.filters import ByIdFilter, DeepFilter, PointingHere, TextFilter, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.tables import Index
 

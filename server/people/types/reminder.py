@@ -1,14 +1,9 @@
 """Reminders: what a worker wants to be told at a time. Telling them is not done here; people/reminders.py does."""
 
 from server.errors import Required
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.text import Name
-from server.fields.time import Timestamp, UpdatedAt
+from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import Behind
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import Behind, DeepFilter, WorkerFilter
 from server.store.tables import Index
 
 

@@ -3,14 +3,11 @@
 from typing import TYPE_CHECKING
 
 from server.errors import Invalid, nearest
-from server.fields.structure import Structure
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
 from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters.deep import DeepFilter
-from server.search.filters.ways import Through
+from server.search.filters import DeepFilter, Through
 
 if TYPE_CHECKING:
     from server.records.registry import Registry

@@ -8,12 +8,8 @@ from server import passwords
 from server.access import provider, sessions
 from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Required
-from server.fields.base import Intake, as_text
-from server.fields.flag import Bit
-from server.fields.link import Id, IdList
-from server.fields.number import Number
-from server.fields.text import Text
-from server.fields.time import UpdatedAt
+from server.fields import Bit, Id, IdList, Intake, Number, Text, UpdatedAt
+from server.fields.base import as_text
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
 from server.records.base import (
@@ -35,12 +31,7 @@ from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
 from server.search.ast import Bare, Subquery, Term
 from server.search.conditions import Condition, equals
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.text import TextFilter
-from server.search.filters.ways import Through
+from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, TextFilter, Through, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import slot
 from server.store.tables import Column, Index

@@ -1,6 +1,6 @@
 """The filter `status:` of events: available or busy."""
 
-from server.search.filters.choice import ChoiceFilter
+from server.search.filters import ChoiceFilter
 
 STATUS = ChoiceFilter(
     "status", "available or busy; the first letter is enough.", "is_available",

@@ -12,7 +12,7 @@ from server.records.calendars.stored import occurrences
 from server.records.parts import Record
 from server.search.ast import Items, Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, any_of, one_of, slots_from
-from server.search.filters.date import DateFilter
+from server.search.filters import DateFilter
 
 if TYPE_CHECKING:
     from server.search.compile import Scope

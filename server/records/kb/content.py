@@ -3,7 +3,8 @@
 import html
 
 from server.errors import TooLarge
-from server.fields.base import Field, Intake, as_text
+from server.fields import Field, Intake
+from server.fields.base import as_text
 from server.markup import clean_html, link_plain_text, markdown_to_html, text_of_html
 from server.markup.links import MAX_LINKED_CHARACTERS
 

@@ -2,8 +2,7 @@
 
 It stands here and not in records/comment.py, since those types and the comment itself need it."""
 
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.ways import PointingHere
+from server.search.filters import PointingHere, WordsFilter
 from server.store.fulltext import Text
 
 COMMENT_TEXT = Text("comment_text", ("comment",), "comment")

@@ -4,9 +4,8 @@ They have the shape of assets. Each has a table of its own, which comes and goes
 
 from typing import TYPE_CHECKING, Any
 
+from server.fields import CreatedAt, Name, UpdatedAt
 from server.fields.link import APP
-from server.fields.text import Name
-from server.fields.time import CreatedAt, UpdatedAt
 from server.records.asset import Asset, filters
 from server.records.base import Access, Change, Record, RecordType, Writing
 from server.records.shared import owners

@@ -3,15 +3,10 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from server.fields.base import Field
-from server.fields.structure import CustomValues, Fieldsets, Image, References
+from server.fields import CustomValues, Field, Fieldsets, Image, References
 from server.records.parts import Expand
 from server.records.shared import collections, custom
-from server.search.filters.base import Filter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.links import LinksFilter
-from server.search.filters.ways import BehindContext, Through
-from server.search.filters.worker import WatchersFilter
+from server.search.filters import BehindContext, DeepFilter, Filter, LinksFilter, Through, WatchersFilter
 
 if TYPE_CHECKING:
     from server.records.base import RecordType

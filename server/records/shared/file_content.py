@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from server.errors import Invalid, TooLarge
-from server.fields.base import Intake, as_text
-from server.fields.text import Text
+from server.fields import Intake, Text
+from server.fields.base import as_text
 from server.file_names import safe_name
 from server.records.parts import Change, Record, Writing
 from server.store import blobs

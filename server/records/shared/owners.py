@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Forbidden, Invalid, Required
-from server.fields.link import APP, ContextName, Id
+from server.fields import ContextName, Id
+from server.fields.link import APP
 from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
-from server.search.filters.app import AppFilter
-from server.search.filters.base import Filter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.links import TypeFilter
-from server.search.filters.ways import BehindContext
+from server.search.filters import AppFilter, BehindContext, DeepFilter, Filter, TypeFilter
 from server.store.statements import slot
 from server.store.transaction import Transaction
 

@@ -3,19 +3,13 @@
 from typing import Any
 
 from server.errors import Invalid, Required
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import Uint
-from server.fields.structure import Structure
-from server.fields.text import Text
-from server.fields.time import UpdatedAt
+from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
 from server.outbox import causes
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import paths
 from server.records.shared.secrets import random_text
 from server.records.shared.sending import DRAFT_TYPES, TRANSACTIONAL
-from server.search.filters.date import DateFilter
-from server.search.filters.text import AllWords
+from server.search.filters import AllWords, DateFilter
 from server.store.tables import Index
 
 TOKEN_CHARS = 10

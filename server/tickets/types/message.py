@@ -7,11 +7,7 @@ import json
 from collections.abc import Sequence
 
 from server.errors import Invalid
-from server.fields.flag import Bit
-from server.fields.link import Id
-from server.fields.number import Seconds, Uint
-from server.fields.text import Text
-from server.fields.time import CreatedAt, Timestamp
+from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.records.base import (
     Access,
     Change,
@@ -27,13 +23,17 @@ from server.records.shared import paths
 from server.records.shared.resolve import address_of, worker_named
 from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.fulltext import WordsFilter
-from server.search.filters.hidden import HiddenFilter
-from server.search.filters.number import BytesFilter
-from server.search.filters.ways import Behind, PointingHere, Through
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import (
+    Behind,
+    BytesFilter,
+    DeepFilter,
+    FlagFilter,
+    HiddenFilter,
+    PointingHere,
+    Through,
+    WordsFilter,
+    WorkerFilter,
+)
 from server.store import blobs
 from server.store.tables import Column, Index
 from server.tickets.types.message_parts import authorship, counters, former, headers

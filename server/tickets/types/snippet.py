@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.fields.number import Uint
-from server.fields.text import Name, Text
-from server.fields.time import UpdatedAt
+from server.fields import Name, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.tables import SNIPPET_USE
 from server.search.ast import Subquery, Term
 from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
-from server.search.filters.base import Filter, is_null
-from server.search.filters.context import ContextFilter
+from server.search.filters import ContextFilter, Filter, UsableByFilter
+from server.search.filters.base import is_null
 from server.search.filters.date import date_condition
-from server.search.filters.usable import UsableByFilter
 from server.store.tables import Index
 from server.tickets.types.ticket_parts.filters import comparison
 

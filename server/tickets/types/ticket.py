@@ -10,12 +10,7 @@ import peewee
 
 from server.desk import events
 from server.errors import Conflict
-from server.fields.link import Id
-from server.fields.number import Float, Number, Seconds
-from server.fields.structure import Fieldsets
-from server.fields.text import Name, Text
-from server.fields.time import CreatedAt, Timestamp, TimeText
-from server.fields.word import Word
+from server.fields import CreatedAt, Fieldsets, Float, Id, Name, Number, Seconds, Text, Timestamp, TimeText, Word
 from server.mail.mask import new_mask
 from server.records.base import (
     Access,
@@ -34,13 +29,20 @@ from server.records.shared import paths
 from server.records.shared.references import redirect
 from server.records.shared.resolve import org_named
 from server.records.shared.tables import REQUESTER
-from server.search.filters.by_id import ByIdFilter
-from server.search.filters.choice import ChoiceFilter
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.number import ChooserFilter, DecimalFilter, NumberFilter
-from server.search.filters.ways import Behind, First, PointingHere, Through
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import (
+    Behind,
+    ByIdFilter,
+    ChoiceFilter,
+    ChooserFilter,
+    DateFilter,
+    DecimalFilter,
+    DeepFilter,
+    First,
+    NumberFilter,
+    PointingHere,
+    Through,
+    WorkerFilter,
+)
 from server.store.statements import slot
 from server.store.tables import Column, Index
 from server.store.transaction import Transaction

@@ -6,7 +6,7 @@ Not for what operations there are: that is paths.py."""
 import re
 from typing import Any
 
-from server.fields.base import Field
+from server.fields import Field
 from server.records.base import RecordType
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema

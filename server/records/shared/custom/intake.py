@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from server import times
 from server.digits import is_whole
 from server.errors import Invalid, UnknownField, nearest
-from server.fields.base import Intake, as_text
+from server.fields import Intake
+from server.fields.base import as_text
 from server.fields.flag import WORDS
 from server.records.shared.custom.definitions import (
     GEO,

@@ -8,14 +8,19 @@ from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, C
 from server.records.shared.tables import CUSTOM_VALUE
 from server.search.ast import Subquery, Term, Text
 from server.search.conditions import Condition, negated
-from server.search.filters.base import Filter, is_null
-from server.search.filters.date import DateFilter
-from server.search.filters.deep import DeepFilter
-from server.search.filters.flag import FlagFilter
-from server.search.filters.number import ChooserFilter, DecimalFilter, NumberFilter
-from server.search.filters.text import TextFilter
-from server.search.filters.ways import Through
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import (
+    ChooserFilter,
+    DateFilter,
+    DecimalFilter,
+    DeepFilter,
+    Filter,
+    FlagFilter,
+    NumberFilter,
+    TextFilter,
+    Through,
+    WorkerFilter,
+)
+from server.search.filters.base import is_null
 from server.search.values import boolean
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import peewee
 
 from server.search.ast import Items, Term, Text
 from server.search.conditions import NEVER, Condition, equals, negated, one_of
-from server.search.filters.base import Filter, is_null
+from server.search.filters import ChooserFilter, Filter, TextFilter
+from server.search.filters.base import is_null
 from server.search.filters.links import ANY, NONE
-from server.search.filters.number import ChooserFilter
-from server.search.filters.text import TextFilter, text_condition
+from server.search.filters.text import text_condition
 from server.search.values import integer, is_wildcard
 from server.store.fulltext import Text as TextIndex
 

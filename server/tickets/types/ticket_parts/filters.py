@@ -9,9 +9,9 @@ import peewee
 
 from server.search.ast import Term, Text
 from server.search.conditions import NEVER, Condition, negated
-from server.search.filters.base import Filter, is_null
-from server.search.filters.ways import Way, select_between
-from server.search.filters.worker import WorkerFilter
+from server.search.filters import Filter, Way, WorkerFilter
+from server.search.filters.base import is_null
+from server.search.filters.ways import select_between
 from server.search.values import integer, split_comparison, split_range
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from server.people.types.address import ADDRESS_TEXT
 from server.people.types.org import ORG_TEXT
 from server.search.ast import Text
 from server.search.conditions import NEVER, At, Condition
-from server.search.filters.fulltext import WordsFilter
+from server.search.filters import WordsFilter
 from server.search.filters.text import LAST_CHARACTER
 from server.store import fulltext
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT
