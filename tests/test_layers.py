@@ -230,6 +230,26 @@ def test_no_page_and_no_endpoint_reads_the_store():
     assert found == set()
 
 
+def test_what_only_reads_makes_no_writer():
+    """A reader cannot write; who makes a writer inside of a read means to change something, or took the wrong one."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in ROOT.glob("server/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if _is_read(node)
+        for below in ast.walk(node)
+        if isinstance(below, ast.Name) and below.id == "RecordWriter"
+    }
+    assert found == set()
+
+
+def _is_read(node: ast.AST) -> bool:
+    """Whether it is a function `read`, or a call of one that takes a function."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "read"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "read"
+
+
 def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
     """What a type adds stands with the type: a name in desk/ would make every record pay for one."""
     types = registry.load()

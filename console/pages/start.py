@@ -46,12 +46,11 @@ def show(visit: Visit) -> Shown:
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", f"Tokens that end within a week: {ending}"))
-    left, has_demo = setup.left(ctx), demo.is_filled(ctx)
     items = [(each, *TRIED[each.name]) for each in to_do.listed(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
-        tells=tells, items=items, is_unfinished=bool(left) and ctx.actor.is_admin,
-        has_demo=has_demo and ctx.actor.is_admin, all_done=all(each.is_done for each, *_ in items),
+        tells=tells, items=items, is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
+        has_demo=ctx.actor.is_admin and demo.is_filled(ctx), all_done=all(each.is_done for each, *_ in items),
     )  # fmt: skip
 
 

@@ -162,7 +162,7 @@ def _actor(params: Any) -> str:
 
 
 def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
-    database, writes_waiting = health.database(visit.service)
+    database, writes_waiting = health.database(visit.ctx)
     sizes = {each: _size(database.with_name(database.name + each)) for each in ("", "-wal")}
     return [
         ("Version", f"{VERSION}, build {BUILD}"),

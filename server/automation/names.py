@@ -82,5 +82,6 @@ def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
 
 
 def flagged_in(ctx: Context, script: str) -> list[Mistake]:
-    """As flagged, with the custom fields that there are."""
+    """As flagged, with the custom fields that there are. Raises AdminOnly: it tells which those are."""
+    ctx.require_admin("check scripts")
     return flagged(script, ctx.service.registry, ctx.service.store.read(definitions))

@@ -15,6 +15,7 @@ from server.automation.host import Automation, Entry
 from server.automation.service import ServiceHost, find, perform
 from server.context import Context, Service
 from server.desk.events import record_values
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs.clock_watch import BACK_SECONDS, after_set_back
@@ -82,7 +83,7 @@ def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, 
 def text_of(ctx: Context, id: int) -> str:
     """Which automation a timer runs, as KATA, which its dictionary does not show. Raises AdminOnly, NotFound."""
     ctx.require_admin("see what a timer runs")
-    found = ctx.service.store.read(lambda tx: RecordWriter(ctx, tx).record(URI, id))
+    found = ctx.service.store.read(lambda tx: RecordReader(ctx, tx).record(URI, id))
     if found is None:
         raise NotFound(f"there is no timer {id}")
     return str(found["automations_kata"])

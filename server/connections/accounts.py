@@ -10,6 +10,7 @@ from typing import Any
 
 from server import outbound
 from server.context import Context
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, TimedOut, Unavailable
 from server.outbound import Signer, signing, tokens
@@ -93,13 +94,13 @@ def token_refused(ctx: Context, reference: str, token: str) -> None:
 
 def _read(ctx: Context, reference: str) -> _Account:
     def read(tx: Transaction) -> _Account:
-        writing = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         uri = reference.strip()
-        found = writing.lookup.reference(TYPE, uri if uri.startswith("svc:") else f"svc:{TYPE}:{uri.lower()}")
-        account = writing.record(TYPE, found) if found else None
+        found = reading.lookup.reference(TYPE, uri if uri.startswith("svc:") else f"svc:{TYPE}:{uri.lower()}")
+        account = reading.record(TYPE, found) if found else None
         if account is None:
             raise NotFound(f"there is no connected account '{uri[:100]}'", field="authentication")
-        service = writing.record("connected_service", account["service_id"])
+        service = reading.record("connected_service", account["service_id"])
         if service is None:
             raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
         kind = service["extension_id"]

@@ -124,6 +124,7 @@ def _field(writing: RecordWriter, id: int) -> Record:
 
 
 def unused_uri(ctx: Context, name: str) -> str:
-    """A uri for a new field of this name that no other field has."""
+    """A uri for a new field of this name that no other field has. Raises AdminOnly."""
+    ctx.require_admin("name custom fields")
     table = ctx.service.registry.type("custom_field").table
     return ctx.service.store.read(lambda tx: free_uri(tx, table, name))

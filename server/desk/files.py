@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from server.access.rules import Rules
 from server.context import Context
 from server.desk import records
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
-from server.errors import Forbidden, Invalid, NotFound
+from server.errors import Invalid, NotFound
 from server.records.base import Record
 from server.store import blobs
 from server.store.transaction import Transaction
@@ -63,15 +63,9 @@ def plain_type(mime_type: str) -> str:
 
 def find(ctx: Context, id: int) -> StoredFile:
     """Raises NotFound, also for a file whose content was not kept, and Forbidden."""
-    record_type = ctx.service.registry.type("attachment")
 
     def read(tx: Transaction) -> StoredFile:
-        row = tx.get(record_type.table, id)
-        if row is None:
-            raise NotFound(f"there is no attachment {id}")
-        if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, id):
-            raise Forbidden(f"you may not read attachment {id}")
-        record = record_type.record(row)
+        record = RecordReader(ctx, tx).retrieve("attachment", id)
         require_kept(record)
         return StoredFile(
             id,

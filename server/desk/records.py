@@ -13,6 +13,7 @@ from server.counting.subtotals import subtotals
 from server.desk import metrics, word_filling
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
 from server.records.base import Record, RecordType
@@ -104,9 +105,9 @@ def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how:
     record_type = _offering(ctx, uri, "update")
 
     def require_access(tx: Transaction) -> None:
-        writing = RecordWriter(ctx, tx)
-        writing.require("read", record_type.uri, id)
-        writing.require("update", record_type.uri, id)
+        reader = RecordReader(ctx, tx)
+        reader.require("read", record_type.uri, id)
+        reader.require("update", record_type.uri, id)
 
     reading(ctx, require_access)
     raise Required(how, field="fields")

@@ -3,44 +3,29 @@
 Everything happens inside one write transaction: values are read and checked, hooks run, the row, its custom values,
 links and files are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
 
-from dataclasses import replace
 from typing import Any
 
-from server.access.actor import system
-from server.access.rules import Rules
 from server.context import Context
-from server.desk import activity, acts, custom_values, events, linking, service_settings
-from server.desk.lookup import RecordLookup
-from server.errors import Conflict, Invalid, Mistakes, NotFound, Required, UnknownField
-from server.fields import Field, Intake
+from server.desk import activity, acts, custom_values, events, linking
+from server.desk.reading import RecordReader
+from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
+from server.fields import Field
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks, custom
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REMAINS
-from server.search.compile import Scope
-from server.search.conditions import ALWAYS
-from server.search.parser import parse
-from server.search.select import search
-from server.settings import BY_NAME
 from server.store import blobs, fulltext
 from server.store.statements import slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
-MAX_FOUND = 100_000
 PORTION = 50  # messages, comments and files that go with a record in one transaction; remains.py takes the rest
 
 
-class RecordWriter:
-    """records.base.Writing: one operation's writes inside one transaction."""
+class RecordWriter(RecordReader):
+    """records.parts.Writing: one operation's writes inside one transaction."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
-        self.ctx = ctx
-        self.tx = tx
-        self.now = ctx.now
-        self.actor = ctx.actor
-        self.registry = ctx.service.registry
-        self.rules = Rules(self.registry, ctx.actor)
-        self.lookup = RecordLookup(self.registry, tx, self.rules)
+        super().__init__(ctx, tx)
         self.shown_once: dict[str, Any] = {}  # secrets that the answer of this operation alone may show
 
     # -- by what was sent -------------------------------------------------------------------------------------------
@@ -96,16 +81,6 @@ class RecordWriter:
 
     # -- for hooks: by stored values --------------------------------------------------------------------------------
 
-    def record(self, uri: str, id: int) -> Record | None:
-        record_type = self.registry.type(uri)
-        row = self.tx.get(record_type.table, id)
-        return record_type.record(row) if row else None
-
-    def find(self, uri: str, **equals: Any) -> Record | None:
-        record_type = self.registry.type(uri)
-        row = self.tx.first(record_type.table, **equals)
-        return record_type.record(row) if row else None
-
     def create(self, uri: str, values: dict[str, Any], reserved_id: int = 0) -> int:
         record_type = self.registry.type(uri)
         change = self._stored_change(record_type, None, values)
@@ -140,26 +115,6 @@ class RecordWriter:
     ) -> int:
         return activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
 
-    def label(self, uri: str, id: int) -> str:
-        record_type = self.registry.find(uri)
-        if record_type is None:
-            return "Helpdesk" if id == 0 else ""
-        row = self.tx.get(record_type.table, id)
-        return record_type.label(record_type.record(row)) if row else ""
-
-    def search_ids(self, uri: str, query: str) -> list[int]:
-        record_type = self.registry.type(uri)
-        return search(record_type, parse(query), self.scope(everything=True)).ids(MAX_FOUND)
-
-    def require(self, operation: str, uri: str, id: int) -> None:
-        record_type = self.registry.type(uri)
-        self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))
-
-    def setting(self, name: str) -> Any:
-        if name in BY_NAME:
-            return getattr(self.ctx.service.settings, name)
-        return service_settings.get(self.tx, name)
-
     def texts_changed(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
         record = self.record(uri, id)
@@ -169,31 +124,12 @@ class RecordWriter:
     def wake(self) -> None:
         self.ctx.service.wake_after(self.tx)
 
-    def scope(self, everything: bool = False) -> Scope:
-        """For searches inside this transaction: what the caller may read, or everything."""
-        readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
-        return Scope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
-
-    def as_service(self) -> "RecordWriter":
-        """The same transaction in the service's own name."""
-        return RecordWriter(replace(self.ctx, actor=system(self.actor.timezone)), self.tx)
-
-    def intake(self, values: dict[str, Any] | None = None) -> Intake:
-        """Where sent values come in."""
-        return Intake(self.now, self.ctx.tz, self.lookup, {} if values is None else values)
-
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _prepare(self, change: Change) -> None:
         """Texts that a layer above understands are refused here for every type that has such."""
         checks.require(change)
         change.type.prepare(change, self)
-
-    def _existing(self, record_type: RecordType, id: int) -> Record:
-        row = self.tx.get(record_type.table, id)
-        if row is None:
-            raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
-        return record_type.record(row)
 
     def _read(
         self, record_type: RecordType, old: Record | None, fields: dict[str, Any]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from server.context import Context
 from server.desk import live_settings
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.first_start import setup
@@ -31,7 +32,7 @@ def of(ctx: Context) -> Address:
     settings = ctx.service.settings
 
     def read(tx: Transaction) -> str:
-        found = RecordWriter(ctx, tx).record("address", default_sender(tx))
+        found = RecordReader(ctx, tx).record("address", default_sender(tx))
         return "" if found is None else str(found["email"])
 
     sender = ctx.service.store.read(read)

@@ -41,7 +41,8 @@ def is_there(tx: Transaction) -> bool:
 
 
 def is_filled(ctx: Context) -> bool:
-    """Whether the demo data is there."""
+    """Whether the demo data is there. Raises AdminOnly."""
+    ctx.require_admin(DOING)
     return ctx.service.store.read(is_there)
 
 

@@ -217,5 +217,6 @@ def is_open(service: Service, code: str, now: int) -> bool:
 
 
 def left(ctx: Context) -> tuple[Step, ...]:
-    """The steps that are neither done nor left out."""
+    """The steps that are neither done nor left out. Raises AdminOnly."""
+    ctx.require_admin("set up the service")
     return ctx.service.store.read(steps_left)

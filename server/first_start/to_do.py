@@ -15,7 +15,7 @@ from server.access.own import own_context
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk import service_settings
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.errors import Invalid, Unavailable
 from server.first_start import demo
 from server.mail.compose import new_message_id
@@ -82,7 +82,7 @@ def send_test_ticket(ctx: Context) -> Received:
     email, store = profile.of(ctx)["email"], ctx.service.store
     if not email:
         raise Invalid("you have no mail address; set one in your account first")
-    to = store.read(lambda tx: (RecordWriter(ctx, tx).record("address", default_sender(tx)) or {}).get("email", ""))
+    to = store.read(lambda tx: (RecordReader(ctx, tx).record("address", default_sender(tx)) or {}).get("email", ""))
     mail = EmailMessage()
     mail["From"], mail["Subject"], mail["Date"] = formataddr((ctx.actor.name, email)), SUBJECT, formatdate(ctx.now)
     mail["To"] = to or email

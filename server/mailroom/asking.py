@@ -9,6 +9,7 @@ from typing import Any
 from server import log
 from server.context import Context
 from server.desk import events
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
@@ -89,12 +90,12 @@ def _routed(ctx: Context, incoming: Incoming) -> Mapping[str, Any]:
 
 
 def _thread(ctx: Context, incoming: Incoming) -> Thread:
-    return ctx.service.store.read(lambda tx: threading.find(RecordWriter(ctx, tx), incoming))
+    return ctx.service.store.read(lambda tx: threading.find(RecordReader(ctx, tx), incoming))
 
 
 def _values(ctx: Context, incoming: Incoming) -> dict[str, Any]:
     mail = incoming.mail
-    known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordWriter(ctx, tx), mail))
+    known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordReader(ctx, tx), mail))
     sender: Record | None = known.get(mail.sender or "")
     fields: dict[str, str] = {}
     for name, value in mail.headers:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from server.context import Context
 from server.desk import records, service_settings
+from server.desk.reading import RecordReader
 from server.desk.service_settings import DEFAULT_SENDER
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
@@ -73,7 +74,7 @@ def senders(ctx: Context) -> list[Sender]:
     registry = ctx.service.registry
 
     def read(tx: Transaction) -> list[Sender]:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         default = default_sender(tx)
         ids = reading.search_ids("address", "mailTransport.id:>0")[:MAX_SENDERS]
         table = registry.type("address").table
@@ -98,7 +99,7 @@ def routes(ctx: Context) -> list[Route]:
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> list[Route]:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         found = routing.routes(reading)
         addresses = reading.registry.type("address")
         emails = {row[0]: addresses.record(row)["email"] for row in tx.get_many(addresses.table, set(found))}
@@ -180,7 +181,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[Record, str]:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         transport = reading.record("mail_transport", transport_id)
         if transport is None:
             raise NotFound(f"there is no mail transport {transport_id} any more")
@@ -202,7 +203,7 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     ctx.require_admin(DOING)
     transport(SMTP).settings_from(params)
     if not is_untried:
-        sender = ctx.service.store.read(lambda tx: _sender(RecordWriter(ctx, tx), default_sender(tx)))
+        sender = ctx.service.store.read(lambda tx: _sender(RecordReader(ctx, tx), default_sender(tx)))
         _send(ctx, Way(0, SMTP, dict(params)), name, sender, recipient)
     made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
     set_default_transport(ctx, made["id"])
@@ -220,7 +221,7 @@ def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
     writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, told)
 
 
-def _sender(reading: RecordWriter, id: int) -> str:
+def _sender(reading: RecordReader, id: int) -> str:
     found = reading.record("address", id)
     if found is None:
         raise Unavailable("there is no sender address; set one first")
@@ -247,7 +248,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
     Raises AdminOnly, NotFound, Invalid for one that is off, TestFailed with what was said when it cannot be opened."""
     ctx.require_admin(DOING)
     store = ctx.service.store
-    box = store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
+    box = store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
     if box is None:
         raise NotFound(f"there is no mailbox {mailbox_id} any more")
     if not box["is_enabled"]:

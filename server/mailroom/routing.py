@@ -7,6 +7,7 @@ from typing import Any
 
 import peewee
 
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.store.statements import in_list, slot
@@ -33,7 +34,7 @@ def place_of(writing: RecordWriter, recipient_ids: Sequence[int]) -> dict[str, i
     return {"group_id": group["id"]}
 
 
-def routes(writing: RecordWriter) -> dict[int, tuple[str, int]]:
+def routes(reading: RecordReader) -> dict[int, tuple[str, int]]:
     """{id of an address: (bucket or group, its id)}: where mail to it goes, as place_of decides; MAX_ROUTES of each
     kind, the addresses made first."""
     found: dict[int, tuple[str, int]] = {}
@@ -43,8 +44,8 @@ def routes(writing: RecordWriter) -> dict[int, tuple[str, int]]:
         return sending.group_by(table.reply_address_id).order_by(table.reply_address_id).limit(slot(0))
 
     for uri in ("bucket", "group"):
-        table = writing.registry.type(uri).table.sql
-        for address_id, id in writing.tx.rows(("routes", uri), partial(build, table), (MAX_ROUTES,)):
+        table = reading.registry.type(uri).table.sql
+        for address_id, id in reading.tx.rows(("routes", uri), partial(build, table), (MAX_ROUTES,)):
             found.setdefault(address_id, (uri, id))
     return found
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from server.access.actor import Actor
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mail.parse import Mail
@@ -21,12 +22,12 @@ MAX_SENT_LOOKED_AT = 20  # messages sent on a ticket whose recipients are known 
 Addresses = dict[str, Record]  # by lower-case email
 
 
-def known_addresses(writing: RecordWriter, mail: Mail) -> Addresses:
+def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
     """The records of all addresses that a mail names, where there are any. One statement."""
     named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None, *recipients(mail)]
-    address = writing.registry.type("address")
+    address = reading.registry.type("address")
     table: Any = address.table.sql
-    rows = writing.tx.rows(
+    rows = reading.tx.rows(
         ("addresses named",),
         lambda: table.select(*address.table.all_columns).where(in_list(table.email, slot(0))),
         (json.dumps([each for each in dict.fromkeys(named) if each]),),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.mailroom.incoming import Incoming
 from server.records.base import Record
 from server.store.statements import in_list, slot
@@ -35,33 +35,33 @@ class Thread:
     bounced: Known | None = None
 
 
-def find(writing: RecordWriter, incoming: Incoming) -> Thread:
+def find(reading: RecordReader, incoming: Incoming) -> Thread:
     """Three statements at most for a mail that answers nothing merged."""
     own = incoming.own_id
-    known = _messages(writing, [*filter(None, (own, incoming.bounced)), *incoming.references])
+    known = _messages(reading, [*filter(None, (own, incoming.bounced)), *incoming.references])
     copies = tuple(each for each in known if each.message_id == own) if own else ()
     bounced = next((each for each in _named(known, incoming.bounced) if each.is_outgoing), None)
     answered = [bounced] if bounced else []
     for reference in incoming.references:
         answered += _named(known, reference)
     for message in answered:
-        ticket = survivor(writing, message.ticket_id)
+        ticket = survivor(reading, message.ticket_id)
         if ticket is not None:
             return Thread(ticket, copies, bounced)
-    return Thread(_by_mask(writing, incoming.masks), copies, bounced)
+    return Thread(_by_mask(reading, incoming.masks), copies, bounced)
 
 
-def survivor(writing: RecordWriter, ticket_id: int) -> Record | None:
+def survivor(reading: RecordReader, ticket_id: int) -> Record | None:
     """The ticket, or the one that it was merged into in the end; None when there is none."""
-    return merged.survivor(lambda id: writing.record("ticket", id), writing.record("ticket", ticket_id))
+    return merged.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
 
 
-def _messages(writing: RecordWriter, ids: list[str]) -> list[Known]:
+def _messages(reading: RecordReader, ids: list[str]) -> list[Known]:
     """The stored messages with one of these ids, in any case, the oldest first. One statement."""
     if not ids:
         return []
-    table: Any = writing.registry.type("message").table.sql
-    rows = writing.tx.rows(
+    table: Any = reading.registry.type("message").table.sql
+    rows = reading.tx.rows(
         ("messages by their ids",),
         lambda: (
             table.select(
@@ -87,15 +87,15 @@ def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
     return sorted(named, key=lambda each: each.message_id != message_id)
 
 
-def _by_mask(writing: RecordWriter, masks: tuple[str, ...]) -> Record | None:
+def _by_mask(reading: RecordReader, masks: tuple[str, ...]) -> Record | None:
     if not masks:
         return None
-    table: Any = writing.registry.type("ticket").table.sql
-    rows = writing.tx.rows(
+    table: Any = reading.registry.type("ticket").table.sql
+    rows = reading.tx.rows(
         ("tickets by mask",),
         lambda: table.select(table.id, table.mask).where(in_list(table.mask, slot(0))),
         (json.dumps(masks),),
     )
     ids = {mask.upper(): id for id, mask in rows}
-    found = (survivor(writing, ids[mask]) for mask in masks if mask in ids)
+    found = (survivor(reading, ids[mask]) for mask in masks if mask in ids)
     return next((ticket for ticket in found if ticket is not None), None)

@@ -15,6 +15,7 @@ from server.context import Context, Service
 from server.desk import events
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
@@ -213,7 +214,7 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) 
 
 def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | None:
     """The mail of a draft; None when the claim is lost or the draft gone."""
-    writing = RecordWriter(ctx, tx)  # reads only
+    writing = RecordReader(ctx, tx)
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
@@ -257,14 +258,14 @@ def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
 
 
 def _texts(
-    writing: RecordWriter, tx: Transaction, mail: Mail, message_id: int, base_url: str
+    reading: RecordReader, tx: Transaction, mail: Mail, message_id: int, base_url: str
 ) -> tuple[str, str | None]:
     """The text and the HTML without template: of the message that is kept, else those of the mail."""
     text, html = mail.text, mail.html
-    message = writing.record("message", message_id) if message_id else None
+    message = reading.record("message", message_id) if message_id else None
     if message is not None:
         text = message["content"]
-        file = writing.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
+        file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
         html = decode(blobs.read(tx, file["blob_id"]), "utf-8") if file else ""
     return (without_own_files(base_url, markdown_to_text(text)), html) if mail.is_markdown else (text, None)
 
@@ -304,10 +305,10 @@ def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
     return image_url
 
 
-def _files(writing: RecordWriter, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
+def _files(reading: RecordReader, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
     """The files to send, inline images with their content id. A file that is gone by now is left out."""
     wanted = dict.fromkeys((*mail.file_ids, *inline))
-    found = [file for id in wanted if (file := writing.record("attachment", id)) is not None]
+    found = [file for id in wanted if (file := reading.record("attachment", id)) is not None]
     contents = blobs.read_many(tx, [file["blob_id"] for file in found], MAX_FILES_BYTES)
     return tuple(_out_file(file, contents.get(file["blob_id"], b""), inline.get(file["id"])) for file in found)
 

@@ -9,6 +9,7 @@ import peewee
 from server import times
 from server.access import actor
 from server.context import Context, Service
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
 from server.jobs.clock_watch import after_set_back
@@ -90,7 +91,7 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
     """Make ticket and message of a draft that was scheduled; nothing when there is a mail already. False when there is
     nothing to send."""
     draft, row = ctx.service.store.read(
-        lambda tx: (RecordWriter(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id))
+        lambda tx: (RecordReader(ctx, tx).record("draft", draft_id), rows.get(tx, draft_id))
     )
     if draft is None or row is None:
         return False

@@ -7,6 +7,7 @@ import peewee
 
 from server.access.actor import APP
 from server.context import Context
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.jobs.queue import JobQueue
@@ -92,7 +93,7 @@ def letter(ctx: Context, id: int) -> Letter:
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> Letter:
-        writing = RecordWriter(ctx, tx)  # reads only
+        writing = RecordReader(ctx, tx)
         draft, row = _of(writing, id)
         params = draft["params"] if isinstance(draft["params"], dict) else {}
         mail = row.get("mail") or {}
@@ -147,9 +148,9 @@ def _idle(writing: RecordWriter, id: int) -> Listed:
     return found
 
 
-def _of(writing: RecordWriter, id: int) -> tuple[Record, Record]:
+def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
     """The draft, and what the queue knows of it, {} for nothing."""
-    draft, row = writing.record("draft", id), rows.get(writing.tx, id) or {}
+    draft, row = reading.record("draft", id), rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):
         raise NotFound(f"mail {id} is not in the outbox any more: it was sent, or dropped")
     return draft, row

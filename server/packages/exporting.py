@@ -205,7 +205,8 @@ def _escaped(value: Any) -> Any:
 
 
 def chosen(ctx: Context, texts: list[str]) -> list[tuple[str, str, str]]:
-    """(reference, label, name of the type) of records to export. Raises Invalid for what is not there."""
+    """(reference, label, name of the type) of records to export. Raises AdminOnly, Invalid for what is not there."""
+    ctx.require_admin("export packages")
     return ctx.service.store.read(lambda tx: _labelled(ctx, tx, texts))
 
 

@@ -9,6 +9,7 @@ from server.access import password_links
 from server.access.actor import lent
 from server.access.own import own_context
 from server.context import Context, Service
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
 from server.jobs.queue import job
@@ -51,7 +52,7 @@ def of(ctx: Context) -> str:
     """The address that the worker who asks signs in with."""
 
     def read(tx: Transaction) -> str:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         worker = reading.record(WORKER, ctx.actor.worker_id)
         return login_changes.counting(reading, worker) if worker is not None else ""
 

@@ -6,7 +6,7 @@ before it counts, whatever the records say by now. Source: ours."""
 import secrets
 from dataclasses import dataclass
 
-from server.records.parts import Record, Writing
+from server.records.parts import Reading, Record
 from server.records.shared.secrets import digest
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -43,12 +43,12 @@ def waiting(tx: Transaction, worker_id: int) -> LoginChange | None:
     return LoginChange(*row[:3]) if row is not None else None
 
 
-def counting(writing: Writing, worker: Record) -> str:
+def counting(reading: Reading, worker: Record) -> str:
     """The address that a worker signs in with now; links to set a password go nowhere else."""
-    change = waiting(writing.tx, worker["id"])
+    change = waiting(reading.tx, worker["id"])
     if change is not None:
         return change.email
-    address = writing.record("address", worker["email_id"])
+    address = reading.record("address", worker["email_id"])
     return str(address["email"]) if address is not None else ""
 
 

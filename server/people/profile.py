@@ -2,6 +2,7 @@
 
 from server.access.actor import lent
 from server.context import Context
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.records.base import Record
@@ -16,7 +17,7 @@ def of(ctx: Context) -> Record:
     """The record of the worker who asks, with their main address as `email`."""
 
     def read(tx: Transaction) -> Record:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         worker = reading.record("worker", ctx.actor.worker_id) or {}
         address = reading.record("address", worker.get("email_id", 0)) or {}
         return worker | {"email": address.get("email", "")}

@@ -10,6 +10,7 @@ from server.access.actor import WORKER
 from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.people.app_tokens import APP
@@ -118,7 +119,7 @@ def own_apps(ctx: Context) -> list[Consent]:
     def read(tx: Transaction) -> tuple[list[Consent], dict[int, str]]:
         for each in _in_use(ctx, tx, 0, worker_id):
             by_app.setdefault(each.app_id, []).append(each)
-        names = _names(RecordWriter(ctx, tx), "oauth_app", set(by_app))
+        names = _names(RecordReader(ctx, tx), "oauth_app", set(by_app))
         return consents.of_worker(tx, worker_id, ctx.now), names
 
     let_in, names = ctx.service.store.read(read)
@@ -237,7 +238,7 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int
         ("tokens", "listed", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)), build,
         (ctx.now, *ids, limit, (page - 1) * limit),
     )]  # fmt: skip
-    reading = RecordWriter(ctx, tx)
+    reading = RecordReader(ctx, tx)
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
     workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
     return [
@@ -269,7 +270,7 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
 
     values = (ctx.now, *(id for id in (app_id, worker_id) if id))
     rows = tx.rows(("tokens", "in use", bool(app_id), bool(worker_id)), build, values)
-    workers = _names(RecordWriter(ctx, tx), "worker", {row[1] for row in rows})
+    workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
     found = [
         Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
         for app, worker, scopes, count, used, made in rows if worker in workers
@@ -277,6 +278,6 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
     return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
 
 
-def _names(reading: RecordWriter, uri: str, ids: set[int]) -> dict[int, str]:
+def _names(reading: RecordReader, uri: str, ids: set[int]) -> dict[int, str]:
     record_type = reading.registry.type(uri)
     return {row[0]: record_type.label(record_type.record(row)) for row in reading.tx.get_many(record_type.table, ids)}

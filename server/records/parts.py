@@ -194,8 +194,8 @@ class Caller(Protocol):
     def name(self) -> str: ...
 
 
-class Writing(Protocol):
-    """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
+class Reading(Protocol):
+    """What looks at records inside a transaction. desk/reading.py is the one that does it."""
 
     ctx: "Context"
     tx: "Transaction"
@@ -210,6 +210,22 @@ class Writing(Protocol):
 
     def find(self, uri: str, **equals: Any) -> Record | None:
         """The first record with these column values."""
+
+    def label(self, uri: str, id: int) -> str:
+        """What people call a record, "" when there is none."""
+
+    def search_ids(self, uri: str, query: str) -> list[int]:
+        """The ids that a search finds, as the service sees it, at most 100,000."""
+
+    def require(self, operation: str, uri: str, id: int) -> None:
+        """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
+
+    def setting(self, name: str) -> Any:
+        """A setting of the process or of the service."""
+
+
+class Writing(Reading, Protocol):
+    """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
 
     def create(self, uri: str, values: dict[str, Any]) -> int:
         """Add a record from stored values, with its hooks, without asking for privileges. Answers its id."""
@@ -234,18 +250,6 @@ class Writing(Protocol):
     ) -> int:
         """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
         about: context and id of a second record that the entry names. Answers the entry's id."""
-
-    def label(self, uri: str, id: int) -> str:
-        """What people call a record, "" when there is none."""
-
-    def search_ids(self, uri: str, query: str) -> list[int]:
-        """The ids that a search finds, as the service sees it, at most 100,000."""
-
-    def require(self, operation: str, uri: str, id: int) -> None:
-        """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
-
-    def setting(self, name: str) -> Any:
-        """A setting of the process or of the service."""
 
     def texts_changed(self, uri: str, id: int) -> None:
         """Index a record's texts again; when what they are made of stands in other records."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk import activity
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import subject_of_compose
@@ -74,7 +75,7 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
 
     def read(tx: Transaction) -> Facts:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         if not is_checked:
             reading.rules.require_create(reading.registry.type("ticket"))
         group, bucket = letter.place_of(reading, request.group_id, request.bucket_id)
@@ -89,7 +90,7 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
     body = body_of(request.content, request.is_markdown, facts.signature, None)
     mail = letter.mail_of(ctx, request, facts, request.subject, worker_id, 0)
     if letter.has_own_files(ctx, body.html):
-        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
     # Drawn here and not on the writer, which has to wait for the system's random numbers.
     mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())

@@ -13,6 +13,7 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.desk import custom_values
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail import list_headers
@@ -77,7 +78,7 @@ class Recipients:
 # -- read --------------------------------------------------------------------------------------------------------------
 
 
-def place_of(reading: RecordWriter, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
+def place_of(reading: RecordReader, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
     """Group and bucket of these ids; the bucket decides, and a group alone means its default bucket.
 
     Raises Invalid for ids of nothing. Source: Tickets, Compose."""
@@ -104,7 +105,7 @@ def require_group(ctx: Context, group: Record) -> None:
         raise Forbidden(f"you may not read the tickets of group {group['id']}; choose another group")
 
 
-def check_ids(reading: RecordWriter, request: MailRequest) -> None:
+def check_ids(reading: RecordReader, request: MailRequest) -> None:
     """Raises Invalid for a template, owner or file that does not exist or may not be read, TooLarge for files too large
     to mail."""
     if request.html_template_id:
@@ -126,7 +127,7 @@ def check_ids(reading: RecordWriter, request: MailRequest) -> None:
 
 
 def facts_of(
-    reading: RecordWriter, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
+    reading: RecordReader, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
 ) -> Facts:
     """Sender, signature and transport of a mail from a bucket. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
@@ -149,7 +150,7 @@ def facts_of(
     )
 
 
-def customs_of(reading: RecordWriter, sent: Mapping[str, Any]) -> Customs:
+def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:
     """Custom values of a ticket, checked; those of several are added. Raises UnknownField, Invalid."""
     if not sent:
         return []
@@ -171,7 +172,7 @@ def customs_as_sent(customs: Customs, sent: Mapping[str, Any]) -> dict[str, Any]
     return {name: dates.get(name, value) for name, value in sent.items()}
 
 
-def inline_files(reading: RecordWriter, html: str | None) -> tuple[int, ...]:
+def inline_files(reading: RecordReader, html: str | None) -> tuple[int, ...]:
     """The ids of our own files that a mail's HTML shows and its writer may read."""
     if html is None:
         return ()
@@ -315,7 +316,7 @@ def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
     writing.log(SENT, TICKET, ticket_id, {"target": target})
 
 
-def _exists(reading: RecordWriter, uri: str, id: int, field: str) -> None:
+def _exists(reading: RecordReader, uri: str, id: int, field: str) -> None:
     if not reading.lookup.exists(uri, id):
         raise Invalid(f"{field}: there is no {uri} {id}", field=field)
 

@@ -3,7 +3,7 @@ Recipients; is_autoreply."""
 
 import re
 
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.errors import Required
 from server.mail import automatic
 from server.mail.addresses import Address
@@ -19,7 +19,7 @@ ONE_ANSWER_SECONDS = 86400  # an automation answers an address on a ticket once 
 MAX_LOOKED_AT = 200  # messages of the ticket that are looked through for such answers
 
 
-def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
+def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Head) -> Recipients:
     """Raises Required when a mail would go to nobody. An automatic answer may, and that is no error: the message is
     kept as not sent."""
     if request.to:
@@ -46,13 +46,13 @@ def recipients_of(reading: RecordWriter, request: ReplyRequest, ticket: Record, 
     return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
 
 
-def _may_answer(reading: RecordWriter, email: str, ticket: Record) -> bool:
+def _may_answer(reading: RecordReader, email: str, ticket: Record) -> bool:
     if automatic.takes_no_answer(email):
         return False
     return reading.ctx.depth == 0 or not _was_answered(reading, email, ticket)
 
 
-def _was_answered(reading: RecordWriter, email: str, ticket: Record) -> bool:
+def _was_answered(reading: RecordReader, email: str, ticket: Record) -> bool:
     """Whether the address had an automatic answer on this ticket already. Answers made by automations only."""
     message = reading.registry.type("message")
     rows = reading.tx.find(message.table, ticket_id=ticket["id"], is_autoreply=1)[-MAX_LOOKED_AT:]

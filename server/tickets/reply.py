@@ -9,6 +9,7 @@ from email.utils import format_datetime
 from typing import Any
 
 from server.context import Context
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
@@ -96,11 +97,11 @@ def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest
 
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
-    found = ctx.service.store.read(lambda tx: _read(RecordWriter(ctx, tx), request, is_checked))
+    found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
     body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
     mail = _mail(ctx, request, found)
     if letter.has_own_files(ctx, body.html):
-        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordWriter(ctx, tx), body.html))
+        inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
     return Prepared(request, found, body, mail)
 
@@ -137,7 +138,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
 # -- read --------------------------------------------------------------------------------------------------------------
 
 
-def _read(reading: RecordWriter, request: ReplyRequest, is_checked: bool) -> Read:
+def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Read:
     answered = reading.record("message", request.message_id)
     ticket = reading.record("ticket", answered["ticket_id"]) if answered else None
     if answered is None or ticket is None:
@@ -168,7 +169,7 @@ def _read(reading: RecordWriter, request: ReplyRequest, is_checked: bool) -> Rea
     )
 
 
-def _recipients(reading: RecordWriter, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
+def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, answered: Record) -> Recipients:
     """Nobody where an automation answers a program, else those of recipients.py. A forward answers nobody."""
     ctx, fields = reading.ctx, headers.head(answered["headers"])
     found = recipients_of(reading, request, ticket, fields)
@@ -195,7 +196,7 @@ def _without_mask(subject: str, mask: str) -> str:
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
 
 
-def _quoted(reading: RecordWriter, answered: Record) -> str:
+def _quoted(reading: RecordReader, answered: Record) -> str:
     """What `#original_message` stands for."""
     text = answered["content"][:MAX_QUOTED]
     date = format_datetime(datetime.fromtimestamp(answered["created"], reading.ctx.tz))

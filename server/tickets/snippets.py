@@ -7,7 +7,7 @@ import peewee
 from server.context import Context
 from server.desk import metrics
 from server.desk.metrics.builtin import SNIPPET_USES
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.errors import Invalid, NotFound, Required
 from server.outbox.content import Placeholders
 from server.records.base import Record
@@ -33,7 +33,7 @@ def paste(ctx: Context, id: int, context_id: int = 0) -> str:
 
 
 def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
-    reading = RecordWriter(ctx, tx)
+    reading = RecordReader(ctx, tx)
     snippet = reading.record("snippet", id)
     if snippet is None:
         raise NotFound(f"there is no snippet {id}", type="snippet", id=id)
@@ -48,7 +48,7 @@ def _filled(ctx: Context, tx: Transaction, id: int, context_id: int) -> str:
     return Placeholders(ctx, tx, records, own=own, as_caller=True).fill(snippet["content"])
 
 
-def _type_of(reading: RecordWriter, snippet: Record) -> str:
+def _type_of(reading: RecordReader, snippet: Record) -> str:
     """The uri of the type that a snippet is for, "" for none."""
     if not snippet["context"]:
         return ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from server.context import Context
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.errors import Forbidden, Invalid
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import Mail
@@ -34,7 +34,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
     request = drafts.transactional_of(ctx, draft)
 
     def read(tx: Transaction) -> tuple[Sender, Way | None]:
-        reading = RecordWriter(ctx, tx)
+        reading = RecordReader(ctx, tx)
         letter.check_ids(reading, request)
         sender = _sender(reading, draft, request.html_template_id)
         return sender, way_of(tx, reading.registry, sender.address_id)
@@ -46,7 +46,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
     return Prepared(request, body, mail, way)
 
 
-def _sender(reading: RecordWriter, draft: Record, template_id: int) -> Sender:
+def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
     """The address named in `from`, which must be one that we send from; else the default sender."""
     named = str(draft["params"].get("from") or "").strip().lower()
     if named:

@@ -189,6 +189,7 @@ def waiting(ctx: Context) -> Backlog:
     return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
 
 
-def database(service: Service) -> tuple[Path, int]:
-    """The file of the database, and how many writes wait for it."""
-    return service.store.path, service.store.writes_waiting
+def database(ctx: Context) -> tuple[Path, int]:
+    """The file of the database, and how many writes wait for it. Raises AdminOnly."""
+    ctx.require_admin("see what waits in the service")
+    return ctx.service.store.path, ctx.service.store.writes_waiting

@@ -117,8 +117,9 @@ def received_of(
 def replay(ctx: Context, delivery_id: int) -> int:
     """Let a webhook answer to the request of a delivery once more; answers the new delivery's id.
 
-    Its secrets are those that came as long as this process remembers them, hidden ones from then on. Raises NotFound,
-    and Conflict where the request was too large to be kept whole. Source: ours."""
+    Its secrets are those that came as long as this process remembers them, hidden ones from then on. Raises AdminOnly,
+    NotFound, and Conflict where the request was too large to be kept whole. Source: ours."""
+    ctx.require_admin(deliveries.DOING)
     store = ctx.service.store
     old = store.read(lambda tx: deliveries.row_of(tx, delivery_id))
     if old["size"] > MAX_BODY_BYTES:

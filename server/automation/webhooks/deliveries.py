@@ -278,5 +278,7 @@ def overview(ctx: Context, since: int, hours: int) -> tuple[dict[int, dict[str, 
 
 
 def is_forgotten(ctx: Context, id: int) -> bool:
-    """Whether what was hidden of a delivery's request is not kept any more, so that it cannot be sent again."""
+    """Whether what was hidden of a delivery's request is not kept any more, so that it cannot be sent again. Raises
+    AdminOnly."""
+    ctx.require_admin(DOING)
     return withheld(ctx.service.store).of(id) is None

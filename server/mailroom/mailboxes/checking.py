@@ -10,7 +10,7 @@ from server import clock, log, mailroom
 from server.access.own import own_context
 from server.connections import accounts
 from server.context import Context, Service
-from server.desk.writing import RecordWriter
+from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import Inbox, Login, LoginRefused, Waiting
@@ -30,7 +30,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
     """Take what waits in a mailbox; answers how many mails. A failure is noted on the record and not raised, unless the
     database takes no writes. Nothing happens to a mailbox that is gone or not enabled."""
     ctx = own_context(service, now)
-    box = service.store.read(lambda tx: RecordWriter(ctx, tx).record("mailbox", mailbox_id))
+    box = service.store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
     if box is None or not box["is_enabled"]:
         return 0
     look = _Look(ctx, box)

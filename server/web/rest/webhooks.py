@@ -10,8 +10,6 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 from server.web.webhooks import replay
 
-DOING = "see what webhooks received"  # what administrators alone may
-
 LIMIT, MOST = 25, 250
 BRIEF = shapes.keys(
     id=shapes.ID, at=shapes.TIME, method=shapes.TEXT, path=shapes.TEXT, size=shapes.COUNT, client=shapes.TEXT,
@@ -33,7 +31,7 @@ WHOLE = shapes.keys(
     answer=shapes.page(BRIEF),
 )  # fmt: skip
 def list_deliveries(call: Call) -> dict[str, Any]:
-    call.ctx.require_admin(DOING)
+    call.ctx.require_admin(deliveries.DOING)
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     results, total = deliveries.of_listener(call.ctx, call.id, limit, page)
@@ -53,9 +51,7 @@ def show_delivery(call: Call) -> dict[str, Any]:
     "automation bound to it now; answers the new delivery. For administrators.", "write", answer=WHOLE,
 )  # fmt: skip
 def replay_delivery(call: Call) -> dict[str, Any]:
-    call.ctx.require_admin(DOING)
-    made = replay(call.ctx, call.id)
-    return deliveries.one(call.ctx, made)
+    return deliveries.one(call.ctx, replay(call.ctx, call.id))
 
 
 @endpoint(
