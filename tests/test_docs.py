@@ -128,7 +128,7 @@ INTERNAL = {
         mailroom.routing.MAX_RECIPIENTS mailroom.sender.MAX_ADDED mailroom.sender.MAX_SENT_LOOKED_AT
         outbox.deliver.MAX_RECIPIENTS
         desk.custom_fields.MAX_COUNTED desk.custom_fields.MAX_SUFFIX
-        desk.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT desk.writing.MAX_FOUND jobs.queue.MAX_ATTEMPTS
+        desk.records.MAX_PAGE tickets.recipients.MAX_LOOKED_AT desk.reading.MAX_FOUND jobs.queue.MAX_ATTEMPTS
         jobs.queue.MAX_RETRY_SECONDS mail.compose.MAX_FILES_BYTES mail.compose.MAX_RECIPIENTS
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
