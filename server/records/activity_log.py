@@ -20,12 +20,11 @@ class ActivityLog(RecordType):
 
     Source: Contexts, Create activity log entry; its fields are ours."""
 
-    uri, context = "activity_log", "svc.contexts.activity_log"
+    uri = "activity_log"
     is_silent = True
     aliases = (
         "activity log", "activity logs", "log", "logs", "activity", "activities", "audit log", "audit logs",
     )  # fmt: skip
-    label_names = ("Activity Log", "Activity Logs")
     features = frozenset(("search",))
     access = Access(read="target", write=("admins",))
     fields = {

@@ -24,10 +24,8 @@ class Asset(RecordType):
     """A thing with a name and perhaps an owner; one without an owner is everybody's. Source: Records; its fields are
     ours."""
 
-    uri, context = "asset", "svc.contexts.asset"
+    uri = "asset"
     plugin = "svc.assets"
-    aliases = ("assets",)
-    label_names = ("Asset", "Assets")
     features = frozenset(("attachments", "avatars", "comments", "custom_fields", "links", "search", "watchers"))
     ownerless_is_open = True
     access = Access(read="owner", write=("privilege", "owner"))

@@ -95,9 +95,8 @@ def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[s
 class Attachment(RecordType):
     """A file: its name, type and bytes, and the records it hangs on. Source: Records, attachment."""
 
-    uri, context = "attachment", "svc.contexts.attachment"
+    uri = "attachment"
     aliases = ("attachments", "file", "files")
-    label_names = ("Attachment", "Attachments")
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="attached", write=("admins",), create=("privilege",))
     fields = {

@@ -102,6 +102,15 @@ class RecordType:
     checked: ClassVar[dict[str, str]] = {}  # fields whose text a layer above checks: the kind of text
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
 
+    def __init_subclass__(cls) -> None:
+        """The uri gives the context, the label and the aliases that the type does not declare itself."""
+        own = vars(cls)
+        if own.get("uri"):
+            name = cls.uri.replace("_", " ")
+            cls.context = own.get("context", f"svc.contexts.{cls.uri}")
+            cls.label_names = own.get("label_names", (name.title(), f"{name.title()}s"))
+            cls.aliases = own.get("aliases", (name, f"{name}s") if name != cls.uri else (f"{name}s",))
+
     def __init__(self) -> None:
         self.acts = _acts(self)
         declared = {**type(self).fields, **common.fields(self.features)}

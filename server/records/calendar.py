@@ -29,9 +29,7 @@ class Calendar(RecordType):
 
     Source: Records; its fields are ours."""
 
-    uri, context = "calendar", "svc.contexts.calendar"
-    aliases = ("calendars",)
-    label_names = ("Calendar", "Calendars")
+    uri = "calendar"
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="owner", write=("privilege", "owner"))

@@ -13,9 +13,8 @@ class CalendarEvent(RecordType):
 
     Source: Records; its fields are ours."""
 
-    uri, context = "calendar_event", "svc.contexts.calendar_event"
+    uri = "calendar_event"
     aliases = ("calendar event", "calendar events", "event", "events")
-    label_names = ("Calendar Event", "Calendar Events")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="calendar", write=("privilege", "calendar"))

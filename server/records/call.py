@@ -9,10 +9,8 @@ from server.store.tables import Index
 class Call(RecordType):
     """A telephone call: who was on the line and what it was about. Source: Records; its fields are ours."""
 
-    uri, context = "call", "svc.contexts.call"
+    uri = "call"
     plugin = "svc.calls"
-    aliases = ("calls",)
-    label_names = ("Call", "Calls")
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("privilege",))
     fields = {

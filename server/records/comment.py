@@ -52,9 +52,8 @@ def _load_url(shown: Shown, records: list[Record], form: str) -> dict[int, dict[
 class Comment(RecordType):
     """A comment on a record, by a worker or the service. Source: Records, comment."""
 
-    uri, context = "comment", CONTEXT
+    uri = "comment"
     aliases = ("comments", "note", "notes")
-    label_names = ("Comment", "Comments")
     features = frozenset(("attachments", "custom_fields", "links", "search"))
     access = Access(read="target", write=("privilege", "author"))
     fields = {

@@ -16,7 +16,7 @@ from server.store.statements import slot
 class Currency(RecordType):
     """A currency. One is the default: amounts that name no currency are in it. Source: Ours."""
 
-    uri, context = "currency", "svc.contexts.currency"
+    uri = "currency"
     aliases = ("currencies",)
     label_names = ("Currency", "Currencies")
     tier = 3

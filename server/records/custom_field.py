@@ -32,9 +32,8 @@ class CustomField(RecordType):
 
     Source: Record addressing, Custom field; its fields are ours."""
 
-    uri, context = "custom_field", "svc.contexts.custom_field"
+    uri = "custom_field"
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")
-    label_names = ("Custom Field", "Custom Fields")
     features = frozenset(("comments", "search"))
     access = Access(read="any worker", write=("fieldset",), delete=("privilege", "fieldset"))
     is_administrative = True

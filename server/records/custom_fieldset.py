@@ -31,9 +31,8 @@ class CustomFieldset(RecordType):
 
     Source: Contexts, List contexts; its fields are ours."""
 
-    uri, context = "custom_fieldset", "svc.contexts.custom_fieldset"
+    uri = "custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")
-    label_names = ("Custom Fieldset", "Custom Fieldsets")
     features = frozenset(("comments", "links", "search"))
     access = Access(read="owner", write=("privilege", "owner"))
     is_administrative = True

@@ -19,9 +19,7 @@ class CustomRecord(RecordType):
     """A record type that an administrator made; its records are at once under its uri. Source: Record addressing; its
     fields are ours."""
 
-    uri, context = "custom_record", "svc.contexts.custom_record"
-    aliases = ("custom record", "custom records")
-    label_names = ("Custom Record", "Custom Records")
+    uri = "custom_record"
     tier = 2
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

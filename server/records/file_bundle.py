@@ -13,9 +13,8 @@ CONTEXT = "svc.contexts.file_bundle"
 class FileBundle(RecordType):
     """A named set of files, owned by the service, a group, a role or a worker. Source: Ours."""
 
-    uri, context = "file_bundle", CONTEXT
+    uri = "file_bundle"
     aliases = ("file bundle", "file bundles", "bundle", "bundles")
-    label_names = ("File Bundle", "File Bundles")
     tier = 3
     lookup = "tag"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))

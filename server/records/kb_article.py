@@ -46,7 +46,7 @@ def load_categories(shown: Shown, records: list[Record], form: str) -> dict[int,
 class KbArticle(RecordType):
     """An article: its text, written in one format and read as HTML, and the categories it lies in. Source: Ours."""
 
-    uri, context = "kb_article", "svc.contexts.kb_article"
+    uri = "kb_article"
     plugin = "svc.kb"
     aliases = (
         "knowledgebase article", "knowledgebase articles", "article", "articles", "kb", "kb article", "kb articles",

@@ -15,7 +15,7 @@ class KbCategory(RecordType):
 
     Source: Ours."""
 
-    uri, context = "kb_category", "svc.contexts.kb_category"
+    uri = "kb_category"
     plugin = "svc.kb"
     aliases = (
         "knowledgebase category", "knowledgebase categories", "kb category", "kb categories", "kb cat", "kb cats",

@@ -22,10 +22,8 @@ class Metric(RecordType):
 
     Source: Data queries, metrics.timeseries; its fields are ours."""
 
-    uri, context = "metric", "svc.contexts.metric"
+    uri = "metric"
     is_silent = True
-    aliases = ("metrics",)
-    label_names = ("Metric", "Metrics")
     tier = 3
     lookup = "name"
     features = frozenset(("custom_fields", "links", "search", "watchers"))

@@ -22,10 +22,9 @@ class Notification(RecordType):
 
     Source: Events; its fields are ours."""
 
-    uri, context = "notification", "svc.contexts.notification"
+    uri = "notification"
     is_silent = True
     aliases = ("notifications", "alert", "alerts")
-    label_names = ("Notification", "Notifications")
     tier = 2
     features = frozenset(("links", "search"))
     access = Access(read="worker", write=("privilege", "worker"), update=("worker",))

@@ -14,7 +14,7 @@ WORDS = ("open", "closed_won", "closed_lost")  # by number
 class Opportunity(RecordType):
     """A possible sale: open, won or lost, with its amount in one currency. Source: Ours."""
 
-    uri, context = "opportunity", "svc.contexts.opportunity"
+    uri = "opportunity"
     plugin = "svc.crm"
     aliases = ("opportunities", "opp", "opps")
     label_names = ("Opportunity", "Opportunities")

@@ -25,9 +25,7 @@ class Resource(RecordType):
 
     Source: Ours."""
 
-    uri, context = "resource", "svc.contexts.resource"
-    aliases = ("resources",)
-    label_names = ("Resource", "Resources")
+    uri = "resource"
     tier = 3
     lookup = "name"
     checked = {"automation_kata": "event"}

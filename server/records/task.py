@@ -33,9 +33,7 @@ class TaskStatusFilter(ChoiceFilter):
 class Task(RecordType):
     """Something to do: open, waiting for a date, or closed. Source: Records; its fields are ours."""
 
-    uri, context = "task", "svc.contexts.task"
-    aliases = ("tasks",)
-    label_names = ("Task", "Tasks")
+    uri = "task"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("privilege",))
     fields = {

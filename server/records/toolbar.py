@@ -27,9 +27,7 @@ ROWS = tuple(
 class Toolbar(RecordType):
     """One place and the buttons there. All are there from the first start, none is added or removed. Source: ours."""
 
-    uri, context = "toolbar", "svc.contexts.toolbar"
-    aliases = ("toolbars",)
-    label_names = ("Toolbar", "Toolbars")
+    uri = "toolbar"
     tier = 3
     lookup = "name"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -16,7 +16,6 @@ class WorkspacePage(RecordType):
 
     uri, context = "workspace_page", "svc.contexts.workspace.page"
     aliases = ("workspace page", "workspace pages", "page", "pages", "workspace_pages")
-    label_names = ("Workspace Page", "Workspace Pages")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="owner", write=("privilege", "owner"))

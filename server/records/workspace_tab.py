@@ -16,7 +16,6 @@ class WorkspaceTab(RecordType):
 
     uri, context = "workspace_tab", "svc.contexts.workspace.tab"
     aliases = ("workspace tab", "workspace tabs", "tab", "tabs")
-    label_names = ("Workspace Tab", "Workspace Tabs")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="page", write=("privilege", "page"))

@@ -12,7 +12,6 @@ class WorkspaceWidget(RecordType):
 
     uri, context = "workspace_widget", "svc.contexts.workspace.widget"
     aliases = ("workspace widget", "workspace widgets", "widget", "widgets")
-    label_names = ("Workspace Widget", "Workspace Widgets")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="tab", write=("privilege", "tab"))

@@ -12,7 +12,7 @@ ANYBODY = Access(read="any worker", write=("privilege",))
 
 def made(fields: dict[str, Any], **declared: Any) -> RecordType:
     """A record type with these fields."""
-    body = {"uri": "printer", "context": "svc.contexts.printer", "access": ANYBODY, "fields": fields} | declared
+    body = {"uri": "printer", "access": ANYBODY, "fields": fields} | declared
     return type("Printer", (RecordType,), body)()
 
 
@@ -126,3 +126,12 @@ def test_filters_stand_by_name_behind_the_one_for_bare_words():
     own = (TextFilter("model", "Model.", "serial"),)
     fields = {"zone": Text("Zone."), "serial": Text("Serial."), "name": Name(), "bay": Text("Bay.")}
     assert list(made(fields, filters=own).filter_by_name) == ["text", "bay", "id", "model", "name", "serial", "zone"]
+
+
+def test_the_uri_gives_the_names_that_a_type_does_not_have_of_its_own():
+    found = made({"name": Name()}, uri="label_printer")
+    assert found.context == "svc.contexts.label_printer"
+    assert found.label_names == ("Label Printer", "Label Printers")
+    assert found.aliases == ("label printer", "label printers")
+    assert made({"name": Name()}).aliases == ("printers",)
+    assert made({"name": Name()}, context="").context == ""

@@ -43,9 +43,7 @@ class Automation(RecordType):
     Script and policy are kept as they were sent; those with mistakes are refused. Source: Automation, as created by a
     package; the rest is ours."""
 
-    uri, context = "automation", "svc.contexts.automation"
-    aliases = ("automations",)
-    label_names = ("Automation", "Automations")
+    uri = "automation"
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

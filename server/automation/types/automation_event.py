@@ -14,8 +14,6 @@ class AutomationEvent(RecordType):
     removed. Source: Events and background behavior; the names are ours."""
 
     uri, context = "automation_event", "svc.contexts.automation.event"
-    aliases = ("automation event", "automation events")
-    label_names = ("Automation Event", "Automation Events")
     tier = 2
     lookup = "name"
     checked = {"automations_kata": "event"}

@@ -57,9 +57,9 @@ class AutomationFilter(TextFilter):
 class AutomationLog(RecordType):
     """One line that an automation wrote. Too long texts are cut. Source: Automation log entry; its keys are ours."""
 
-    uri = "automation_log"
+    uri, context = "automation_log", ""  # nothing points to an entry
+    aliases = ()
     is_silent = True
-    label_names = ("Automation Log", "Automation Logs")
     features = frozenset(("search",))
     operations = {"retrieve": False, "search": True, "create": False, "update": False, "delete": False}
     access = Access(read="admins", write=("nobody",))

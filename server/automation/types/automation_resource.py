@@ -14,8 +14,6 @@ class AutomationResource(RecordType):
     """A file that an automation keeps for a while, such as a picture to answer a webhook with. Source: ours."""
 
     uri, context = "automation_resource", "svc.contexts.automation.resource"
-    aliases = ("automation resource", "automation resources")
-    label_names = ("Automation Resource", "Automation Resources")
     tier = 3
     lookup = "token"
     features = frozenset(("custom_fields",))

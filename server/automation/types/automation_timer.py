@@ -12,7 +12,6 @@ class AutomationTimer(RecordType):
 
     uri, context = "automation_timer", "svc.contexts.automation.timer"
     aliases = ("automation timer", "automation timers", "timer", "timers")
-    label_names = ("Automation Timer", "Automation Timers")
     tier = 3
     checked = {"automations_kata": "event"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -69,9 +69,7 @@ class Behavior(RecordType):
 
     Source: Bot behaviors; its fields are ours."""
 
-    uri, context = "behavior", "svc.contexts.behavior"
-    aliases = ("behaviors",)
-    label_names = ("Behavior", "Behaviors")
+    uri = "behavior"
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="bot", write=("privilege", "bot"))

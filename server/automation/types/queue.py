@@ -9,9 +9,7 @@ from server.store.tables import Index
 class Queue(RecordType):
     """A named queue. Source: Ours."""
 
-    uri, context = "queue", "svc.contexts.queue"
-    aliases = ("queues",)
-    label_names = ("Queue", "Queues")
+    uri = "queue"
     tier = 3
     lookup = "name"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

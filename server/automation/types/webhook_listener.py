@@ -16,7 +16,7 @@ class WebhookListener(RecordType):
 
     Source: Webhook."""
 
-    uri, context = "webhook_listener", "svc.contexts.webhook_listener"
+    uri = "webhook_listener"
     plugin = "svc.webhooks"
     aliases = ("webhook", "webhooks", "webhook listener", "webhook listeners")
     label_names = ("Webhook", "Webhooks")

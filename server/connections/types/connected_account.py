@@ -10,9 +10,8 @@ from server.store.tables import Column, Index
 class ConnectedAccount(RecordType):
     """An account at another program. Its credentials are secret: they are written and never shown. Source: ours."""
 
-    uri, context = "connected_account", "svc.contexts.connected_account"
+    uri = "connected_account"
     aliases = ("connected account", "connected accounts", "account", "accounts")
-    label_names = ("Connected Account", "Connected Accounts")
     tier = 3
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search"))

@@ -24,9 +24,8 @@ def _provider_name(record: Record, shown: Shown) -> str:
 class ConnectedService(RecordType):
     """Another program, with its settings, which are secret: they are written and never shown. Source: ours."""
 
-    uri, context = "connected_service", "svc.contexts.connected_service"
+    uri = "connected_service"
     aliases = ("connected service", "connected services", "service", "services")
-    label_names = ("Connected Service", "Connected Services")
     tier = 3
     lookup = "uri"
     features = frozenset(("comments", "custom_fields", "links", "search"))

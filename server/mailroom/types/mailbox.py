@@ -13,7 +13,7 @@ LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password"
 class Mailbox(RecordType):
     """An account on a mail server, with its login. The password is written and never shown. Source: Ours."""
 
-    uri, context = "mailbox", "svc.contexts.mailbox"
+    uri = "mailbox"
     aliases = ("email mailbox", "email mailboxes", "mailboxes")
     label_names = ("Email Mailbox", "Email Mailboxes")
     tier = 2

@@ -15,7 +15,6 @@ class EmailSignature(RecordType):
 
     uri, context = "email_signature", "svc.contexts.email.signature"
     aliases = ("email signature", "email signatures", "signature", "signatures")
-    label_names = ("Email Signature", "Email Signatures")
     tier = 2
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(read="owner", write=("privilege", "owner"))

@@ -12,8 +12,6 @@ class Package(RecordType):
     Source: Package; its fields are ours."""
 
     uri, context = "package", "svc.contexts.package.library"
-    aliases = ("packages",)
-    label_names = ("Package", "Packages")
     tier = 3
     features = frozenset(("comments", "links", "search"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": True}

@@ -62,7 +62,7 @@ def _load_names(shown: Shown, records: list[Record], form: str) -> dict[int, dic
 class Address(RecordType):
     """A mail address. Nobody deletes one: messages rest on it. Source: Records, address."""
 
-    uri, context = "address", CONTEXT
+    uri = "address"
     aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")
     label_names = ("Email Address", "Email Addresses")
     lookup = "email"

@@ -30,7 +30,6 @@ class Bot(RecordType):
 
     uri, context = "bot", owners.BOT
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")
-    label_names = ("Bot", "Bots")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search", "watchers"))
     access = Access(read="owner", write=("admins",))
     fields = {

@@ -18,9 +18,7 @@ class Bucket(RecordType):
 
     Source: Ticket, bucket_id; its fields are ours."""
 
-    uri, context = "bucket", "svc.contexts.bucket"
-    aliases = ("buckets",)
-    label_names = ("Bucket", "Buckets")
+    uri = "bucket"
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", write=("privilege", "group managers"))
     is_administrative = True

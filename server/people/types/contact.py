@@ -58,9 +58,8 @@ def _load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, di
 class Contact(RecordType):
     """A person outside the helpdesk. Source: Records, contact."""
 
-    uri, context = "contact", CONTEXT
+    uri = "contact"
     aliases = ("contacts", "person", "people")
-    label_names = ("Contact", "Contacts")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("privilege",))
     fields = {

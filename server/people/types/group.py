@@ -102,9 +102,8 @@ class Group(RecordType):
 
     One group is the default: mail that nothing else claims goes there. Source: Groups; its fields are ours."""
 
-    uri, context = "group", "svc.contexts.group"
+    uri = "group"
     aliases = ("groups", "team", "teams")
-    label_names = ("Group", "Groups")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",), delete=("privilege", "group manager"))
     is_administrative = True

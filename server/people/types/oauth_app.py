@@ -21,7 +21,6 @@ class OAuthApp(RecordType):
     Authentication, Creating an OAuth app."""
 
     uri, context = "oauth_app", "svc.contexts.oauth.app"
-    aliases = ("oauth app", "oauth apps")
     label_names = ("OAuth App", "OAuth Apps")
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="admins", write=("admins",))

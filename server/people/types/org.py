@@ -19,7 +19,7 @@ MEMBERS = ("address", "contact", "ticket")  # types whose records have an organi
 class Org(RecordType):
     """An organization. Source: Records, org."""
 
-    uri, context = "org", CONTEXT
+    uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")
     label_names = ("Organization", "Organizations")
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))

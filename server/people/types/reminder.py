@@ -10,9 +10,7 @@ from server.store.tables import Index
 class Reminder(RecordType):
     """A note that becomes a notification of its worker when its time has come, once. Source: Ours."""
 
-    uri, context = "reminder", "svc.contexts.reminder"
-    aliases = ("reminders",)
-    label_names = ("Reminder", "Reminders")
+    uri = "reminder"
     tier = 2
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("privilege", "worker"), update=("worker",))

@@ -22,9 +22,7 @@ class Role(RecordType):
 
     The three lists are made anew with every write of a role, a worker or a roster. Source: Ours."""
 
-    uri, context = "role", "svc.contexts.role"
-    aliases = ("roles",)
-    label_names = ("Role", "Roles")
+    uri = "role"
     tier = 2
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",))

@@ -102,12 +102,11 @@ class Worker(RecordType):
 
     Source: Workers."""
 
-    uri, context = "worker", "svc.contexts.worker"
+    uri = "worker"
     aliases = (
         "workers", "employee", "employees", "agent", "agents", "staff", "staff member", "staff members", "team member",
         "team members",
     )  # fmt: skip
-    label_names = ("Worker", "Workers")
     lookup = "at_mention_name"
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",))

@@ -30,8 +30,6 @@ class Draft(RecordType):
     """A mail of one worker that is being written or waits to be sent. Source: Records, draft; Mail, Queue."""
 
     uri, context = "draft", "svc.contexts.mail.draft"
-    aliases = ("drafts",)
-    label_names = ("Draft", "Drafts")
     lookup = "token"
     features = frozenset(("comments", "custom_fields", "search"))
     access = Access(read="worker", write=("privilege", "worker"), update=("worker",))

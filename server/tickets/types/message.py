@@ -54,9 +54,8 @@ TOKEN_CHARS = 10
 class Message(RecordType):
     """One mail of a ticket, received or sent. Source: Records, message."""
 
-    uri, context = "message", CONTEXT
+    uri = "message"
     aliases = ("messages", "msg", "msgs", "email", "emails")
-    label_names = ("Message", "Messages")
     lookup = "token"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(read="ticket", write=("privilege", "ticket"), update=("ticket",))

@@ -97,9 +97,7 @@ class OwnUsesFilter(Filter):
 class Snippet(RecordType):
     """A text with `{{placeholders}}`, for records of one type or for anywhere. Source: Ours."""
 
-    uri, context = "snippet", "svc.contexts.snippet"
-    aliases = ("snippets",)
-    label_names = ("Snippet", "Snippets")
+    uri = "snippet"
     tier = 2
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="owner", write=("privilege", "owner"))

@@ -65,9 +65,8 @@ class Ticket(RecordType):
 
     Deleting sets the status deleted; the purge removes it for good. Source: Records, ticket."""
 
-    uri, context = "ticket", CONTEXT
+    uri = "ticket"
     aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
-    label_names = ("Ticket", "Tickets")
     lookup = "mask"
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": "soft"}
