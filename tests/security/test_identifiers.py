@@ -1,0 +1,200 @@
+"""An identifier of another's record opens nothing: it is tried on every endpoint, every page and every field that
+points to a record, all found by themselves. What is added later is tried without being named here.
+
+All that olga may not read has one of a few numbers, whatever its type, and says a word that must not come back."""
+
+import base64
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from console import routes as pages
+from server import app
+from server.fields.link import Id
+from server.fields.text import Text
+from server.records.base import RecordType
+from server.records.registry import load
+from server.web.routes import ENDPOINTS, Endpoint
+from tests.api.families import FAMILIES, ROWS, Row
+from tests.api.minimal import MINIMAL
+from tests.console.visitor import Visitor
+from tests.records.desk import Desk
+from tests.service import PASSWORD, Server, people
+
+app.endpoints()
+pages.load()
+REGISTRY = load()
+CANARY = "zxcanary"
+TOLD = f"{CANARY} of"  # in all that is hidden, and in nothing that is looked for
+FIRST = 700_001  # ids from here on are of what olga may not read, or of what that needs
+TRIED = range(FIRST, FIRST + 3)
+HIDDEN = [
+    row for row in ROWS
+    if "olga" not in FAMILIES[row.family][0].split() and FAMILIES[row.family][1] and REGISTRY.find(row.uri)
+]  # fmt: skip
+SAID = ("name", "subject", "title", "comment", "content", "label", "signature", "description")
+POINTS = re.compile(r"(?:^|_)id$|^ids?\[\]$|_ids?\[\]$")
+_ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
+# What would end what asks, or changes olga herself.
+LEFT_OUT = {"/sign-out", "/account/sessions/end", "/account/sessions/{id}/end", "/account/password", "/forgotten"}
+
+
+class Secrets:
+    """What olga may not read: {type: ids}, and how it was."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.nora = server.set_up()
+        self.nora.is_checked = False
+        people(self.nora)
+        self.olga = self.nora.people["olga"]
+        self.olga.is_checked = False
+        self.nora.update("worker", self.nora.ids["olga"], password=PASSWORD).ok()
+        self.visitor = Visitor(server.url)
+        assert self.visitor.sign_in("olga@desk.example").status_code == 303
+        self._move_ids()
+        self.ids: dict[str, list[int]] = {}
+        for row in HIDDEN:
+            self.ids.setdefault(row.uri, []).append(self._made(row))
+        self.mask = self.nora.record("ticket", self.ids["ticket"][0]).ok()["mask"]
+        self.before = self.state()
+
+    def _move_ids(self) -> None:
+        """Let the next record of every type have the number FIRST."""
+        with closing(Desk(self.server.data)) as desk:
+            for record_type in REGISTRY:
+                desk.store.write(lambda tx, table=record_type.table: tx.connection.execute(
+                    "INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES"
+                    " ((SELECT rowid FROM sqlite_sequence WHERE name = ?1), ?1, ?2)", (table.name, FIRST - 1)
+                ))  # fmt: skip
+
+    def _made(self, row: Row) -> int:
+        fields = row.fields(self.nora) | said(REGISTRY.find(row.uri))
+        if row.uri == "attachment":
+            fields["content"] = "data:text/plain;base64," + base64.b64encode(f"{TOLD} files".encode()).decode()
+        return int(self.nora.create(row.uri, **fields).ok()["id"])
+
+    def state(self) -> dict[tuple[str, int], Any]:
+        """All of it, as nora reads it."""
+        return {
+            (uri, id): {
+                name: value for name, value in self.nora.record(uri, id).json.items() if not name.startswith("__")
+            }
+            for uri, ids in self.ids.items() for id in ids if REGISTRY.type(uri).operations["retrieve"]
+        }  # fmt: skip
+
+
+def said(record_type: RecordType | None) -> dict[str, str]:
+    """The word, in the fields of a type that hold any text."""
+    if record_type is None or record_type.uri == "custom_record":  # what types there are is no secret
+        return {}
+    free = (name for name, field in record_type.fields.items() if isinstance(field, Text) and field.stored)
+    return {name: f"{TOLD} {record_type.uri}" for name in free if name in SAID}
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secrets]:
+    server = Server(tmp_path_factory.mktemp("identifiers") / "data")
+    yield Secrets(server)
+    assert server.stop() == 0
+
+
+def test_there_is_something_to_hide(secrets: Secrets) -> None:
+    known = {uri for uri, ids in secrets.ids.items() if set(ids) & set(TRIED)}
+    assert {"ticket", "message", "comment", "attachment", "draft", "oauth_app", "mailbox", "connected_account"} <= known
+    texts = [str(each) for each in secrets.before.values()]
+    assert sum(TOLD in each for each in texts) > len(texts) // 2
+    for uri, ids in secrets.ids.items():
+        assert all(secrets.olga.record(uri, id).status in (403, 404, 405) for id in ids), uri
+
+
+# -- endpoints ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("each", ENDPOINTS, ids=lambda each: f"{each.method} {each.path}")
+def test_no_endpoint_opens_one(each: Endpoint, secrets: Secrets) -> None:
+    for uri in sorted(secrets.ids) if "{uri}" in each.path else ["ticket"]:
+        for id in TRIED:
+            path = each.path.replace("{id}", str(id)).replace("{uri}", uri).replace("{type}", uri)
+            sent = parameters(each, uri, id)
+            place = {"params": sent} if each.method in ("GET", "DELETE") else {"data": sent}
+            answer = secrets.olga.call(each.method, f"/rest/{re.sub('{.*?}', 'x', path)}.json", **place)
+            assert answer.status < 500 and TOLD not in answer.response.text, (path, sent, answer)
+    assert secrets.state() == secrets.before
+
+
+def parameters(each: Endpoint, uri: str, id: int) -> dict[str, Any]:
+    """What an endpoint takes: the id wherever one goes, and every key that could show more of the record."""
+    sent: dict[str, Any] = {}
+    for parameter in each.parameters:
+        if POINTS.search(parameter.name) or parameter.name in ("targets", "on"):
+            sent[parameter.name] = f"{uri}:{id}" if parameter.name in ("targets", "on") else str(id)
+        elif parameter.name in ("context", "owner_context"):
+            sent[parameter.name] = uri
+        elif parameter.name == "expand":
+            sent["expand"] = ",".join(expands(REGISTRY.type(uri)))
+        elif parameter.name in ("q", "query"):
+            sent[parameter.name] = f"id:{id}"
+        elif parameter.required and parameter.type == "string":
+            sent[parameter.name] = "x"
+    return sent
+
+
+def expands(record_type: RecordType) -> list[str]:
+    return [*record_type.expand_by_name, *(f"{each.prefix}_" for each in record_type.nested), "_label"]
+
+
+# -- fields that point -------------------------------------------------------------------------------------------------
+
+
+def pointing() -> Iterator[tuple[str, str]]:
+    """(type, field) of every field that can name a record which is hidden."""
+    for record_type in REGISTRY:
+        for name, field in record_type.fields.items():
+            if isinstance(field, Id) and not field.immutable and record_type.operations["create"]:
+                yield record_type.uri, name
+
+
+@pytest.mark.parametrize(("uri", "name"), pointing(), ids=str)
+def test_no_field_that_points_shows_one(uri: str, name: str, secrets: Secrets) -> None:
+    record_type, field = REGISTRY.type(uri), REGISTRY.type(uri).fields[name]
+    assert isinstance(field, Id)
+    targets = [field.target] if field.target in secrets.ids else list(secrets.ids) if field.target_from else []
+    for target in targets:
+        fields = MINIMAL[uri](secrets.nora) if uri in MINIMAL else {}
+        fields |= {name: TRIED[0]} | ({field.target_from: target} if field.target_from else {})
+        made = secrets.olga.create(uri, **fields, expand=",".join(expands(record_type)))
+        assert made.status < 500 and TOLD not in made.response.text, (uri, name, target, made)
+        if made.status == 200:
+            found = secrets.olga.record(uri, made["id"], expand=",".join(expands(record_type)))
+            assert TOLD not in found.response.text, (uri, name, target)
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+def pattern(page: pages.Page) -> str:
+    return _ARGUMENT.sub(lambda match: f"{{{match[1]}}}", page.pattern.pattern.removesuffix(r"\Z"))
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: f"{page.method} {pattern(page)}")
+def test_no_page_opens_one(page: pages.Page, secrets: Secrets) -> None:
+    path = pattern(page)
+    if path in LEFT_OUT:
+        return
+    token = secrets.visitor.token("/account") if page.method == "POST" else ""
+    for uri in sorted(secrets.ids) if "{type}" in path or "{name}" in path else ["ticket"]:
+        for id in TRIED:
+            filled = path.format(
+                id=id, type=uri, name=uri, mask=secrets.mask, code="A" * 43, file="a.txt", folder="types", rest="x"
+            )
+            asked = {"q": CANARY, "id": str(id), "ids": str(id), "ticket": str(id), "worker": str(id), "app": str(id)}
+            if page.method == "GET":
+                answer = secrets.visitor.get(filled, params=asked)
+            else:
+                answer = secrets.visitor.post(filled, asked | {"_xsrf": token, "_sure": "1"})
+            assert answer.status_code < 500 and TOLD not in answer.text, filled
+    assert secrets.state() == secrets.before
