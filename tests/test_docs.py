@@ -422,3 +422,10 @@ def test_every_make_target_in_readme_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for name in re.findall(r"^(?: {4})?make ([a-z]+)|`make ([a-z]+)", README, re.MULTILINE):
         assert f"\n{''.join(name)}:" in makefile, name
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    named = set(re.findall(r"`([\w/]+\.py|[\w/]+/)`", (ROOT / "ARCHITECTURE.md").read_text("utf-8")))
+    paths = [str(path.relative_to(ROOT)) + "/" * path.is_dir() for path in ROOT.rglob("*") if ".venv" not in path.parts]
+    assert len(named) > 30
+    assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)} == set()
