@@ -72,16 +72,16 @@ def _checked(ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]) 
     behavior = stored.find(ctx, tx, name)
     if behavior is None:
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
-    if behavior.event not in events:
+    bot = stored.bot_of(ctx, tx, behavior)
+    if bot is None:
+        raise NotFound(f"the bot of behavior {behavior.id} is gone")
+    if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):
+        raise Forbidden(f"you may not use the bot of behavior {behavior.id}")
+    if behavior.event not in events:  # who may not use it is not told what it is called, nor what it answers to
         raise Rejected(
             f"the behavior '{behavior.name}' answers to the event '{event_name(behavior.event)}', not to "
             f"'{event_name(events[0])}'"
         )
-    bot = stored.bot_of(ctx, tx, behavior)
-    if bot is None:
-        raise NotFound(f"the bot of the behavior '{behavior.name}' is gone")
-    if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):
-        raise Forbidden(f"you may not use the bot of behavior {behavior.id}")
     for what, it in (("bot", bot), ("behavior", behavior)):
         if it.is_disabled:
             raise Rejected(f"the {what} '{it.name}' is disabled; enable it first")
