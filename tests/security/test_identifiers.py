@@ -13,10 +13,14 @@ import pytest
 
 from console import routes as pages
 from server import app
+from server.access.known_devices import KNOWN_DEVICE
+from server.access.sessions import SESSION
+from server.access.tokens import TOKEN
 from server.fields.link import Id
 from server.fields.text import Text
 from server.records.base import RecordType
 from server.records.registry import load
+from server.store.tables import Table
 from server.web.routes import ENDPOINTS, Endpoint
 from tests.api.families import FAMILIES, ROWS, Row
 from tests.api.minimal import MINIMAL
@@ -37,6 +41,12 @@ HIDDEN = [
 ]  # fmt: skip
 SAID = ("name", "subject", "title", "comment", "content", "label", "signature", "description")
 POINTS = re.compile(r"(?:^|_)id$|^ids?\[\]$|_ids?\[\]$")
+REFUSED = (403, 404, 405)
+# The pages that end what is no record, and the rows of that.
+ROWS_OF = {
+    "/account/sessions/{id}/end": SESSION, "/account/devices/{id}/forget": KNOWN_DEVICE,
+    "/account/tokens/{id}/revoke": TOKEN,
+}  # fmt: skip
 _ARGUMENT = re.compile(r"\(\?P<(\w+)>[^)]*\)")
 # What would end what asks, or changes olga herself.
 LEFT_OUT = {"/sign-out", "/account/sessions/end", "/account/sessions/{id}/end", "/account/password", "/forgotten"}
@@ -45,7 +55,7 @@ LEFT_OUT = {"/sign-out", "/account/sessions/end", "/account/sessions/{id}/end", 
 class Secrets:
     """What olga may not read: {type: ids}, and how it was."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, desk: Desk) -> None:
         self.server = server
         self.nora = server.set_up()
         self.nora.is_checked = False
@@ -55,6 +65,7 @@ class Secrets:
         self.nora.update("worker", self.nora.ids["olga"], password=PASSWORD).ok()
         self.visitor = Visitor(server.url)
         assert self.visitor.sign_in("olga@desk.example").status_code == 303
+        self.desk = desk
         self._move_ids()
         self.ids: dict[str, list[int]] = {}
         for row in HIDDEN:
@@ -64,12 +75,11 @@ class Secrets:
 
     def _move_ids(self) -> None:
         """Let the next record of every type have the number FIRST."""
-        with closing(Desk(self.server.data)) as desk:
-            for record_type in REGISTRY:
-                desk.store.write(lambda tx, table=record_type.table: tx.connection.execute(
-                    "INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES"
-                    " ((SELECT rowid FROM sqlite_sequence WHERE name = ?1), ?1, ?2)", (table.name, FIRST - 1)
-                ))  # fmt: skip
+        for record_type in REGISTRY:
+            self.desk.store.write(lambda tx, table=record_type.table: tx.connection.execute(
+                "INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES"
+                " ((SELECT rowid FROM sqlite_sequence WHERE name = ?1), ?1, ?2)", (table.name, FIRST - 1)
+            ))  # fmt: skip
 
     def _made(self, row: Row) -> int:
         fields = row.fields(self.nora) | said(REGISTRY.find(row.uri))
@@ -77,14 +87,14 @@ class Secrets:
             fields["content"] = "data:text/plain;base64," + base64.b64encode(f"{TOLD} files".encode()).decode()
         return int(self.nora.create(row.uri, **fields).ok()["id"])
 
+    def rows_of_nora(self, table: Table) -> list[Any]:
+        return self.desk.read(lambda tx: tx.find(table, worker_id=self.nora.ids["nora"]))
+
     def state(self) -> dict[tuple[str, int], Any]:
-        """All of it, as nora reads it."""
-        return {
-            (uri, id): {
-                name: value for name, value in self.nora.record(uri, id).json.items() if not name.startswith("__")
-            }
-            for uri, ids in self.ids.items() for id in ids if REGISTRY.type(uri).operations["retrieve"]
-        }  # fmt: skip
+        """All of it, as it is stored."""
+        return self.desk.read(lambda tx: {
+            (uri, id): tx.get(REGISTRY.type(uri).table, id) for uri, ids in self.ids.items() for id in ids
+        })  # fmt: skip
 
 
 def said(record_type: RecordType | None) -> dict[str, str]:
@@ -98,7 +108,8 @@ def said(record_type: RecordType | None) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secrets]:
     server = Server(tmp_path_factory.mktemp("identifiers") / "data")
-    yield Secrets(server)
+    with closing(Desk(server.data)) as desk:
+        yield Secrets(server, desk)
     assert server.stop() == 0
 
 
@@ -121,8 +132,10 @@ def test_no_endpoint_opens_one(each: Endpoint, secrets: Secrets) -> None:
             path = each.path.replace("{id}", str(id)).replace("{uri}", uri).replace("{type}", uri)
             sent = parameters(each, uri, id)
             place = {"params": sent} if each.method in ("GET", "DELETE") else {"data": sent}
-            answer = secrets.olga.call(each.method, f"/rest/{re.sub('{.*?}', 'x', path)}.json", **place)
+            answer = secrets.olga.call(each.method, f"/rest/{re.sub('{.*?}', str(id), path)}.json", **place)
             assert answer.status < 500 and TOLD not in answer.response.text, (path, sent, answer)
+            if "{uri}/{id}" in each.path and id in secrets.ids[uri]:
+                assert answer.status in REFUSED, (path, sent, answer)
     assert secrets.state() == secrets.before
 
 
@@ -197,4 +210,18 @@ def test_no_page_opens_one(page: pages.Page, secrets: Secrets) -> None:
             else:
                 answer = secrets.visitor.post(filled, asked | {"_xsrf": token, "_sure": "1"})
             assert answer.status_code < 500 and TOLD not in answer.text, filled
+            if "{type}/{id}" in path and id in secrets.ids[uri]:
+                assert answer.status_code in REFUSED, filled
     assert secrets.state() == secrets.before
+
+
+@pytest.mark.parametrize(("path", "table"), ROWS_OF.items(), ids=lambda each: each if isinstance(each, str) else "")
+def test_no_page_ends_what_is_of_somebody_else(path: str, table: Table, secrets: Secrets) -> None:
+    """Sessions, devices and tokens are no records, and have ids as well."""
+    assert path in [pattern(each) for each in pages.PAGES]
+    assert Visitor(secrets.server.url).sign_in().status_code == 303
+    before = secrets.rows_of_nora(table)
+    assert before
+    for row in before:
+        answer = secrets.visitor.post(path.format(id=row[0]), {"_xsrf": secrets.visitor.token("/account")})
+        assert answer.status_code in (303, 404) and secrets.rows_of_nora(table) == before, (path, row[0])

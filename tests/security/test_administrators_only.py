@@ -1,0 +1,54 @@
+"""What pages read for administrators asks by itself who asks: what forgets to, page or script, is refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from server.access import app_secrets
+from server.automation import history, names
+from server.automation.webhooks import deliveries, tokens
+from server.context import Context
+from server.desk import custom_fields, records
+from server.errors import AdminOnly
+from server.first_start import demo, setup
+from server.packages import exporting
+from server.people import accounts, security
+from server.upkeep import health
+from server.web import webhooks
+from tests.records.desk import Desk
+
+READS: dict[str, Callable[[Context], Any]] = {
+    "secrets of an app": lambda ctx: app_secrets.of_app(ctx, {}),
+    "the version of an automation": lambda ctx: history.number(ctx, 1),
+    "the names in a script": lambda ctx: names.flagged_in(ctx, "start:"),
+    "a delivery": lambda ctx: deliveries.one(ctx, 1),
+    "deliveries": lambda ctx: deliveries.of_listener(ctx, 1, 1, 0),
+    "the last delivery": lambda ctx: deliveries.newest(ctx, 1),
+    "deliveries of all webhooks": lambda ctx: deliveries.overview(ctx, 0, 1),
+    "what was hidden of a delivery": lambda ctx: deliveries.is_forgotten(ctx, 1),
+    "a delivery once more": lambda ctx: webhooks.replay(ctx, 1),
+    "old addresses of a webhook": lambda ctx: tokens.former_of(ctx, 1),
+    "a name for a field": lambda ctx: custom_fields.unused_uri(ctx, "Tier"),
+    "records as they are stored": lambda ctx: records.stored(ctx, "worker", [1]),
+    "a record by what is stored": lambda ctx: records.id_of(ctx, "worker", id=1),
+    "the demo data": demo.is_filled,
+    "the steps of setting up": setup.left,
+    "records to export": lambda ctx: exporting.chosen(ctx, ["worker:1"]),
+    "the rights of others": lambda ctx: accounts.rights_of(ctx, 1),
+    "the sessions of others": lambda ctx: security.sessions_of(ctx, 1),
+    "what waits": health.waiting,
+    "the file of the database": health.database,
+}
+
+
+@pytest.fixture(scope="module")
+def milo(desk: Desk) -> Context:
+    """What milo does, who is no administrator."""
+    return desk.context(desk.people()["milo"])
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_worker_is_refused(read: Callable[[Context], Any], milo: Context) -> None:
+    with pytest.raises(AdminOnly):
+        read(milo)
