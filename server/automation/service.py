@@ -94,10 +94,6 @@ def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> No
         noted(ctx.service.store).ran(automation.id, ctx.now, found.state)
 
 
-Kept = Callable[[Transaction, Result], None]
-Logged = Callable[[Transaction, int], None]
-
-
 def log_run(ctx: Context, automation: Automation) -> None:
     """Tell in the activity log that somebody runs an automation by hand, with effects."""
     told = {"target": automation.name or "that is not saved yet"}
@@ -116,22 +112,39 @@ def perform(
     state_at: int = 0,
     seconds: float | None = None,
     stop_code: str = "",
-    then: Callable[[Result], None] | None = None,
-    kept: Kept | None = None,
-    logged: Logged | None = None,
     host: ServiceHost | None = None,
 ) -> Result:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does; raises
     NotOnWriter inside a write.
 
-    dry: nothing is written and nothing sent, and the log is only in the answer. traced: how many commands are traced.
-    state_at: the command whose dictionary is kept, from 1. seconds: that it may take at most, besides its own limit.
-    stop_code: by which the actor may stop it, see stopping.py.
-    then(result): done after the run, and before anything is written. kept(tx, result): what else is written together
-    with the log. Both may add to the log. logged(tx, run id): after kept, when the run wrote into the log. host: of the
-    operation, when there is one already."""
-    ctx.service.store.require_off_writer()
+    dry: nothing is written and nothing sent, and the log is only in the answer. host: of the operation, when there is
+    one already. The others are those of run_counted."""
     host = host or ServiceHost(ctx, dry=dry)
+    found = run_counted(
+        ctx, host, automation, values, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
+    )
+    if found.log and not host.dry:
+        ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log, automation.version))
+    return found
+
+
+def run_counted(
+    ctx: Context,
+    host: ServiceHost,
+    automation: Automation,
+    values: Mapping[str, Any],
+    *,
+    traced: int = 0,
+    state_at: int = 0,
+    seconds: float | None = None,
+    stop_code: str = "",
+) -> Result:
+    """Run an automation with a dictionary, and count the run; who asks keeps its log, with what else there is to write.
+    Never raises for what a script does; raises NotOnWriter inside a write.
+
+    traced: how many commands are traced. state_at: the command whose dictionary is kept, from 1. seconds: that it may
+    take at most, besides its own limit. stop_code: by which the actor may stop it, see stopping.py."""
+    ctx.service.store.require_off_writer()
     began = time.perf_counter()
     within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)
     found = run(
@@ -140,19 +153,4 @@ def perform(
     )  # fmt: skip
     if not host.dry:
         _count(ctx, automation, found, (time.perf_counter() - began) * 1000)
-    if then is not None:
-        then(found)
-    if kept is not None:
-        before = list(found.log)
-
-        def write(tx: Transaction) -> None:
-            found.log[:] = before  # a write may run twice
-            kept(tx, found)
-            run_id = host.log(tx, automation.name, found.log, automation.version)
-            if run_id and logged is not None:
-                logged(tx, run_id)
-
-        host.ctx.service.store.write(write)
-    elif found.log and not host.dry:
-        host.ctx.service.store.write(lambda tx: host.log(tx, automation.name, found.log, automation.version))
     return found

@@ -12,7 +12,7 @@ from server.access.own import own_context
 from server.automation import bindings, continuations, recurrence
 from server.automation.engine import Result
 from server.automation.host import Automation, Entry
-from server.automation.service import ServiceHost, find, perform
+from server.automation.service import ServiceHost, find, run_counted
 from server.context import Context, Service
 from server.desk.events import record_values
 from server.desk.reading import RecordReader
@@ -58,9 +58,16 @@ def run_timer(service: Service, payload: dict[str, Any], now: int) -> None:
         return
     automation, values = _what_runs(ctx, host, timer)
     if automation is None:
-        service.store.write(lambda tx: _ended(ctx, tx, timer, automation, None))
+        service.store.write(lambda tx: _ended(ctx, tx, timer))
         return
-    perform(ctx, automation, values, kept=lambda tx, found: _ended(ctx, tx, timer, automation, found), host=host)
+    found = run_counted(ctx, host, automation, values)
+    until = _until(ctx, found) if found.state == "await" else None
+
+    def write(tx: Transaction) -> None:
+        _ended(ctx, tx, timer, automation, found, until)
+        host.log(tx, automation.name, found.log, automation.version)
+
+    service.store.write(write)
 
 
 def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
@@ -77,7 +84,7 @@ def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
 def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, name: str) -> None:
     message = f"timer '{name}': its run was cut short by a stop of the service, and is not begun again"
     host.log(tx, "", [Entry(4, "", message)])
-    _ended(ctx, tx, timer, None, None)
+    _ended(ctx, tx, timer)
 
 
 def text_of(ctx: Context, id: int) -> str:
@@ -112,14 +119,21 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automati
     return handler.automation, {**values, "inputs": handler.inputs}
 
 
-def _ended(ctx: Context, tx: Transaction, timer: Record, automation: Automation | None, found: Result | None) -> None:
-    """Keep what it waits for, remove it, or set its next time."""
+def _ended(
+    ctx: Context,
+    tx: Transaction,
+    timer: Record,
+    automation: Automation | None = None,
+    found: Result | None = None,
+    until: int | None = None,
+) -> None:
+    """Keep what it waits for, remove it, or set its next time. until: when a run that waits goes on, None for one that
+    does not."""
     writing, id = RecordWriter(ctx, tx), timer["id"]
     present = writing.record(URI, id)
     if present is None:
         return
-    if found is not None and automation is not None and found.state == "await":
-        until = _until(ctx, found)
+    if found is not None and automation is not None and until is not None:
         kept = continuations.keep(tx, timer["continuation_id"], automation.name, found.values, ctx.now, until)
         writing.set(URI, id, {"next_run_at": max(until, ctx.now + 1), "continuation_id": kept} | _OVER)
         return

@@ -178,7 +178,7 @@ def test_a_run_that_was_cut_short_is_not_begun_again(desk: Desk, monkeypatch: py
     def killed(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(timers, "perform", killed)
+    monkeypatch.setattr(timers, "run_counted", killed)
     with pytest.raises(KeyboardInterrupt):
         run_due(desk, NOW)
     monkeypatch.undo()

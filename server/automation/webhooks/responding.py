@@ -13,7 +13,7 @@ from server.automation.bindings import Considered
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import Entry
-from server.automation.service import ServiceHost, perform
+from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
 from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep, note_run
 from server.automation.webhooks.place import NOWHERE, Place, for_script
@@ -91,13 +91,24 @@ def respond(ctx: Context, token: str, received: Received) -> Response:
 def deliver(ctx: Context, listener: Record, received: Received, former_id: int = 0) -> tuple[Response, int]:
     """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
     removed meanwhile. former_id: of the old address that the request came to."""
-    received = replace(received, headers=for_script(received.headers, listener["id"]))
-    delivery = Delivery.of(listener["id"], received, ctx.now, former_id)
-    response, id = _deliver(ctx, listener, received, delivery)
-    if id:
-        kept = withheld(ctx.service.store)
-        kept.remember(id, received.headers, received.query, received.body, delivery.kept_body)
-    return response, id
+    id, client = listener["id"], received.client
+    metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
+    received = replace(received, headers=for_script(received.headers, id))
+    delivery, host = Delivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
+    response, log, version = _answered(ctx, host, listener, delivery)
+
+    def write(tx: Transaction) -> int:
+        kept = keep(tx, delivery)
+        run_id = host.log(tx, delivery.automation, log, version)
+        if kept and run_id:
+            note_run(tx, kept, run_id)
+        return kept
+
+    kept = ctx.service.store.write(write)
+    if kept:
+        secrets = withheld(ctx.service.store)
+        secrets.remember(kept, received.headers, received.query, received.body, delivery.kept_body)
+    return response, kept
 
 
 def considered(ctx: Context, listener: Record, received: Received) -> list[Considered]:
@@ -123,37 +134,32 @@ def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
     return Simulated(response, handler.automation.name, found, found.message)
 
 
-def _deliver(ctx: Context, listener: Record, received: Received, delivery: Delivery) -> tuple[Response, int]:
-    metrics.record(
-        ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": listener["id"], "client_ip": received.client}, ctx.now
-    )
-    values, host = _values(listener, received), ServiceHost(ctx)
+def _answered(
+    ctx: Context, host: ServiceHost, listener: Record, delivery: Delivery
+) -> tuple[Response, list[Entry], int]:
+    """The answer, which the delivery notes too; what is to be logged of it, and of which version of the automation."""
+    values = _values(listener, delivery.received)
     if listener["is_disabled"]:
-        return _refused(ctx, host, delivery, 404, SWITCHED_OFF)
+        return _refused(delivery, 404, SWITCHED_OFF), [], 0
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"the binding of webhook {listener['id']} fails: {error.message}"
-        return _refused(ctx, host, delivery, 500, message, is_logged=True)
+        return _refused(delivery, 500, message), [Entry(3, "", message)], 0
     if handler is None:
-        return _refused(ctx, host, delivery, 404, "")
-    made: dict[str, Any] = {}
+        return _refused(delivery, 404), [], 0
     began = time.perf_counter()
+    found = run_counted(ctx, host, handler.automation, {**values, "inputs": handler.inputs}, traced=MAX_STEPS)
+    delivery.ms = round((time.perf_counter() - began) * 1000)
+    response = _response(host.ctx, found, listener["id"], delivery.received.place)
+    delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
+    return response, found.log, handler.automation.version
 
-    def answer(found: Result) -> None:
-        delivery.ms = round((time.perf_counter() - began) * 1000)
-        response = made["response"] = _response(host.ctx, found, listener["id"], received.place)
-        delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
 
-    def kept(tx: Transaction, _: Result) -> None:
-        made["id"] = keep(tx, delivery)
-
-    def logged(tx: Transaction, run_id: int) -> None:
-        note_run(tx, made["id"], run_id)
-
-    values["inputs"] = handler.inputs
-    perform(ctx, handler.automation, values, traced=MAX_STEPS, then=answer, kept=kept, logged=logged, host=host)
-    return made["response"], made["id"]
+def _refused(delivery: Delivery, status: int, message: str = "") -> Response:
+    """An answer that no automation gave."""
+    delivery.status, delivery.message = status, message
+    return Response(status)
 
 
 def _values(listener: Record, received: Received) -> dict[str, Any]:
@@ -171,21 +177,6 @@ def _values(listener: Record, received: Received) -> dict[str, Any]:
         "webhook__context": "svc.contexts.webhook_listener",
         "webhook_id": listener["id"],
     }
-
-
-def _refused(
-    ctx: Context, host: ServiceHost, delivery: Delivery, status: int, message: str, is_logged: bool = False
-) -> tuple[Response, int]:
-    """An answer that no automation gave."""
-    delivery.status, delivery.message = status, message
-
-    def write(tx: Transaction) -> int:
-        id = keep(tx, delivery)
-        if is_logged:
-            note_run(tx, id, host.log(tx, "", [Entry(3, "", message)]))
-        return id
-
-    return Response(status), ctx.service.store.write(write)
 
 
 def _response(ctx: Context, found: Result, listener_id: int, place: Place) -> Response:
