@@ -76,8 +76,8 @@ def save_password(visit: Visit) -> Shown:
 @page("POST", "/account/sessions/{id}/end")
 def end_session(visit: Visit) -> Shown:
     """Sign out one device. Raises NotFound for a session of somebody else."""
-    session_id, worker_id = visit.id, visit.actor.worker_id
-    if not sign_in.end_sessions(visit.ctx, worker_id, session_id):
+    session_id = visit.id
+    if not sign_in.end_sessions(visit.ctx, session_id):
         raise NotFound("There is no such session any more.")
     if session_id == visit.who.id:
         visit.drop_session()
@@ -89,8 +89,7 @@ def end_session(visit: Visit) -> Shown:
 @page("POST", "/account/sessions/end")
 def end_sessions(visit: Visit) -> Shown:
     """Sign out everywhere else."""
-    worker_id, own = visit.actor.worker_id, visit.who.id
-    count = sign_in.end_sessions(visit.ctx, worker_id, but=own, peer=visit.peer)
+    count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
     visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
     return see("/account#sessions")
 
@@ -98,7 +97,7 @@ def end_sessions(visit: Visit) -> Shown:
 @page("POST", "/account/devices/{id}/forget")
 def forget_device(visit: Visit) -> Shown:
     """Know a device no more; who is signed in there stays so. Raises NotFound for one of somebody else."""
-    sign_in.forget_device(visit.ctx, visit.actor.worker_id, visit.id)
+    sign_in.forget_device(visit.ctx, visit.id)
     visit.tell("That device is forgotten.")
     return see("/account#devices")
 
@@ -119,7 +118,7 @@ def turn_on(visit: Visit) -> Shown:
     if not _SECRET.match(secret):
         raise Invalid("The key of this form is none of ours; open the page again.")
     try:
-        codes = sign_in.turn_on_code(visit.ctx, visit.actor.worker_id, secret, visit.form.text("code", ""))
+        codes = sign_in.turn_on_code(visit.ctx, secret, visit.form.text("code", ""))
     except (Invalid, TooMany) as error:
         return _second_factor(visit, form.refuse(error, ("code",)), secret)
     return render(visit, "recovery_codes.html", codes=codes, is_new=True, back=_back(visit))
@@ -128,14 +127,14 @@ def turn_on(visit: Visit) -> Shown:
 @page("POST", "/account/second-factor/codes", "proven worker")
 def renew_codes(visit: Visit) -> Shown:
     """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
-    codes = sign_in.renew_recovery_codes(visit.ctx, visit.actor.worker_id)
+    codes = sign_in.renew_recovery_codes(visit.ctx)
     return render(visit, "recovery_codes.html", codes=codes, is_new=False, back=_back(visit))
 
 
 @page("POST", "/account/second-factor/off", "proven worker")
 def turn_off(visit: Visit) -> Shown:
     """Sign in by password alone from now on."""
-    sign_in.turn_off_code(visit.ctx, visit.actor.worker_id)
+    sign_in.turn_off_code(visit.ctx)
     visit.tell("You sign in by password alone now.")
     return see("/account#second-factor")
 

@@ -187,7 +187,8 @@ def steps_left(tx: Transaction) -> tuple[Step, ...]:
 
 
 def finish_step(ctx: Context, step: Step) -> Step | None:
-    """Note that a step is done or skipped; answers the next one that is left, None for none."""
+    """Note that a step is done or skipped; answers the next one that is left, None for none. Raises AdminOnly."""
+    ctx.require_admin("set up the service")
 
     def write(tx: Transaction) -> Step | None:
         left = [each for each in steps_left(tx) if each != step]

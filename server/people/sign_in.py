@@ -163,9 +163,10 @@ def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
     ctx.service.store.write(write)
 
 
-def turn_on_code(ctx: Context, worker_id: int, secret: str, given: str) -> list[str]:
-    """Let a worker sign in with a second factor from now on; answers the recovery codes. Raises Invalid for a wrong
-    code, TooMany."""
+def turn_on_code(ctx: Context, secret: str, given: str) -> list[str]:
+    """Let the worker who asks sign in with a second factor from now on; answers the recovery codes. Raises Invalid
+    for a wrong code, TooMany."""
+    worker_id = ctx.actor.worker_id
     keys = _running("code", worker_id)
     ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
 
@@ -180,8 +181,9 @@ def turn_on_code(ctx: Context, worker_id: int, secret: str, given: str) -> list[
     return ctx.service.store.write(write)
 
 
-def turn_off_code(ctx: Context, worker_id: int) -> None:
-    """Let a worker sign in by password alone from now on."""
+def turn_off_code(ctx: Context) -> None:
+    """Let the worker who asks sign in by password alone from now on."""
+    worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
         if second_factor.is_on(tx, worker_id):
@@ -191,8 +193,9 @@ def turn_off_code(ctx: Context, worker_id: int) -> None:
     ctx.service.store.write(write)
 
 
-def renew_recovery_codes(ctx: Context, worker_id: int) -> list[str]:
+def renew_recovery_codes(ctx: Context) -> list[str]:
     """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
+    worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> list[str]:
         if not second_factor.is_on(tx, worker_id):
@@ -203,9 +206,10 @@ def renew_recovery_codes(ctx: Context, worker_id: int) -> list[str]:
     return ctx.service.store.write(write)
 
 
-def end_sessions(ctx: Context, worker_id: int, id: int = 0, but: int = 0, peer: Peer | None = None) -> int:
-    """Sign a worker out of one device, or everywhere but on one; answers of how many. peer: whose device stays known,
-    when that is everywhere."""
+def end_sessions(ctx: Context, id: int = 0, but: int = 0, peer: Peer | None = None) -> int:
+    """Sign the worker who asks out of one device, or everywhere but on one; answers of how many. peer: whose device
+    stays known, when that is everywhere."""
+    worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> int:
         if not id:
@@ -220,8 +224,9 @@ def end_sessions(ctx: Context, worker_id: int, id: int = 0, but: int = 0, peer: 
     return ctx.service.store.write(write)
 
 
-def forget_device(ctx: Context, worker_id: int, device_id: int) -> None:
-    """Know a device of a worker no more. Raises NotFound."""
+def forget_device(ctx: Context, device_id: int) -> None:
+    """Know a device of the worker who asks no more. Raises NotFound."""
+    worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
         if not known_devices.forget(tx, worker_id, device_id):

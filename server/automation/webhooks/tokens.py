@@ -112,7 +112,8 @@ def end_former(ctx: Context, id: int, former_id: int) -> None:
 
 
 def log_call(ctx: Context, id: int) -> None:
-    """Tell in the activity log that somebody lets a webhook answer by hand."""
+    """Tell in the activity log that an administrator lets a webhook answer by hand. Raises AdminOnly."""
+    ctx.require_admin("let webhooks answer")
     ctx.service.store.write(lambda tx: _log(RecordWriter(ctx, tx), "webhook_listener.called", id))
 
 
