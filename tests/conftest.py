@@ -10,6 +10,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from tests.cheap import cheap_hashes
+from tests.composed_anew import composed_anew
 from tests.records.desk import Desk
 from tests.service import Api, Server, people
 
@@ -18,6 +19,7 @@ from tests.service import Api, Server, people
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 cheap_hashes()
+composed_anew()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,6 +19,7 @@ from server.web.forms import Tree
 from server.web.routes import Endpoint
 from server.web.server import Request
 from tests.cheap import cheap_hashes
+from tests.composed_anew import composed_anew
 
 Result = TypeVar("Result")
 _parameters = rest_site.parameters
@@ -94,6 +95,8 @@ def measured(submit: Callable[..., None], most_seconds: float) -> Callable[..., 
 if __name__ == "__main__":
     if os.environ.get("TEST_HOLD_MS"):
         Writer.submit = measured(Writer.submit, int(os.environ["TEST_HOLD_MS"]) / 1000)  # type: ignore[method-assign]
+    else:
+        composed_anew()  # which takes time
     cheap_hashes()
     passwords.hash, passwords.verify = off_the_loop(passwords.hash), off_the_loop(passwords.verify)
     rest_site.parameters = parameters

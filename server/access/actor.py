@@ -5,9 +5,8 @@ An actor is read anew whenever something it rests on has changed, in this proces
 import json
 from dataclasses import dataclass, replace
 
-import peewee
-
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 WORKER = "svc.contexts.worker"
@@ -89,14 +88,13 @@ def worker(tx: Transaction, id: int) -> Actor | None:
     return found
 
 
+_NAMES = ("is_superuser", "is_disabled", "timezone", "first_name", "last_name", "language", "email_id")
+
+
 def _read(tx: Transaction, id: int) -> Actor | None:
-    table = peewee.Table("worker")
-    c = table.c
+    table = table_named("worker")
     row = tx.row(
-        ("actor",),
-        lambda: table.select(
-            c.is_superuser, c.is_disabled, c.timezone, c.first_name, c.last_name, c.language, c.email_id
-        ).where(c.id == slot(0)),
+        lambda: table.select(*(getattr(table.c, name) for name in _NAMES)).where(table.c.id == slot(0)),
         (id,),
     )
     if row is None or row[1]:
@@ -122,9 +120,8 @@ def _read(tx: Transaction, id: int) -> Actor | None:
 
 
 def _rosters(tx: Transaction, id: int) -> dict[int, bool]:
-    table = peewee.Table("group_member")
+    table = table_named("group_member")
     rows = tx.rows(
-        ("groups of a worker",),
         lambda: table.select(table.c.group_id, table.c.is_manager).where(table.c.worker_id == slot(0)),
         (id,),
     )
@@ -132,9 +129,8 @@ def _rosters(tx: Transaction, id: int) -> dict[int, bool]:
 
 
 def _roles(tx: Transaction, id: int) -> dict[str, frozenset[int]]:
-    table = peewee.Table("role_worker")
+    table = table_named("role_worker")
     rows = tx.rows(
-        ("roles of a worker",),
         lambda: table.select(table.c.part, table.c.role_id).where(table.c.worker_id == slot(0)),
         (id,),
     )
@@ -144,8 +140,8 @@ def _roles(tx: Transaction, id: int) -> dict[str, frozenset[int]]:
 def _privileges(tx: Transaction, roles: frozenset[int]) -> frozenset[str]:
     if not roles:
         return frozenset()
-    table = peewee.Table("role")
-    rows = tx.rows(("privileges of roles",), lambda: table.select(table.c.id, table.c.privs_mode, table.c.privs))
+    table = table_named("role")
+    rows = tx.rows(lambda: table.select(table.c.id, table.c.privs_mode, table.c.privs))
     granted: set[str] = set()
     for id, mode, privileges in rows:
         if id in roles and mode == "all":
@@ -156,8 +152,8 @@ def _privileges(tx: Transaction, roles: frozenset[int]) -> frozenset[str]:
 
 
 def _readable_groups(tx: Transaction, own: frozenset[int]) -> frozenset[int] | None:
-    table = peewee.Table("group")
-    rows = tx.rows(("group privacy",), lambda: table.select(table.c.id, table.c.is_private))
+    table = table_named("group")
+    rows = tx.rows(lambda: table.select(table.c.id, table.c.is_private))
     if all(not private or id in own for id, private in rows):
         return None
     return frozenset(id for id, private in rows if not private or id in own)

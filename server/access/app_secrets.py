@@ -10,7 +10,7 @@ from typing import Any
 import peewee
 
 from server.context import Context
-from server.store.tables import Column, Table
+from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
 USE_SECONDS = 60  # a use that follows another within this time is not noted
@@ -59,11 +59,14 @@ def listed(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secret]:
 def forget_useless(tx: Transaction) -> int:
     """Remove what is known of secrets that are those of no app any more; answers how many."""
     table: Any = SECRET_USE.sql
-    app = peewee.Table("oauth_app")
-    owners = app.select(app.c.id).where(
-        app.c.id == table.app_id, (app.c.client_secret_hash == table.hash) | (app.c.previous_secret_hash == table.hash)
-    )
-    return tx.run(("useless uses of secrets",), lambda: table.delete().where(~peewee.fn.EXISTS(owners)), ())
+    app = table_named("oauth_app")
+
+    def build() -> Any:
+        is_its = (app.c.client_secret_hash == table.hash) | (app.c.previous_secret_hash == table.hash)
+        owners = app.select(app.c.id).where(app.c.id == table.app_id, is_its)
+        return table.delete().where(~peewee.fn.EXISTS(owners))
+
+    return tx.run(build)
 
 
 def of_app(ctx: Context, app: Mapping[str, Any]) -> list[Secret]:

@@ -87,4 +87,4 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
 def forget_useless(tx: Transaction, before: int) -> int:
     """Remove codes that ended before this instant; answers how many."""
     table: Any = CODE.sql
-    return tx.run(("useless codes",), lambda: table.delete().where(table.expires_at < slot(0)), (before,))
+    return tx.run(lambda: table.delete().where(table.expires_at < slot(0)), (before,))

@@ -10,7 +10,7 @@ import peewee
 from server.access import codes
 from server.access.tokens import TOKEN
 from server.store.statements import slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 CONSENT = Table(
@@ -50,20 +50,17 @@ def remember(tx: Transaction, worker_id: int, app_id: int, allowed: tuple[str, .
 
 def of_worker(tx: Transaction, worker_id: int, now: int) -> list[Consent]:
     """The apps that a worker let in, by name."""
-    table, app, token = CONSENT.sql, peewee.Table("oauth_app"), TOKEN.sql
-    live = token.select(peewee.fn.COUNT(token.id)).where(
-        token.worker_id == table.worker_id, token.app_id == table.app_id, token.revoked_at == 0,
-        token.expires_at > slot(1),
-    )  # fmt: skip
-    used = token.select(peewee.fn.MAX(token.last_used_at)).where(
-        token.worker_id == table.worker_id, token.app_id == table.app_id
-    )
-    rows = tx.rows(
-        ("consents of a worker",),
-        lambda: table.select(table.app_id, app.c.name, app.c.url, table.scopes, table.granted_at, live, used)
-        .join(app, on=(app.c.id == table.app_id)).where(table.worker_id == slot(0)).order_by(app.c.name, app.c.id),
-        (worker_id, now),
-    )  # fmt: skip
+    table, app, token = CONSENT.sql, table_named("oauth_app"), TOKEN.sql
+
+    def build() -> Any:
+        of_pair = (token.worker_id == table.worker_id) & (token.app_id == table.app_id)
+        live = token.select(peewee.fn.COUNT(token.id)).where(of_pair, token.revoked_at == 0, token.expires_at > slot(1))
+        used = token.select(peewee.fn.MAX(token.last_used_at)).where(of_pair)
+        query = table.select(table.app_id, app.c.name, app.c.url, table.scopes, table.granted_at, live, used)
+        query = query.join(app, on=(app.c.id == table.app_id)).where(table.worker_id == slot(0))
+        return query.order_by(app.c.name, app.c.id)
+
+    rows = tx.rows(build, (worker_id, now))
     return [Consent(row[0], row[1], row[2], tuple(row[3].split()), row[4], row[5], row[6] or 0) for row in rows]
 
 
@@ -71,7 +68,6 @@ def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
     """Let an app in no longer: its tokens for this worker end, and it must ask again. False when there was nothing."""
     token: Any = TOKEN.sql
     ended = tx.run(
-        ("tokens of worker and app",),
         lambda: token.update({token.revoked_at: slot(0)}).where(
             token.worker_id == slot(1), token.app_id == slot(2), token.revoked_at == 0
         ),
@@ -90,10 +86,10 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
 def forget_useless(tx: Transaction) -> int:
     """Remove consents whose app or worker is gone; answers how many."""
     table: Any = CONSENT.sql
-    app, worker = peewee.Table("oauth_app"), peewee.Table("worker")
+    app, worker = table_named("oauth_app"), table_named("worker")
 
     def build() -> Any:
         is_useless = table.app_id.not_in(app.select(app.c.id)) | table.worker_id.not_in(worker.select(worker.c.id))
         return table.delete().where(is_useless)
 
-    return tx.run(("useless consents",), build)
+    return tx.run(build)

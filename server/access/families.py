@@ -105,7 +105,6 @@ def end(tx: Transaction, family: str, now: int) -> int:
     """From the next request on all tokens of a family are refused; answers how many there were."""
     table: Any = TOKEN.sql
     return tx.run(
-        ("end of a family",),
         lambda: table.update({table.revoked_at: slot(0)}).where(table.family == slot(1), table.revoked_at == 0),
         (now, family),
     )

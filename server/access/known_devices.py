@@ -58,7 +58,6 @@ def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client
         row = tx.first(KNOWN_DEVICE, worker_id=worker_id, hash=digest(id))
         known = int(row[0]) if row is not None else 0
         tx.run(  # for the others who sign in there, too: the browser has one cookie
-            ("device", "renew"),
             lambda: table.update(hash=slot(0)).where(table.hash == slot(1)),
             (digest(new), digest(id)),
         )
@@ -101,7 +100,6 @@ def forget_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
     """Know the devices of a worker no more, all but one; answers how many."""
     table: Any = KNOWN_DEVICE.sql
     return tx.run(
-        ("devices", "forget"),
         lambda: table.delete().where(table.worker_id == slot(0), table.id != slot(1)),
         (worker_id, but),
     )
@@ -111,7 +109,6 @@ def has_over(tx: Transaction, now: int) -> bool:
     """Whether there is a device that nobody has used for long."""
     table: Any = KNOWN_DEVICE.sql
     found = tx.value(
-        ("devices", "any over"),
         lambda: table.select(table.id).where(table.seen_at <= slot(0)).limit(1),
         (now - KNOWN_SECONDS,),
     )
@@ -121,7 +118,7 @@ def has_over(tx: Transaction, now: int) -> bool:
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove devices that nobody has used for long; answers how many."""
     table: Any = KNOWN_DEVICE.sql
-    return tx.run(("devices", "over"), lambda: table.delete().where(table.seen_at <= slot(0)), (now - KNOWN_SECONDS,))
+    return tx.run(lambda: table.delete().where(table.seen_at <= slot(0)), (now - KNOWN_SECONDS,))
 
 
 def _is_good(tx: Transaction, values: dict[str, Any], now: int) -> bool:

@@ -101,16 +101,14 @@ def forgive(tx: Transaction, keys: Iterable[str], now: int) -> None:
 def has_over(tx: Transaction, now: int) -> bool:
     """Whether there is a count to be forgotten."""
     table: Any = ATTEMPT.sql
-    found = tx.value(
-        ("attempts", "any over"), lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,)
-    )
+    found = tx.value(lambda: table.select(table.key).where(table.until <= slot(0)).limit(1), (now,))
     return found is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove counts whose window is over; answers how many."""
     table: Any = ATTEMPT.sql
-    return tx.run(("attempts", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,))
+    return tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,))
 
 
 def _require_left(key: str, number: int, until: int, now: int) -> None:

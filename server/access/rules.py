@@ -20,6 +20,7 @@ from server.records.shared import owners
 from server.search import readable as readables
 from server.search.conditions import ALWAYS, NEVER, Condition, Shape, all_of, any_of, equals, one_of, slots_from
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 GROUP, ROLE, BOT = "svc.contexts.group", "svc.contexts.role", "svc.contexts.bot"
@@ -59,11 +60,12 @@ class Rules:
             return True
         if condition is NEVER:
             return False
-        table, place = record_type.table.sql, len(condition.values)
+        table = record_type.table.sql
         return bool(
             tx.value(
-                ("readable", record_type.table.name, condition.key),
-                lambda: table.select(table.id).where(condition.build(slots_from(0)), table.id == slot(place)),
+                lambda: table.select(table.id).where(
+                    condition.build(slots_from(0)), table.id == slot(len(condition.values))
+                ),
                 (*condition.values, id),
             )
         )
@@ -134,7 +136,7 @@ class Rules:
         return any_of([equals(column("is_administrative"), 0), *sides])
 
     def _attached(self, record_type: RecordType, depth: int) -> Condition:
-        attached = peewee.Table("attached", alias=f"attached{depth}")
+        attached = table_named("attached").alias(f"attached{depth}")
         own = record_type.column("id")
         inner = self.points_to_readable(
             peewee.Column(attached, "context"), peewee.Column(attached, "record_id"), depth + 1

@@ -133,7 +133,6 @@ def end_all(tx: Transaction, worker_id: int, but: int = 0) -> int:
     """End the sessions of a worker, all but one; answers how many."""
     table: Any = SESSION.sql
     return tx.run(
-        ("sessions", "end"),
         lambda: table.delete().where(table.worker_id == slot(0), table.id != slot(1)),
         (worker_id, but),
     )
@@ -154,7 +153,6 @@ def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
     """The addresses that sessions were last used from, and whose sessions those are; each once, of all that last."""
     table: Any = SESSION.sql
     rows = tx.rows(
-        ("sessions", "origins"),
         lambda: table.select(table.client, table.worker_id).where(table.expires_at > slot(0)).distinct(),
         (now,),
     )
@@ -164,13 +162,13 @@ def origins(tx: Transaction, now: int) -> tuple[list[str], list[int]]:
 def has_over(tx: Transaction, now: int) -> bool:
     """Whether there is a session to be forgotten."""
     table: Any = SESSION.sql
-    found = tx.value(("sessions", "any over"), lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
+    found = tx.value(lambda: table.select(table.id).where(_is_over()).limit(1), (now,))
     return found is not None
 
 
 def forget_over(tx: Transaction, now: int) -> int:
     """Remove sessions that are over; they are refused already. Answers how many."""
-    return tx.run(("sessions", "over"), lambda: SESSION.sql.delete().where(_is_over()), (now,))
+    return tx.run(lambda: SESSION.sql.delete().where(_is_over()), (now,))
 
 
 def _is_over() -> Any:
@@ -198,7 +196,5 @@ def _is_admin(tx: Transaction, worker_id: int) -> int:
 def password_mark(tx: Transaction, worker_id: int) -> str:
     """What tells one password of a worker from the next."""
     login = WORKER_LOGIN.sql
-    found = tx.value(
-        ("password mark",), lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,)
-    )
+    found = tx.value(lambda: login.select(login.password_hash).where(login.worker_id == slot(0)), (worker_id,))
     return digest(str(found or ""))[:_MARK_CHARS]

@@ -7,15 +7,13 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-import peewee
-
 from server.access import actor
 from server.access.actor import Actor
 from server.errors import NotAuthenticated
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest
 from server.store.statements import slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Row, Transaction
 
 ACCESS_PREFIX, REFRESH_PREFIX = "svc_at_", "svc_rt_"
@@ -159,7 +157,6 @@ def note_use(tx: Transaction, used: dict[int, tuple[int, str]]) -> None:
     """When tokens were used last, and from where: {id: (Unix seconds, address)}."""
     table: Any = TOKEN.sql
     tx.run_many(
-        ("last use",),
         lambda: table.update({table.last_used_at: slot(0), table.last_used_from: slot(1)}).where(table.id == slot(2)),
         [(at, client, id) for id, (at, client) in used.items()],
     )
@@ -174,7 +171,7 @@ def forget_useless(tx: Transaction, before: int) -> int:
     """Remove tokens that ended before this instant, and those whose app or worker is gone or disabled; they are refused
     already. Answers how many."""
     table = TOKEN.sql
-    app, worker = peewee.Table("oauth_app"), peewee.Table("worker")
+    app, worker = table_named("oauth_app"), table_named("worker")
 
     def build() -> Any:
         apps = app.select(app.c.id)
@@ -182,7 +179,7 @@ def forget_useless(tx: Transaction, before: int) -> int:
         is_useless = (table.expires_at < slot(0)) | table.app_id.not_in(apps) | table.worker_id.not_in(workers)
         return table.delete().where(is_useless)
 
-    return tx.run(("useless tokens",), build, (before,))
+    return tx.run(build, (before,))
 
 
 def _read(tx: Transaction, hashed: str) -> Grant | None:
@@ -192,10 +189,8 @@ def _read(tx: Transaction, hashed: str) -> Grant | None:
     place = TOKEN.position
     if row[place["kind"]] != "access" or row[place["revoked_at"]]:
         return None
-    app = peewee.Table("oauth_app")
-    scopes_text = tx.value(
-        ("scopes of app",), lambda: app.select(app.c.scopes).where(app.c.id == slot(0)), (row[place["app_id"]],)
-    )
+    app = table_named("oauth_app")
+    scopes_text = tx.value(lambda: app.select(app.c.scopes).where(app.c.id == slot(0)), (row[place["app_id"]],))
     who = actor.worker(tx, row[place["worker_id"]])
     if scopes_text is None or who is None:
         return None

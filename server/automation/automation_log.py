@@ -17,11 +17,12 @@ from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.base import Record, RecordType
 from server.search.ast import Query
-from server.search.conditions import all_of, equals, slots_from
+from server.search.conditions import Condition, all_of, equals, slots_from
 from server.search.parser import parse
 from server.search.select import Search
 from server.search.select import search as compile_search
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 URI = "automation_log"
@@ -76,29 +77,15 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
     Raises AdminOnly, BadQuery. Source: ours."""
     record_type, query = _asked(ctx, q)
     table: Any = record_type.table.sql
-    run = peewee.fn.COALESCE(peewee.fn.NULLIF(table.run_id, 0), table.id)
-    newest = peewee.fn.MAX(table.id)  # SQLite takes the other columns of that row, too
 
     def read(tx: Transaction) -> tuple[list[Run], int]:
         condition = _newest_first(ctx, tx, record_type, query).condition
         values = (*condition.values, _counted_after(tx))
-        number = len(values)
-        where = condition.build(slots_from(0)) & (table.id > slot(number - 1))
-        rows = tx.rows(
-            ("runs of the log", condition.key),
-            lambda: table.select(
-                table.run_id, newest, table.automation_name, table.created_at, table.message, peewee.fn.COUNT(table.id),
-            ).where(where).group_by(run).order_by(newest.desc()).limit(slot(number)).offset(slot(number + 1)),
-            (*values, limit, page * limit),
-        )  # fmt: skip
-        total = tx.value(
-            ("number of runs of the log", condition.key),
-            lambda: table.select(peewee.fn.COUNT(run.distinct())).where(where),
-            values,
-        )
+        rows = tx.rows(lambda: _runs(table, condition), (*values, limit, page * limit))
+        total = tx.value(lambda: _counted(table, condition, peewee.fn.COUNT(_run(table).distinct())), values)
         worst: dict[int, int] = dict(tx.rows(
-            ("worst of runs",),
-            lambda: table.select(run, peewee.fn.MIN(table.level)).where(in_list(table.run_id, slot(0))).group_by(run),
+            lambda: table.select(_run(table), peewee.fn.MIN(table.level)).where(in_list(table.run_id, slot(0)))
+            .group_by(_run(table)),
             (json.dumps([row[0] for row in rows if row[0]]),),
         ))  # fmt: skip
         return [
@@ -107,6 +94,29 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
         ], int(total or 0)
 
     return reading(ctx, read)
+
+
+def _run(table: Any) -> Any:
+    return peewee.fn.COALESCE(peewee.fn.NULLIF(table.run_id, 0), table.id)
+
+
+def _runs(table: Any, condition: Condition) -> Any:
+    newest = peewee.fn.MAX(table.id)  # SQLite takes the other columns of that row, too
+    columns = (table.run_id, newest, table.automation_name, table.created_at, table.message, peewee.fn.COUNT(table.id))
+    at = slots_from(len(condition.values) + 1)
+    query = _counted(table, condition, *columns).group_by(_run(table)).order_by(newest.desc())
+    return query.limit(at(0)).offset(at(1))
+
+
+def _counted(table: Any, condition: Condition, *columns: Any) -> Any:
+    """A select from the entries that the condition finds behind the id in the slot after its own."""
+    return table.select(*columns).where(condition.build(slots_from(0)) & (table.id > slot(len(condition.values))))
+
+
+def _by_level(table: Any, condition: Condition) -> Any:
+    at = slots_from(len(condition.values) + 1)
+    place = (table.created_at - at(0)) / at(1)
+    return _counted(table, condition, table.level, place, peewee.fn.COUNT(table.id)).group_by(table.level, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,25 +139,12 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
 
     def read(tx: Transaction) -> Histogram:
         condition = _newest_first(ctx, tx, record_type, query, run_id).condition
-        number = len(condition.values)
         after = _counted_after(tx)
-        where = condition.build(slots_from(0)) & (table.id > slot(number))
         values = (*condition.values, after)
-        oldest = tx.value(
-            ("oldest of the log", condition.key),
-            lambda: table.select(peewee.fn.MIN(table.created_at)).where(where),
-            values,
-        )
+        oldest = tx.value(lambda: _counted(table, condition, peewee.fn.MIN(table.created_at)), values)
         since = min(ctx.now if oldest is None else int(oldest), ctx.now)
         step = max(1, -(-(ctx.now + 1 - since) // parts))
-        place = (table.created_at - slot(number + 1)) / slot(number + 2)
-        rows = tx.rows(
-            ("log by level", condition.key),
-            lambda: (
-                table.select(table.level, place, peewee.fn.COUNT(table.id)).where(where).group_by(table.level, place)
-            ),
-            (*values, since, step),
-        )
+        rows = tx.rows(lambda: _by_level(table, condition), (*values, since, step))
         counts: dict[int, list[int]] = {}
         for level, at, count in rows:
             counts.setdefault(level, [0] * parts)[min(at, parts - 1)] += count
@@ -158,10 +155,9 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
 
 def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
     """{name: id} of the automations that there are with these names, as they write themselves."""
-    table: Any = peewee.Table("automation", ("id", "name"))
+    table: Any = table_named("automation")
     rows = ctx.service.store.read(lambda tx: tx.rows(
-        ("ids of automations by name",),
-        lambda: table.select(table.name, table.id).where(in_list(table.name, slot(0))),
+        lambda: table.select(table.c.name, table.c.id).where(in_list(table.c.name, slot(0))),
         (json.dumps(sorted(names)),),
     )) if names else []  # fmt: skip
     return dict(rows)
@@ -211,15 +207,15 @@ def forget_old(service: Service, now: int) -> None:
     before = now - service.settings.automation_log_days * DAY_SECONDS
     while old := service.store.read(lambda tx: _old_ids(tx, before)):
         service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]
-            ("forget log entries",), lambda: _ENTRY.delete().where(_ENTRY.id == slot(0)), old
+            lambda: _ENTRY.delete().where(_ENTRY.c.id == slot(0)), old
         ))  # fmt: skip
 
 
-_ENTRY: Any = peewee.Table(URI, ("id", "created_at"))
+_ENTRY: Any = table_named(URI)
 
 
 def _newest_id(tx: Transaction) -> int:
-    return int(tx.value(("newest log entry",), lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.id))) or 0)
+    return int(tx.value(lambda: _ENTRY.select(peewee.fn.MAX(_ENTRY.c.id))) or 0)
 
 
 def _counted_after(tx: Transaction) -> int:
@@ -230,11 +226,11 @@ def _counted_after(tx: Transaction) -> int:
 def _old_ids(tx: Transaction, before: int) -> list[tuple[int]]:
     """[(id,)] of some entries that may go. Ids rise by one, but for those of writes that were undone."""
     return tx.rows(
-        ("old log entries",),
-        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.created_at < slot(0)).order_by(_ENTRY.created_at).limit(BATCH),
+        lambda: (
+            _ENTRY.select(_ENTRY.c.id).where(_ENTRY.c.created_at < slot(0)).order_by(_ENTRY.c.created_at).limit(BATCH)
+        ),
         (before,),
     ) or tx.rows(
-        ("first log entries",),
-        lambda: _ENTRY.select(_ENTRY.id).where(_ENTRY.id <= slot(0)).order_by(_ENTRY.id).limit(BATCH),
+        lambda: _ENTRY.select(_ENTRY.c.id).where(_ENTRY.c.id <= slot(0)).order_by(_ENTRY.c.id).limit(BATCH),
         (_newest_id(tx) - MAX_KEPT,),
     )

@@ -6,8 +6,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import peewee
-
 from server.access.own import own_context
 from server.access.rules import Rules
 from server.context import Context, Service
@@ -21,6 +19,7 @@ from server.records.base import Record, RecordType
 from server.records.shared.file_content import keep
 from server.store import blobs
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 SCHEME, RESOURCE, DYNAMIC = "svc", "automation_resource", "resource"
@@ -111,9 +110,8 @@ def _forget(ctx: Context, tx: Transaction) -> None:
 
 
 def _expired(ctx: Context, tx: Transaction, limit: int) -> list[int]:
-    table = peewee.Table(RESOURCE)
+    table = table_named(RESOURCE)
     rows = tx.rows(
-        ("expired resources",),
         lambda: table.select(table.c.id)
         .where(table.c.expires_at > 0, table.c.expires_at <= slot(0)).order_by(table.c.expires_at).limit(slot(1)),
         (ctx.now, limit),

@@ -6,13 +6,11 @@ import json
 import secrets
 from typing import Any
 
-import peewee
-
 from server.automation.dictionary import plain
 from server.context import Service
 from server.jobs.scheduler import periodic
 from server.store.statements import slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 KEPT_SECONDS = 7 * 86400  # after the time that it waits for
@@ -60,10 +58,11 @@ def drop(tx: Transaction, id: int) -> None:
 def forget_old(service: Service, now: int) -> None:
     """Drop what nobody went on with, but not what an enabled timer waits for: the service may have been down."""
     table: Any = CONTINUATION.sql
-    timer: Any = peewee.Table("automation_timer", ("continuation_id", "is_disabled"))
-    awaited = timer.select(timer.continuation_id).where(timer.is_disabled == 0)
-    is_old = (table.expires_at < slot(0)) & table.id.not_in(awaited)
-    if service.store.read(
-        lambda tx: tx.value(("old continuations",), lambda: table.select(table.id).where(is_old).limit(1), (now,))
-    ):
-        service.store.write(lambda tx: tx.run(("drop continuations",), lambda: table.delete().where(is_old), (now,)))
+    if service.store.read(lambda tx: tx.value(lambda: _old(table.select(table.id)).limit(1), (now,))):
+        service.store.write(lambda tx: tx.run(lambda: _old(table.delete()), (now,)))
+
+
+def _old(query: Any) -> Any:
+    table, timer = CONTINUATION.sql, table_named("automation_timer")
+    awaited = timer.select(timer.c.continuation_id).where(timer.c.is_disabled == 0)
+    return query.where(table.expires_at < slot(0), table.id.not_in(awaited))

@@ -41,7 +41,6 @@ def listed(ctx: Context, id: int) -> list[Version]:
     ctx.require_admin(DOING)
     table: Any = VERSION.sql
     rows = ctx.service.store.read(lambda tx: tx.rows(
-        ("versions",),
         lambda: table.select(*(getattr(table, name) for name in _WITHOUT_TEXTS)).where(table.automation_id == slot(0))
         .order_by(table.number.desc()).limit(MAX_VERSIONS),
         (id,),
@@ -72,7 +71,7 @@ def newest(tx: Transaction, id: int) -> int:
     """The number of the newest version, 0 when none is kept."""
     table: Any = VERSION.sql
     return int(tx.value(
-        ("newest version",), lambda: table.select(peewee.fn.MAX(table.number)).where(table.automation_id == slot(0)),
+        lambda: table.select(peewee.fn.MAX(table.number)).where(table.automation_id == slot(0)),
         (id,),
     ) or 0)  # fmt: skip
 

@@ -13,6 +13,7 @@ from server.digits import is_whole
 from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE
 from server.records.shared.noted import noted
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 FAILED = ("error", "failure")  # the states of runs that did not end well
@@ -65,10 +66,11 @@ def _count(found: Mapping[int, Overview], dimensions: Mapping[str, str], count: 
 
 
 def _last_runs(tx: Transaction, ids: Collection[int]) -> list[tuple[Any, ...]]:
-    table: Any = peewee.Table("automation", ("id", "last_run_at", "last_run_state"))
+    table: Any = table_named("automation")
     return tx.rows(
-        ("last runs of automations",),
-        lambda: table.select(table.id, table.last_run_at, table.last_run_state).where(in_list(table.id, slot(0))),
+        lambda: table.select(table.c.id, table.c.last_run_at, table.c.last_run_state).where(
+            in_list(table.c.id, slot(0))
+        ),
         (json.dumps(list(ids)),),
     )
 
@@ -76,12 +78,9 @@ def _last_runs(tx: Transaction, ids: Collection[int]) -> list[tuple[Any, ...]]:
 def _runs(tx: Transaction, since: int) -> list[tuple[Any, ...]]:
     """[(dimensions as JSON, runs)] from an instant on."""
     table: Any = METRIC_SAMPLE.sql
-    metric: Any = peewee.Table("metric", ("id", "name"))
-    metric_id = tx.value(
-        ("id of a metric",), lambda: metric.select(metric.id).where(metric.name == slot(0)), (AUTOMATION_INVOCATIONS,)
-    )
+    metric: Any = table_named("metric")
+    metric_id = tx.value(lambda: metric.select(metric.c.id).where(metric.c.name == slot(0)), (AUTOMATION_INVOCATIONS,))
     return tx.rows(
-        ("runs of automations",),
         lambda: table.select(table.dimensions, peewee.fn.SUM(table.count))
         .where(table.metric_id == slot(0), table.seconds == HOUR, table.bin >= slot(1)).group_by(table.dimensions),
         (metric_id, since),

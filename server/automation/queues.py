@@ -58,7 +58,6 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
         table: Any = QUEUE_MESSAGE.sql
         names = ("queue_id", "uuid", "data", "created_at", "available_at")
         tx.run_many(
-            ("push messages",),
             lambda: table.insert({getattr(table, each): slot(place) for place, each in enumerate(names)}),
             [(queue_id, each, text, ctx.now, at) for each, text in zip(uuids, texts, strict=True)],
         )
@@ -94,7 +93,6 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
             tx.delete(QUEUE_MESSAGE, claimed_by=consumer)
             return
         tx.run(
-            ("messages again",),
             lambda: table.update({
                 table.claimed_by: "", table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
             }).where(table.claimed_by == slot(1)),
@@ -109,14 +107,12 @@ def forget_undeliverable(service: Service, now: int) -> None:
     """Remove messages that were taken too often, KEPT_DAYS later. Source: ours."""
     table: Any = QUEUE_MESSAGE.sql
     before = now - KEPT_DAYS * DAY_SECONDS
+    if service.store.read(lambda tx: tx.value(lambda: _old(table.select(table.id)).limit(1), (before,))):
+        service.store.write(lambda tx: tx.run(lambda: _old(table.delete()), (before,)))
 
-    def old(query: Any) -> Any:
-        return query.where(peewee.SQL(GIVEN_UP), table.available_at < slot(0))
 
-    if service.store.read(
-        lambda tx: tx.value(("an old message",), lambda: old(table.select(table.id)).limit(1), (before,))
-    ):
-        service.store.write(lambda tx: tx.run(("old messages",), lambda: old(table.delete()), (before,)))
+def _old(query: Any) -> Any:
+    return query.where(peewee.SQL(GIVEN_UP), QUEUE_MESSAGE.sql.available_at < slot(0))
 
 
 def _queue(ctx: Context, tx: Transaction, name: str) -> int:
@@ -125,14 +121,14 @@ def _queue(ctx: Context, tx: Transaction, name: str) -> int:
     if row is not None:
         return int(row[0])
     table: Any = record_type.table.sql
-    rows = tx.rows(("names of queues",), lambda: table.select(table.name).order_by(table.name).limit(MAX_NAMES))
+    rows = tx.rows(lambda: table.select(table.name).order_by(table.name).limit(MAX_NAMES))
     raise NotFound(f"there is no queue '{name[:80]}'{nearest(name, [row[0] for row in rows])}", type="queue")
 
 
 def _count(tx: Transaction, queue_id: int) -> int:
     table: Any = QUEUE_MESSAGE.sql
     return int(tx.value(
-        ("count messages",), lambda: table.select(peewee.fn.COUNT(table.id)).where(table.queue_id == slot(0)),
+        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.queue_id == slot(0)),
         (queue_id,),
     ))  # fmt: skip
 
@@ -141,7 +137,6 @@ def _next(tx: Transaction, queue_id: int, limit: int, now: int) -> list[tuple[An
     """What may be taken. A message that a run kept past its lease is free again."""
     table: Any = QUEUE_MESSAGE.sql
     return tx.rows(
-        ("next messages",),
         lambda: table.select(*QUEUE_MESSAGE.all_columns)
         .where(table.queue_id == slot(0), table.available_at <= slot(1), table.deliveries < MAX_DELIVERIES)
         .order_by(table.available_at, table.id).limit(slot(2)),
@@ -152,7 +147,6 @@ def _next(tx: Transaction, queue_id: int, limit: int, now: int) -> list[tuple[An
 def _claim(tx: Transaction, ids: list[int], consumer: str, until: int) -> None:
     table: Any = QUEUE_MESSAGE.sql
     tx.run(
-        ("take messages",),
         lambda: table.update({
             table.claimed_by: slot(0), table.available_at: slot(1), table.deliveries: table.deliveries + 1,
         }).where(in_list(table.id, slot(2))),

@@ -69,14 +69,13 @@ def forget_expired(service: Service, now: int) -> int | None:
 
 def _next_expiry(tx: Transaction) -> int | None:
     table: Any = STORED.sql
-    found = tx.value(("next value to expire",), lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE))
+    found = tx.value(lambda: table.select(peewee.fn.MIN(table.expires_at)).where(CAN_EXPIRE))
     return None if found is None else int(found)
 
 
 def _forget(tx: Transaction, now: int) -> None:
     table: Any = STORED.sql
     tx.run(
-        ("forget expired values",),
         lambda: table.delete().where(CAN_EXPIRE, table.expires_at <= slot(0)),
         (now,),
     )
@@ -84,4 +83,4 @@ def _forget(tx: Transaction, now: int) -> None:
 
 def _count(tx: Transaction) -> int:
     table: Any = STORED.sql
-    return int(tx.value(("count stored values",), lambda: table.select(peewee.fn.COUNT(table.key))))
+    return int(tx.value(lambda: table.select(peewee.fn.COUNT(table.key))))

@@ -23,6 +23,7 @@ from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.records.base import Record
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.template.values import printed, truthy
 
@@ -164,23 +165,21 @@ def _until(ctx: Context, found: Result) -> int:
 
 def _due(tx: Transaction, now: int) -> list[tuple[int, int]]:
     """[(id, time)] of timers that are due, the longest due first."""
-    timer: Any = peewee.Table(URI, ("id", "is_disabled", "next_run_at"))
+    timer: Any = table_named(URI)
     rows = tx.rows(
-        ("timers due",),
-        lambda: timer.select(timer.id, timer.next_run_at)
-        .where(timer.is_disabled == 0, timer.next_run_at > 0, timer.next_run_at <= slot(0))
-        .order_by(timer.next_run_at).limit(BATCH),
+        lambda: timer.select(timer.c.id, timer.c.next_run_at)
+        .where(timer.c.is_disabled == 0, timer.c.next_run_at > 0, timer.c.next_run_at <= slot(0))
+        .order_by(timer.c.next_run_at).limit(BATCH),
         (now,),
     )  # fmt: skip
     return [(id, at) for id, at in rows]
 
 
 def _next(tx: Transaction, now: int) -> int | None:
-    timer: Any = peewee.Table(URI, ("is_disabled", "next_run_at"))
+    timer: Any = table_named(URI)
     found = tx.value(
-        ("timer due next",),
-        lambda: timer.select(peewee.fn.MIN(timer.next_run_at)).where(
-            timer.is_disabled == 0, timer.next_run_at > slot(0)
+        lambda: timer.select(peewee.fn.MIN(timer.c.next_run_at)).where(
+            timer.c.is_disabled == 0, timer.c.next_run_at > slot(0)
         ),
         (now,),
     )
@@ -197,10 +196,9 @@ def _set_again(service: Service, now: int) -> None:
 
 
 def _ran_ahead(tx: Transaction, now: int) -> list[int]:
-    timer: Any = peewee.Table(URI, ("id", "last_ran_at"))
+    timer: Any = table_named(URI)
     rows = tx.rows(
-        ("timers ahead",),
-        lambda: timer.select(timer.id).where(timer.last_ran_at > slot(0)),
+        lambda: timer.select(timer.c.id).where(timer.c.last_ran_at > slot(0)),
         (now + BACK_SECONDS,),
     )
     return [row[0] for row in rows]

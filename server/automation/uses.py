@@ -13,7 +13,9 @@ from typing import Any
 import peewee
 
 from server.context import Context
+from server.store.shapes import keyed
 from server.store.statements import slot
+from server.store.tables import Table
 from server.store.transaction import Transaction
 
 DOING = "look up what uses an automation"  # what administrators alone may
@@ -95,14 +97,18 @@ def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, 
     """The records whose texts hold one of the parts, whatever the case, each with the automations that they name."""
     for uri, column in HOLDERS:
         record_type = ctx.service.registry.type(uri)
-        table, label = record_type.table.sql, record_type.label_column
-        text: Any = getattr(table, column)
-
-        def build(table: Any = table, label: str = label, text: Any = text) -> Any:
-            small = peewee.fn.LOWER(text)
-            holds = functools.reduce(operator.or_, (peewee.fn.INSTR(small, slot(at)) > 0 for at in range(len(parts))))
-            return table.select(table.id, getattr(table, label), text).where(holds).order_by(table.id)
-
-        for id, name, found in tx.rows(("names automations", uri, len(parts)), build, parts):
+        for id, name, found in _holding(tx, record_type.table, record_type.label_column, column, parts):
             own = {name.lower()} if uri == "automation" else set()
             yield Use(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
+
+
+def _holding(
+    tx: Transaction, table: Table, label: str, column: str, parts: tuple[str, ...]
+) -> list[tuple[int, str, str]]:
+    def build() -> Any:
+        text = getattr(table.sql, column)
+        small = peewee.fn.LOWER(text)
+        holds = functools.reduce(operator.or_, (peewee.fn.INSTR(small, slot(at)) > 0 for at in range(len(parts))))
+        return table.sql.select(table.sql.id, getattr(table.sql, label), text).where(holds).order_by(table.sql.id)
+
+    return tx.rows(keyed(build, table, label, column, len(parts)), parts)

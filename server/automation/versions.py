@@ -68,7 +68,6 @@ def _forget(writing: "Writing", id: int) -> None:
     """Remove the versions beyond the limits."""
     table = VERSION.sql
     sizes = writing.tx.rows(
-        ("sizes of versions",),
         lambda: table.select(table.id, table.size).where(table.automation_id == slot(0)).order_by(table.number.desc()),
         (id,),
     )
@@ -77,4 +76,4 @@ def _forget(writing: "Writing", id: int) -> None:
         chars += size if place > 1 else 0
         if place >= MAX_VERSIONS or chars > MAX_VERSION_CHARS:
             old.append((version,))
-    writing.tx.run_many(("forget versions",), lambda: table.delete().where(table.id == slot(0)), old)
+    writing.tx.run_many(lambda: table.delete().where(table.id == slot(0)), old)

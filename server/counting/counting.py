@@ -13,7 +13,9 @@ from server.counting.dimensions.base import Dimension, Member, Raw
 from server.counting.measures import Function, Tally
 from server.errors import BadDataQuery
 from server.search.conditions import ALWAYS, NEVER, slots_from
-from server.search.select import Search, stand_in
+from server.search.select import Search
+from server.store.peewee_parts import stand_in
+from server.store.shapes import keyed
 
 MAX_ROWS = 200_000  # combinations of values that the database may come up with for one count
 
@@ -126,11 +128,8 @@ def _rows(
             query = query.group_by(*(peewee.SQL(str(place + 1)) for place in range(width)))
         return query.limit(MAX_ROWS + 1) if most is None else query.order_by(hits.desc()).limit(most)
 
-    key = (
-        "query counts", table.name, tuple(each.key for each in sources), adds_up, counts is None, condition.key,
-        most,
-    )  # fmt: skip
-    found = search.scope.tx.rows(key, build, (*values, *condition.values))
+    shape = keyed(build, table, tuple(each.key for each in sources), adds_up, counts is None, condition.key, most)
+    found = search.scope.tx.rows(shape, (*values, *condition.values))
     if len(found) > MAX_ROWS:
         raise BadDataQuery(
             f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger units",
@@ -153,7 +152,7 @@ def _summary(search: Search, dimensions: tuple[Dimension, ...]) -> Any:
         if each.source.columns is None:
             return None
         known = known | each.source.columns
-    return stand_in(table, table.summary_table) if known <= set(table.summary) else None
+    return stand_in(table.sql, table.summary_table.sql) if known <= set(table.summary) else None
 
 
 def _width(dimension: Dimension) -> int:

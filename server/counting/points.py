@@ -14,6 +14,7 @@ from server.records.base import Record
 from server.search.ast import Text
 from server.search.conditions import slots_from
 from server.search.select import Search
+from server.store.shapes import keyed
 from server.store.statements import in_list
 
 RAW_DATE = "unix"
@@ -84,8 +85,8 @@ def _raws(search: Search, dimensions: Sequence[Dimension], ids: list[int]) -> li
             query = each.source.join(query, slots_from(start))
         return query.where(in_list(table.sql.id, slots_from(last)(0))).limit(MAX_POINTS + 1)
 
-    key = ("query points", table.name, tuple(each.key for each in dimensions))
-    rows = search.scope.tx.rows(key, build, (*values, json.dumps(ids)))
+    shape = keyed(build, table, tuple(each.key for each in dimensions))
+    rows = search.scope.tx.rows(shape, (*values, json.dumps(ids)))
     widths = [len(each.expressions(slots_from(0))) for each in dimensions]
     return [(row[0], _cut(row[1:], widths)) for row in rows]
 

@@ -90,7 +90,7 @@ def _fields(shown: Dictionaries) -> list[Dictionary]:
 def _all(shown: Dictionaries, uri: str) -> list[Dictionary]:
     """Every record of a type that the caller may read, shown; there are tens of them."""
     table: Any = shown.registry.type(uri).table.sql
-    ids = [row[0] for row in shown.tx.rows(("all ids", uri), lambda: table.select(table.id).order_by(table.id))]
+    ids = [row[0] for row in shown.tx.rows(lambda: table.select(table.id).order_by(table.id))]
     found: list[Record] = shown.records(uri, ids)
     return shown.dictionaries(uri, found)
 

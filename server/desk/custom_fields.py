@@ -40,14 +40,13 @@ def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
         return peewee.Select((asked,), (id, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
 
     ids = json.dumps(list(field_ids))
-    return dict(ctx.service.store.read(lambda tx: tx.rows(("uses of fields",), build, (ids, MAX_COUNTED + 1))))
+    return dict(ctx.service.store.read(lambda tx: tx.rows(build, (ids, MAX_COUNTED + 1))))
 
 
 def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
     """{fieldset id: how many records it is attached to}; those without are left out."""
     table: Any = FIELDSET_USE.sql
     return dict(ctx.service.store.read(lambda tx: tx.rows(
-        ("uses of fieldsets",),
         lambda: table.select(table.fieldset_id, peewee.fn.COUNT(table.record_id))
         .where(in_list(table.fieldset_id, slot(0))).group_by(table.fieldset_id),
         (json.dumps(list(fieldset_ids)),),
@@ -96,8 +95,6 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
         writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, told)
         table: Any = CUSTOM_VALUE.sql
         return tx.run(
-            ("option renamed",),
-            # Values are compared without case, and two options may differ in nothing else.
             lambda: table.update({table.value: slot(0)}).where(
                 table.field_id == slot(1), table.value == slot(2), peewee.fn.HEX(table.value) == peewee.fn.HEX(slot(2))
             ),

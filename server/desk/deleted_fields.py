@@ -127,13 +127,11 @@ def _remove_some(tx: Transaction, id: int) -> bool:
         return True  # it came back, or somebody else removes it
     table: Any = CUSTOM_VALUE.sql
     some = tx.rows(
-        ("some values of a field",),
         lambda: table.select(table.record_id).where(table.field_id == slot(0)).order_by(table.record_id).limit(BATCH),
         (id,),
     )
     if some:
         tx.run(
-            ("values of a field removed",),
             lambda: table.delete().where(table.field_id == slot(0), table.record_id <= slot(1)),
             (id, some[-1][0]),
         )
@@ -158,7 +156,6 @@ def _drop_orphans(store: Store, id: int, target: Table) -> None:
 def _some_records(id: int, after: int, tx: Transaction) -> list[int]:
     table: Any = CUSTOM_VALUE.sql
     rows = tx.rows(
-        ("some records of a field",),
         lambda: table.select(table.record_id).distinct()
         .where(table.field_id == slot(0), table.record_id > slot(1)).order_by(table.record_id).limit(BATCH),
         (id, after),
@@ -168,7 +165,6 @@ def _some_records(id: int, after: int, tx: Transaction) -> list[int]:
 
 def _there(target: Table, records: list[int], tx: Transaction) -> set[int]:
     rows = tx.rows(
-        ("which are there", target.name),
         lambda: target.sql.select(target.sql.id).where(in_list(target.sql.id, slot(0))),
         (json.dumps(records),),
     )
@@ -178,7 +174,6 @@ def _there(target: Table, records: list[int], tx: Transaction) -> set[int]:
 def _drop(id: int, records: list[int], tx: Transaction) -> None:
     table: Any = CUSTOM_VALUE.sql
     tx.run(
-        ("values without a record",),
         lambda: table.delete().where(table.field_id == slot(0), in_list(table.record_id, slot(1))),
         (id, json.dumps(records)),
     )

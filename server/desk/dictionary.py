@@ -14,7 +14,7 @@ from server.records.base import Expand, Nested, Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import custom
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
-from server.store.statements import in_list
+from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
 
 MAX_PATHS, MAX_PATH_CHARS, MAX_DEPTH = 100, 255, 8
@@ -57,11 +57,10 @@ class Dictionaries:
             return wanted
         if condition is NEVER:
             return set()
-        table, place = self.registry.type(uri).table, len(condition.values)
+        table = self.registry.type(uri).table
         rows = self.tx.rows(
-            ("readable ids", table.name, condition.key),
             lambda: table.sql.select(table.sql.id).where(
-                condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0))
+                condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values)))
             ),
             (*condition.values, json.dumps(sorted(wanted))),
         )
@@ -76,12 +75,11 @@ class Dictionaries:
         if condition is ALWAYS:
             rows = self.tx.get_many(record_type.table, wanted)
         else:
-            table, place = record_type.table, len(condition.values)
+            table = record_type.table
             rows = self.tx.rows(
-                ("readable many", table.name, condition.key),
                 lambda: (
                     table.sql.select(*table.all_columns)
-                    .where(condition.build(slots_from(0)), in_list(table.sql.id, slots_from(place)(0)))
+                    .where(condition.build(slots_from(0)), in_list(table.sql.id, slot(len(condition.values))))
                     .order_by(table.sql.id)
                 ),
                 (*condition.values, "[" + ",".join(map(str, wanted)) + "]"),

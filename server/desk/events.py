@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
 from server.context import Context
 from server.desk.dictionary import Dictionaries
 from server.jobs.queue import JobQueue
 from server.records.base import Change, Record, RecordType, Writing
 from server.store.database import Store
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def _bound(tx: Transaction) -> frozenset[str]:
     kept: tuple[int, frozenset[str]] | None = tx.store.shared.get("events bound")
     if kept is not None and kept[0] == version:
         return kept[1]
-    event: Any = peewee.Table("automation_event", ("name", "automations_kata"))
-    rows = tx.rows(("events bound",), lambda: event.select(event.name).where(event.automations_kata != ""))
+    event: Any = table_named("automation_event")
+    rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
     found = frozenset(row[0] for row in rows)
     if tx.can_write:  # which may yet be undone: the next reader keeps it
         tx.after_commit(lambda: _prime(tx.store))

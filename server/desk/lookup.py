@@ -44,9 +44,7 @@ class RecordLookup:
         if self._rules.readable(record_type) is not ALWAYS:
             return self._rules.may_read(self._tx, record_type, id)
         table = record_type.table.sql
-        found = self._tx.value(
-            ("exists", record_type.table.name), lambda: table.select(table.id).where(table.id == slot(0)), (id,)
-        )
+        found = self._tx.value(lambda: table.select(table.id).where(table.id == slot(0)), (id,))
         return found is not None
 
     def reference(self, target: str, text: str) -> int | None:

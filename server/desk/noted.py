@@ -3,8 +3,6 @@ workers are on, how automations ended."""
 
 from typing import Any
 
-import peewee
-
 from server import log
 from server.access import tokens
 from server.context import Service
@@ -13,6 +11,7 @@ from server.jobs.scheduler import periodic
 from server.records.shared.noted import Noted, noted
 from server.records.workspaces.visits import VISIT, VISIT_SECONDS
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 _log = log.get("metrics")
@@ -35,24 +34,22 @@ def _write(tx: Transaction, taken: Noted, now: int) -> None:
     _write_runs(tx, taken.runs)
     tokens.note_use(tx, taken.tokens)
     tx.put_many(VISIT, VISIT.names, [(worker, page, at) for worker, (page, at) in taken.visits.items()])
-    tx.run(("visits that are over",), lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
+    tx.run(lambda: VISIT.sql.delete().where(VISIT.sql.at < slot(0)), (now - VISIT_SECONDS,))
 
 
 def _write_activity(tx: Transaction, active: dict[int, int]) -> None:
-    worker: Any = peewee.Table("worker", ("id", "last_activity_at"))
+    worker: Any = table_named("worker")
     tx.run_many(
-        ("last activity",),
-        lambda: worker.update({worker.last_activity_at: slot(0)}).where(worker.id == slot(1)),
+        lambda: worker.update({worker.c.last_activity_at: slot(0)}).where(worker.c.id == slot(1)),
         [(at, id) for id, at in active.items()],
     )
 
 
 def _write_runs(tx: Transaction, runs: dict[int, tuple[int, str]]) -> None:
-    automation: Any = peewee.Table("automation", ("id", "last_run_at", "last_run_state"))
+    automation: Any = table_named("automation")
     tx.run_many(
-        ("last runs",),
-        lambda: automation.update({automation.last_run_at: slot(0), automation.last_run_state: slot(1)}).where(
-            automation.id == slot(2)
+        lambda: automation.update({automation.c.last_run_at: slot(0), automation.c.last_run_state: slot(1)}).where(
+            automation.c.id == slot(2)
         ),
         [(at, state, id) for id, (at, state) in runs.items()],
     )
@@ -62,7 +59,6 @@ def _has_old(tx: Transaction, now: int) -> bool:
     """Whether somebody was on a page and no longer is."""
     visit = VISIT.sql
     found = tx.value(
-        ("a visit that is over",),
         lambda: visit.select(visit.worker_id).where(visit.at < slot(0)).limit(1),
         (now - VISIT_SECONDS,),
     )

@@ -2,7 +2,6 @@
 done is known after a kill. Meanwhile searches say that words of older records may not be found. Source: ours."""
 
 import time
-from typing import Any
 
 from server.access.own import own_context
 from server.context import Service
@@ -74,11 +73,10 @@ def _fill(writing: RecordWriter, record_type: RecordType, next_id: int) -> int:
     """Put in records from this id down; answers the id to go on with, 0 when all are there."""
     began, tx, text = time.perf_counter(), writing.tx, record_type.text
     assert text is not None
-    table: Any = record_type.table.sql
+    table = record_type.table
     rows = tx.rows(
-        ("to be filled", text.name),
-        lambda: table.select(*record_type.table.all_columns)
-        .where(table.id <= slot(0)).order_by(table.id.desc()).limit(PORTION),
+        lambda: table.sql.select(*table.all_columns)
+        .where(table.sql.id <= slot(0)).order_by(table.sql.id.desc()).limit(PORTION),
         (next_id,),
     )  # fmt: skip
     for row in rows:

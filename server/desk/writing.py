@@ -16,7 +16,7 @@ from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, R
 from server.store import blobs, fulltext
 from server.store.statements import slot
 from server.store.tables import Table
-from server.store.transaction import Transaction
+from server.store.transaction import Transaction, equal_to
 
 PORTION = 50  # messages, comments and files that go with a record in one transaction; remains.py takes the rest
 
@@ -357,13 +357,8 @@ class RecordWriter(RecordReader):
         return [(self.registry.type(uri), equals) for uri, equals in found]
 
     def _some(self, table: Table, equals: dict[str, Any], limit: int) -> list[tuple[Any, ...]]:
-        def build() -> Any:
-            query = table.sql.select(*table.all_columns)
-            for place, name in enumerate(equals):
-                query = query.where(getattr(table.sql, name) == slot(place))
-            return query.limit(slot(len(equals)))
-
-        return self.tx.rows(("some", table.name, *equals), build, (*equals.values(), limit))
+        names = tuple(equals)
+        return self.tx.rows(lambda: equal_to(table, names).limit(slot(len(names))), (*equals.values(), limit))
 
     def _detach(self, context: str, id: int, file_id: int) -> None:
         """A file that hung on nothing else goes with its record."""

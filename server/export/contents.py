@@ -51,7 +51,6 @@ def count(tx: Transaction, record_type: RecordType) -> int:
 def _count(tx: Transaction, record_type: RecordType, column: str) -> int:
     table: Any = record_type.table.sql
     return int(tx.value(
-        ("export count contents", record_type.table.name, column),
         lambda: table.select(peewee.fn.COUNT(table.id)).where(getattr(table, column) > 0),
     ))  # fmt: skip
 
@@ -69,9 +68,8 @@ def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[
 def _with_content(tx: Transaction, record_type: RecordType, column: str) -> Iterator[Record]:
     """The records that name a content in this column, with as much of each as its path needs."""
     table: Any = record_type.table.sql
-    wanted = ["id", column, *(["name"] if record_type.uri == "attachment" else [])]
+    wanted = ("id", column, *(("name",) if record_type.uri == "attachment" else ()))
     rows = tx.each(
-        ("export contents", record_type.table.name, column),
         lambda: table.select(*(getattr(table, name) for name in wanted))
         .where(getattr(table, column) > 0).order_by(table.id),
     )  # fmt: skip

@@ -137,4 +137,4 @@ class _Export:
 
     def _count(self, table: Table) -> int:
         query: Any = table.sql
-        return int(self._tx.value(("export count", table.name), lambda: query.select(peewee.fn.COUNT(peewee.SQL("*")))))
+        return int(self._tx.value(lambda: query.select(peewee.fn.COUNT(peewee.SQL("*")))))

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-import peewee
-
 from server.export import contents
 from server.export.secret import without_secrets
 from server.fields import Timestamp
@@ -17,7 +15,7 @@ from server.records.registry import Registry
 from server.records.shared import custom
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, GROUP_MEMBER, LINK, REQUESTER
 from server.store.statements import in_list, slot
-from server.store.tables import Table
+from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
 
 PAGE = 100  # records whose links, files and so on are looked up together
@@ -38,9 +36,7 @@ class Lines:
     def of_type(self, record_type: RecordType) -> Iterator[bytes]:
         """All records of a type, by id."""
         table = record_type.table
-        rows = self._tx.each(
-            ("export", table.name), lambda: table.sql.select(*table.all_columns).order_by(table.sql.id)
-        )
+        rows = self._tx.each(lambda: table.sql.select(*table.all_columns).order_by(table.sql.id))
         times = _time_columns(record_type)
         for page in _pages(rows, PAGE):
             records = [record_type.record(row) for row in page]
@@ -50,7 +46,7 @@ class Lines:
 
     def of_table(self, table: Table) -> Iterator[bytes]:
         """All rows of a table that belongs to no type."""
-        rows = self._tx.each(("export", table.name), lambda: table.sql.select(*table.all_columns))
+        rows = self._tx.each(lambda: table.sql.select(*table.all_columns))
         for row in rows:
             yield line(dict(zip(table.names, row, strict=True)))
 
@@ -95,7 +91,6 @@ class Lines:
     def _links(self, record_type: RecordType, ids: list[int]) -> list[tuple[int, str]]:
         table: Any = LINK.sql
         rows = self._tx.rows(
-            ("export links",),
             lambda: (
                 table.select(table.from_id, table.to_context, table.to_id)
                 .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
@@ -108,7 +103,6 @@ class Lines:
     def _attached(self, record_type: RecordType, ids: list[int]) -> list[tuple[int, int]]:
         table: Any = ATTACHED.sql
         return self._tx.rows(
-            ("export attached",),
             lambda: (
                 table.select(table.record_id, table.attachment_id)
                 .where(table.context == slot(0), in_list(table.record_id, slot(1)))
@@ -119,9 +113,8 @@ class Lines:
 
     def _requesters(self, ids: list[int]) -> list[tuple[int, str]]:
         table: Any = REQUESTER.sql
-        address = peewee.Table("address")
+        address = table_named("address")
         return self._tx.rows(
-            ("export requesters",),
             lambda: (
                 table.select(table.ticket_id, address.c.email)
                 .join(address, on=(address.c.id == table.address_id))
@@ -134,7 +127,6 @@ class Lines:
     def _members(self, ids: list[int]) -> list[tuple[int, dict[str, Any]]]:
         table: Any = GROUP_MEMBER.sql
         rows = self._tx.rows(
-            ("export members",),
             lambda: table.select(table.group_id, table.worker_id, table.is_manager)
             .where(in_list(table.group_id, slot(0))).order_by(table.group_id, table.worker_id),
             (json.dumps(ids),),

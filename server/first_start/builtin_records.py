@@ -3,12 +3,11 @@ so that a new release brings its own along. Not for what only a new database beg
 
 from typing import Any
 
-import peewee
-
 from server.automation.types import automation_event
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.records import toolbar
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 BUILT_IN: dict[str, tuple[dict[str, str], ...]] = {"automation_event": automation_event.ROWS, "toolbar": toolbar.ROWS}
@@ -41,5 +40,5 @@ def _missing(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _names(tx: Transaction, uri: str) -> set[str]:
-    table = peewee.Table(uri)
-    return {row[0] for row in tx.rows(("built-in names", uri), lambda: table.select(table.c.name))}
+    table = table_named(uri)
+    return {row[0] for row in tx.rows(lambda: table.select(table.c.name))}

@@ -9,8 +9,6 @@ from email.utils import formataddr, formatdate
 from functools import cache
 from typing import Any
 
-import peewee
-
 from server import mailroom, resources
 from server.access.actor import APP
 from server.access.own import own_context
@@ -20,6 +18,7 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.records.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.reply import reply
 
@@ -145,9 +144,8 @@ def _mail(story: Story, text: str, message_id: str, at: int, answers: str = "") 
 
 
 def _tickets_of(tx: Transaction, address_ids: list[int]) -> list[int]:
-    ticket = peewee.Table("ticket")
+    ticket = table_named("ticket")
     rows = tx.rows(
-        ("tickets of the demo",),
         lambda: ticket.select(ticket.c.id).where(in_list(ticket.c.first_wrote_address_id, slot(0))),
         (json.dumps(address_ids),),
     )

@@ -7,8 +7,6 @@ import secrets
 from collections.abc import Callable
 from typing import Any, Literal
 
-import peewee
-
 from server import passwords
 from server.access.actor import APP
 from server.context import Context, Service
@@ -21,6 +19,7 @@ from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
 from server.records.shared.scopes import DEFAULT
 from server.settings import LOOPBACK, Settings
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 CALLBACK = "/oauth/callback"
@@ -124,10 +123,9 @@ def make_administrator(ctx: Context) -> None:
 
 def has_administrator(tx: Transaction) -> bool:
     """Whether anybody can administer the service."""
-    worker = peewee.Table("worker")
+    worker = table_named("worker")
     return bool(
         tx.value(
-            ("administrators",),
             lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0).limit(1),
         )
     )

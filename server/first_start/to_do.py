@@ -8,8 +8,6 @@ from email.message import EmailMessage
 from email.utils import formataddr, formatdate
 from typing import Any
 
-import peewee
-
 from server import mailroom
 from server.access.own import own_context
 from server.access.tokens import TOKEN
@@ -25,7 +23,7 @@ from server.packages.library import PACKAGE_IMPORT
 from server.people import own_tokens, profile
 from server.settings import Settings
 from server.store.statements import slot
-from server.store.tables import Column, Table
+from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
 KEY = "started"  # names of the items that were ticked, ever
@@ -93,11 +91,10 @@ def send_test_ticket(ctx: Context) -> Received:
 
 def _has_ticket(tx: Transaction, settings: Settings) -> bool:
     """One that is not of the demo."""
-    ticket = peewee.Table("ticket")
+    ticket = table_named("ticket")
     made = service_settings.get(tx, demo.KEY) or {}
     of_demo = {int(id) for id in made.get("address", ())}
     rows = tx.rows(
-        ("tickets by first writer",),
         lambda: ticket.select(ticket.c.first_wrote_address_id).distinct().limit(slot(0)),
         (len(of_demo) + 1,),
     )
@@ -108,7 +105,6 @@ def _has_token(tx: Transaction, settings: Settings) -> bool:
     """One that somebody made: those of the page that calls the API are not."""
     table: Any = TOKEN.sql
     return tx.value(
-        ("a token that was made",),
         lambda: table.select(table.id).where(table.kind == "access", table.label != slot(0)).limit(1),
         (own_tokens.LABEL,),
     ) is not None  # fmt: skip
@@ -117,15 +113,12 @@ def _has_token(tx: Transaction, settings: Settings) -> bool:
 def _has_package(tx: Transaction, settings: Settings) -> bool:
     """One besides the one that a new service begins with."""
     table: Any = PACKAGE_IMPORT.sql
-    return (
-        tx.value(("a package that was imported",), lambda: table.select(table.id).where(table.worker_id > 0).limit(1))
-        is not None
-    )
+    return tx.value(lambda: table.select(table.id).where(table.worker_id > 0).limit(1)) is not None
 
 
 def _has_colleague(tx: Transaction, settings: Settings) -> bool:
-    worker = peewee.Table("worker")
-    return len(tx.rows(("two workers",), lambda: worker.select(worker.c.id).limit(2))) > 1
+    worker = table_named("worker")
+    return len(tx.rows(lambda: worker.select(worker.c.id).limit(2))) > 1
 
 
 def _has_backups(tx: Transaction, settings: Settings) -> bool:

@@ -181,7 +181,6 @@ class JobQueue:
 
         def first(tx: Transaction, is_slow: bool) -> int | None:
             return tx.value(
-                ("job", "next"),
                 lambda: table.select(table.due_at)
                 .where(table.failed_at == 0, table.is_slow == slot(0), table.claimed_by == "")
                 .order_by(table.due_at).limit(1),
@@ -226,7 +225,6 @@ class JobQueue:
         """Make jobs due that were put off further than any retry is: by a clock that was wrong."""
         table: Any = JOB.sql
         self._store.write(lambda tx: tx.run(
-            ("job", "hasten"),
             lambda: table.update({table.due_at: slot(0)})
             .where(table.failed_at == 0, table.attempts > 0, table.due_at > slot(1)),
             (now, now + MAX_RETRY_SECONDS),
@@ -236,7 +234,6 @@ class JobQueue:
         """Free the claims of processes that are gone. For the start: a lock keeps the file to one process."""
         table: Any = JOB.sql
         self._store.write(lambda tx: tx.run(
-            ("job", "release"),
             lambda: table.update({table.claimed_by: "", table.claimed_until: 0})
             .where(table.claimed_by != "", ~table.claimed_by.startswith(_run_name)),
         ))  # fmt: skip
@@ -247,7 +244,6 @@ class JobQueue:
 
         def of(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
             return tx.rows(
-                ("job", "due"),
                 lambda: (
                     table.select(table.due_at, table.id)
                     .where(table.failed_at == 0, table.is_slow == slot(0), table.due_at <= slot(1), _is_free(table, 2))
@@ -266,7 +262,6 @@ class JobQueue:
         for id in self._due_ids(tx, now, room):
             claim = new_claim()
             taken = tx.run(
-                ("job", "claim"),
                 lambda: table.update({
                     table.claimed_by: slot(0), table.claimed_until: slot(1), table.attempts: table.attempts + 1,
                 }).where(table.id == slot(2), table.failed_at == 0, table.due_at <= slot(3), _is_free(table, 4)),
@@ -296,12 +291,11 @@ def _note(tx: Transaction, job: Job, ran: Ran | None, error: str) -> None:
     })  # fmt: skip
     table: Any = RUN.sql
     last = tx.value(
-        ("job", "old run"),
         lambda: table.select(table.id).where(table.kind == slot(0)).order_by(table.id.desc()).limit(1).offset(MAX_RUNS),
         (job.kind,),
     )
     if last is not None:
-        tx.run(("job", "forget runs"), lambda: table.delete().where(table.kind == slot(0), table.id <= slot(1)),
+        tx.run(lambda: table.delete().where(table.kind == slot(0), table.id <= slot(1)),
                (job.kind, last))  # fmt: skip
 
 

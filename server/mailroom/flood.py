@@ -37,9 +37,7 @@ def forget_over(service: Service, now: int) -> None:
     """Remove the counts whose window is over."""
     table: Any = AUTOMATIC_MAIL.sql
     over = service.store.read(lambda tx: tx.value(
-        ("automatic mail", "any over"), lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,)
+        lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,)
     ))  # fmt: skip
     if over is not None:
-        service.store.write(
-            lambda tx: tx.run(("automatic mail", "over"), lambda: table.delete().where(table.until <= slot(0)), (now,))
-        )
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,)))

@@ -253,14 +253,12 @@ def _source(shown: str, file: Path) -> str:
 
 def _all_imported(tx: Transaction) -> list[tuple[str, int]]:
     table: Any = IMPORTED.sql
-    return tx.rows(("imported",), lambda: table.select(table.source, table.mails))
+    return tx.rows(lambda: table.select(table.source, table.mails))
 
 
 def _forget(tx: Transaction, sources: Sequence[str]) -> None:
     table: Any = IMPORTED.sql
-    tx.run_many(
-        ("forget imported",), lambda: table.delete().where(table.source == slot(0)), [(each,) for each in sources]
-    )
+    tx.run_many(lambda: table.delete().where(table.source == slot(0)), [(each,) for each in sources])
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

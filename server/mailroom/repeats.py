@@ -42,10 +42,10 @@ def forget_old(service: Service, now: int) -> None:
     table: Any = MAIL_WITHOUT_ID.sql
     before = now - service.settings.mail_repeat_days * DAY_SECONDS
     is_any = service.store.read(lambda tx: tx.value(
-        ("mail without id", "any old"), lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
+        lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
         (before,),
     ))  # fmt: skip
     if is_any is not None:
         service.store.write(lambda tx: tx.run(
-            ("mail without id", "old"), lambda: table.delete().where(table.came_at <= slot(0)), (before,)
+            lambda: table.delete().where(table.came_at <= slot(0)), (before,)
         ))  # fmt: skip

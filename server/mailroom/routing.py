@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import peewee
@@ -39,15 +38,20 @@ def routes(reading: RecordReader) -> dict[int, tuple[str, int]]:
     kind, the addresses made first."""
     found: dict[int, tuple[str, int]] = {}
 
-    def build(table: Any) -> Any:
+    for uri in ("bucket", "group"):
+        for address_id, id in _routes(reading, uri):
+            found.setdefault(address_id, (uri, id))
+    return found
+
+
+def _routes(reading: RecordReader, uri: str) -> list[tuple[int, int]]:
+    table: Any = reading.registry.type(uri).table.sql
+
+    def build() -> Any:
         sending = table.select(table.reply_address_id, peewee.fn.MIN(table.id)).where(table.reply_address_id > 0)
         return sending.group_by(table.reply_address_id).order_by(table.reply_address_id).limit(slot(0))
 
-    for uri in ("bucket", "group"):
-        table = reading.registry.type(uri).table.sql
-        for address_id, id in reading.tx.rows(("routes", uri), partial(build, table), (MAX_ROUTES,)):
-            found.setdefault(address_id, (uri, id))
-    return found
+    return reading.tx.rows(build, (MAX_ROUTES,))
 
 
 def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -> int:
@@ -56,7 +60,6 @@ def _sending_from(writing: RecordWriter, uri: str, address_ids: Sequence[int]) -
         return 0
     table: Any = writing.registry.type(uri).table.sql
     rows = writing.tx.rows(
-        ("sending from", uri),
         lambda: (
             table.select(table.reply_address_id, table.id)
             .where(in_list(table.reply_address_id, slot(0)))

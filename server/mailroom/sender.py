@@ -26,10 +26,9 @@ def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
     """The records of all addresses that a mail names, where there are any. One statement."""
     named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None, *recipients(mail)]
     address = reading.registry.type("address")
-    table: Any = address.table.sql
+    table = address.table
     rows = reading.tx.rows(
-        ("addresses named",),
-        lambda: table.select(*address.table.all_columns).where(in_list(table.email, slot(0))),
+        lambda: table.sql.select(*table.all_columns).where(in_list(table.sql.email, slot(0))),
         (json.dumps([each for each in dict.fromkeys(named) if each]),),
     )
     return {record["email"].lower(): record for record in map(address.record, rows)}
@@ -118,7 +117,6 @@ def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:
         return False
     table: Any = message.sql
     sent = tx.rows(
-        ("headers of what was sent",),
         lambda: (
             table.select(table.headers)
             .where(table.ticket_id == slot(0), table.is_outgoing == 1)

@@ -62,7 +62,6 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[Known]:
         return []
     table: Any = reading.registry.type("message").table.sql
     rows = reading.tx.rows(
-        ("messages by their ids",),
         lambda: (
             table.select(
                 table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
@@ -92,7 +91,6 @@ def _by_mask(reading: RecordReader, masks: tuple[str, ...]) -> Record | None:
         return None
     table: Any = reading.registry.type("ticket").table.sql
     rows = reading.tx.rows(
-        ("tickets by mask",),
         lambda: table.select(table.id, table.mask).where(in_list(table.mask, slot(0))),
         (json.dumps(masks),),
     )

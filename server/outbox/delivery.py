@@ -4,11 +4,10 @@ its ticket. Source: ours."""
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import peewee
-
 from server.context import Context
 from server.outbox.rows import OUTGOING
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 State = Literal["sent", "kept", "sending", "queued", "later", "parked", "failing", "failed"]
@@ -65,9 +64,8 @@ def state_of(found: dict[str, Any], now: int) -> State:
 
 
 def _found(tx: Transaction, column: str, id: int, now: int) -> list[Delivery]:
-    draft, outgoing = peewee.Table("draft"), OUTGOING.sql
+    draft, outgoing = table_named("draft"), OUTGOING.sql
     rows = tx.rows(
-        ("deliveries by", column),
         lambda: (
             draft.select(*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING))
             .join(outgoing, on=(outgoing.draft_id == draft.c.id))

@@ -4,8 +4,6 @@ Drafts that clients made through the records API are sent as well, in the name o
 
 from typing import Any
 
-import peewee
-
 from server import times
 from server.access import actor
 from server.context import Context, Service
@@ -23,6 +21,7 @@ from server.outbox.sending import send_soon
 from server.records.base import Record
 from server.records.shared.sending import TRANSACTIONAL
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 KIND = "mail.send"
@@ -53,11 +52,10 @@ def _hasten(service: Service, now: int) -> None:
     """Mail that failed while the clock was wrong is not put off further than any other that failed. When somebody wants
     a mail to leave is theirs to say."""
     latest = now + service.settings.mail_retry_seconds
-    draft: Any = peewee.Table("draft", ("is_queued", "queue_fails", "queue_delivery_date"))
+    draft: Any = table_named("draft")
     service.store.write(lambda tx: tx.run(
-        ("drafts hastened",),
-        lambda: draft.update({draft.queue_delivery_date: slot(0)})
-        .where(draft.is_queued == 1, draft.queue_fails > 0, draft.queue_delivery_date > slot(1)),
+        lambda: draft.update({draft.c.queue_delivery_date: slot(0)})
+        .where(draft.c.is_queued == 1, draft.c.queue_fails > 0, draft.c.queue_delivery_date > slot(1)),
         (now, latest),
     ))  # fmt: skip
 
@@ -132,10 +130,10 @@ def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context
 
 def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
     """The longest due first, without those that are being sent, wait for a mail server, or for their turn."""
-    draft, outgoing = peewee.Table("draft"), OUTGOING.sql
-    busy: Any = outgoing
+    draft, outgoing = table_named("draft"), OUTGOING.sql
 
     def build() -> Any:
+        busy: Any = outgoing
         others = busy.select(busy.draft_id).where((busy.is_parked == 1) | ~rows.is_free(busy, 1))
         return (
             draft.select(draft.c.id)
@@ -145,13 +143,12 @@ def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
             .limit(BATCH)
         )
 
-    return [row[0] for row in tx.rows(("drafts due",), build, (now, now, now + CLAIM_SECONDS, now + retry_seconds))]
+    return [row[0] for row in tx.rows(build, (now, now, now + CLAIM_SECONDS, now + retry_seconds))]
 
 
 def _next_date(tx: Transaction, now: int) -> int | None:
-    draft = peewee.Table("draft")
+    draft = table_named("draft")
     found = tx.value(
-        ("draft due next",),
         lambda: (
             draft.select(draft.c.queue_delivery_date)
             .where(draft.c.is_queued == 1, draft.c.queue_delivery_date > slot(0))
@@ -169,14 +166,12 @@ def _unpark(service: Service) -> None:
 
     def waiting(tx: Transaction) -> list[int]:
         rows = tx.rows(
-            ("outgoing", "parked senders"),
             lambda: outgoing.select(outgoing.from_address_id).where(outgoing.is_parked == 1).distinct(),
         )
         return [id for (id,) in rows if way_of(tx, service.registry, id) is not None]
 
     for id in service.store.read(waiting):
         service.store.write(lambda tx, id=id: tx.run(  # type: ignore[misc]
-            ("outgoing", "unpark"),
             lambda: outgoing.update({outgoing.is_parked: 0, outgoing.last_error: ""}).where(
                 outgoing.is_parked == 1, outgoing.from_address_id == slot(0)
             ),

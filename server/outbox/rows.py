@@ -13,7 +13,7 @@ from server.desk.writing import RecordWriter
 from server.jobs.queue import new_claim, run_name
 from server.records.base import Record
 from server.store.statements import slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 CLAIM_SECONDS = 1800  # longer than a slow mail server takes; those of a killed process are freed at the next start
@@ -61,10 +61,10 @@ def put(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
 def change(tx: Transaction, draft_id: int, values: dict[str, Any]) -> None:
     """Change columns of a row."""
     table: Any = OUTGOING.sql
+    names = tuple(values)
     tx.run(
-        ("outgoing", "change", *values),
-        lambda: table.update({getattr(table, name): slot(place) for place, name in enumerate(values)}).where(
-            table.draft_id == slot(len(values))
+        lambda: table.update({getattr(table, name): slot(place) for place, name in enumerate(names)}).where(
+            table.draft_id == slot(len(names))
         ),
         (*values.values(), draft_id),
     )
@@ -96,7 +96,6 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
     name = new_claim()
     table: Any = OUTGOING.sql
     taken = tx.run(
-        ("outgoing", "claim"),
         lambda: table.update({table.claimed_by: slot(0), table.claimed_until: slot(1)}).where(
             table.draft_id == slot(2), is_free(table, 3)
         ),
@@ -107,9 +106,8 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
 
 def is_held_up(writing: RecordWriter, draft_id: int) -> bool:
     """Whether an earlier mail on the same ticket has to leave first."""
-    draft, now = peewee.Table("draft"), writing.now
+    draft, now = table_named("draft"), writing.now
     return bool(writing.tx.value(
-        ("draft held up",),
         lambda: draft.select(draft.c.id).where(draft.c.id == slot(0), has_earlier(draft, 1, 2)),
         (draft_id, now, now + writing.ctx.service.settings.mail_retry_seconds),
     ))  # fmt: skip
@@ -120,7 +118,7 @@ def has_earlier(draft: Any, now: int, retry: int) -> Any:
     again. Mail that somebody wants to leave later, or that has no mail server, holds up none.
 
     now, retry: places of the values `now`, and when mail is tried again that fails now."""
-    earlier, outgoing = peewee.Table("draft").alias("earlier"), OUTGOING.sql.alias("held")
+    earlier, outgoing = table_named("draft").alias("earlier"), OUTGOING.sql.alias("held")
     parked = outgoing.select(outgoing.draft_id).where(outgoing.draft_id == earlier.c.id, outgoing.is_parked == 1)
     tried_again = (earlier.c.queue_fails > 0) & (earlier.c.queue_delivery_date <= slot(retry))
     return peewee.fn.EXISTS(earlier.select(earlier.c.id).where(
@@ -146,7 +144,6 @@ def release_lost(tx: Transaction) -> int:
     """Free the claims of processes that are gone; answers how many."""
     table: Any = OUTGOING.sql
     return tx.run(
-        ("outgoing", "release"),
         lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
             table.claimed_by != "", ~table.claimed_by.startswith(run_name())
         ),

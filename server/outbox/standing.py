@@ -9,6 +9,7 @@ import peewee
 from server.desk.writing import RecordWriter
 from server.outbox import rows
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 TICKET = "svc.contexts.ticket"
@@ -43,9 +44,8 @@ def restore(writing: RecordWriter, ticket_id: int, reopened: str) -> None:
 
 
 def _last_entry(tx: Transaction, ticket_id: int) -> int:
-    entries = peewee.Table("activity_log")
+    entries = table_named("activity_log")
     return int(tx.value(
-        ("ticket last decided",),
         lambda: entries.select(peewee.fn.MAX(entries.c.id)).where(
             entries.c.target__context == TICKET, entries.c.target_id == slot(0),
             entries.c.activity_point.in_(_DECIDES),

@@ -17,6 +17,7 @@ from server.outbox.due import KIND
 from server.outbox.rows import OUTGOING
 from server.records.base import Record
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 DOING = "look at the mail of others that has not left"  # what administrators alone may
@@ -61,31 +62,37 @@ def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tup
 
     state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    draft, outgoing = peewee.Table("draft"), OUTGOING.sql
-
-    def of(*columns: Any) -> Any:
-        query = draft.select(*columns).join(outgoing, peewee.JOIN.LEFT_OUTER, on=(outgoing.draft_id == draft.c.id))
-        is_given_up = (draft.c.is_queued == 0) & (outgoing.last_error != "")
-        conditions = {
-            "failed": is_given_up,
-            "parked": (draft.c.is_queued == 1) & (outgoing.is_parked == 1),
-            "failing": (draft.c.is_queued == 1) & (draft.c.queue_fails > 0),
-            "queued": draft.c.is_queued == 1,
-        }
-        return query.where(conditions.get(state, (draft.c.is_queued == 1) | is_given_up))
 
     def read(tx: Transaction) -> tuple[list[Listed], int]:
         found = tx.rows(
-            ("outbox", "listed", state),
-            lambda: of(*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING))
-            .order_by(draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id).limit(slot(0)).offset(slot(1)),
+            lambda: _page(state),
             (limit, (page - 1) * limit),
-        )  # fmt: skip
-        total = tx.value(("outbox", "total", state), lambda: of(peewee.fn.COUNT(draft.c.id)))
+        )
+        total = tx.value(lambda: _in_state(state, peewee.fn.COUNT(table_named("draft").c.id)))
         names = (*_DRAFT, *_OUTGOING)
         return [_listed(dict(zip(names, row, strict=True)), ctx.now) for row in found], int(total or 0)
 
     return ctx.service.store.read(read)
+
+
+def _in_state(state: str, *columns: Any) -> Any:
+    draft, outgoing = table_named("draft"), OUTGOING.sql
+    query = draft.select(*columns).join(outgoing, peewee.JOIN.LEFT_OUTER, on=(outgoing.draft_id == draft.c.id))
+    is_given_up = (draft.c.is_queued == 0) & (outgoing.last_error != "")
+    conditions = {
+        "failed": is_given_up,
+        "parked": (draft.c.is_queued == 1) & (outgoing.is_parked == 1),
+        "failing": (draft.c.is_queued == 1) & (draft.c.queue_fails > 0),
+        "queued": draft.c.is_queued == 1,
+    }
+    return query.where(conditions.get(state, (draft.c.is_queued == 1) | is_given_up))
+
+
+def _page(state: str) -> Any:
+    draft, outgoing = table_named("draft"), OUTGOING.sql
+    names = [*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING)]
+    query = _in_state(state, *names).order_by(draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id)
+    return query.limit(slot(0)).offset(slot(1))
 
 
 def letter(ctx: Context, id: int) -> Letter:

@@ -103,7 +103,6 @@ def _add_what_is_on(shown: Dictionaries, found: Found) -> None:
 def _rows_on(tx: Transaction, record_type: RecordType, column: str, ids: list[int]) -> list[tuple[Any, ...]]:
     table = record_type.table
     return tx.rows(
-        ("exported with", table.name, column),
         lambda: (
             table.sql.select(*table.all_columns)
             .where(in_list(peewee.Column(table.sql, column), slot(0)))

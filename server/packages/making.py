@@ -193,7 +193,7 @@ class _Making:
 
     def _names(self, uri: str) -> list[str]:
         table = self.registry.type(uri).table
-        return [row[0] for row in self.tx.rows(("names", uri), lambda: table.sql.select(table.sql.name))]
+        return [row[0] for row in self.tx.rows(lambda: table.sql.select(table.sql.name))]
 
     def _add_node(self, entry: Tree) -> None:
         """A node at the end of a behavior's tree, whose nodes have no ids of their own."""

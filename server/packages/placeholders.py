@@ -6,8 +6,6 @@ import string
 from dataclasses import replace
 from typing import Any
 
-import peewee
-
 from server.context import Context
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
 from server.errors import nearest
@@ -15,6 +13,7 @@ from server.packages.document import Document, Tree, at, bad
 from server.packages.substitution import Substitution
 from server.queries import frame
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 KINDS = ("random", "data_query")
@@ -76,10 +75,8 @@ def defaults(ctx: Context, tx: Transaction) -> Tree:
     """`default.*`: where mail goes and leaves unless told otherwise; 0 and "" for what there is not."""
     group_id = _default_id(tx, "group")
     sender_id = get(tx, DEFAULT_SENDER, 0)
-    addresses: Any = peewee.Table("address", ("id", "email"))
-    email = tx.value(
-        ("address of a sender",), lambda: addresses.select(addresses.email).where(addresses.id == slot(0)), (sender_id,)
-    )
+    addresses: Any = table_named("address")
+    email = tx.value(lambda: addresses.select(addresses.c.email).where(addresses.c.id == slot(0)), (sender_id,))
     return {
         "base_url": ctx.service.base_url,
         "group_id": group_id,
@@ -91,10 +88,10 @@ def defaults(ctx: Context, tx: Transaction) -> Tree:
 
 
 def _default_id(tx: Transaction, uri: str, group_id: int = 0) -> int:
-    table: Any = peewee.Table(uri, ("id", "is_default", "group_id"))
+    table: Any = table_named(uri)
 
     def build() -> Any:
-        query = table.select(table.id).where(table.is_default == 1)
-        return query.where(table.group_id == slot(0)) if uri == "bucket" else query
+        query = table.select(table.c.id).where(table.c.is_default == 1)
+        return query.where(table.c.group_id == slot(0)) if uri == "bucket" else query
 
-    return int(tx.value(("default of a package", uri), build, (group_id,) if uri == "bucket" else ()) or 0)
+    return int(tx.value(build, (group_id,) if uri == "bucket" else ()) or 0)

@@ -51,7 +51,6 @@ def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
         with_password = _ids_in(tx, WORKER_LOGIN, listed)
         table: Any = workers.sql
         rows = tx.rows(
-            ("workers seen",),
             lambda: table.select(table.id, table.last_activity_at).where(in_list(table.id, slot(0))),
             (listed,),
         )
@@ -164,7 +163,6 @@ def _ids_in(tx: Transaction, kept: Any, listed: str) -> set[int]:
     """Those of the workers that a table has a row for."""
     table: Any = kept.sql
     rows = tx.rows(
-        ("workers in", kept.name),
         lambda: table.select(table.worker_id).where(in_list(table.worker_id, slot(0))),
         (listed,),
     )

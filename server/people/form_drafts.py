@@ -109,7 +109,7 @@ def forget_old(service: Service, now: int) -> int | None:
     if next_at is None or next_at > now:
         return next_at
     service.store.write(lambda tx: tx.run(
-        ("old form drafts",), lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
+        lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
         (now - KEPT_SECONDS,),
     ))  # fmt: skip
     return service.store.read(_next_old)
@@ -117,7 +117,7 @@ def forget_old(service: Service, now: int) -> int | None:
 
 def _next_old(tx: Transaction) -> int | None:
     table: Any = FORM_DRAFT.sql
-    found = tx.value(("next old form draft",), lambda: table.select(peewee.fn.MIN(table.updated_at)))
+    found = tx.value(lambda: table.select(peewee.fn.MIN(table.updated_at)))
     return None if found is None else int(found) + KEPT_SECONDS
 
 
@@ -125,13 +125,11 @@ def _drop_most(tx: Transaction, worker_id: int) -> None:
     """Keep the newest of a worker."""
     table: Any = FORM_DRAFT.sql
     keys = tx.rows(
-        ("form drafts beyond the limit",),
         lambda: table.select(table.key).where(table.worker_id == slot(0)).order_by(table.updated_at.desc(), table.key)
         .limit(-1).offset(MAX_DRAFTS),
         (worker_id,),
     )  # fmt: skip
     tx.run_many(
-        ("drop form draft",),
         lambda: table.delete().where(table.worker_id == slot(0), table.key == slot(1)),
         [(worker_id, key) for (key,) in keys],
     )

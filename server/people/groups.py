@@ -30,7 +30,6 @@ def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
     listed = list(group_ids)
     table: Any = GROUP_MEMBER.sql
     rows = ctx.service.store.read(lambda tx: tx.rows(
-        ("rosters of groups",),
         lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(in_list(table.group_id, slot(0))),
         ("[" + ",".join(map(str, listed)) + "]",),
     ))  # fmt: skip

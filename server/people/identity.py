@@ -5,13 +5,12 @@ change the address that somebody signs in with, or that a group sends from."""
 
 from typing import Any
 
-import peewee
-
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.people import login_changes
 from server.records.parts import Record, Writing
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import slot
+from server.store.tables import table_named
 
 SENDERS = ("group", "bucket")
 
@@ -28,7 +27,7 @@ def require_nobodys(writing: Writing, address: Record) -> None:
 def require_readable_mail(writing: Writing, address_id: int) -> None:
     """Raises Forbidden where tickets that the caller may not read are answered to this address: another one would get
     their replies."""
-    if writing.tx.value(("hidden tickets of an address",), _hidden_ticket, (address_id, writing.actor.id)) is not None:
+    if writing.tx.value(_hidden_ticket, (address_id, writing.actor.id)) is not None:
         raise Forbidden(
             "email: this address gets the replies on tickets that you may not read; ask an administrator to change it",
             field="email",
@@ -63,8 +62,8 @@ def _whose(writing: Writing, address: Record) -> str:
 
 
 def _hidden_ticket() -> Any:
-    requester, ticket = peewee.Table("requester"), peewee.Table("ticket")
-    group, member = peewee.Table("group", alias="its_group"), GROUP_MEMBER.sql
+    requester, ticket = table_named("requester"), table_named("ticket")
+    group, member = table_named("group").alias("its_group"), GROUP_MEMBER.sql
     mine = member.select(member.group_id).where(member.worker_id == slot(1))
     return (
         requester.select(ticket.c.id)

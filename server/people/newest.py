@@ -4,12 +4,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import peewee
-
 from server.records.parts import Expand, Loader, Record, Shown
 from server.records.shared.collections import ids_text
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 Reached = Callable[[Any, Any], Any]  # (own table, address table) -> the condition that an address belongs to the record
 
@@ -31,12 +30,11 @@ def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, 
 
 def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Loader:
     def load(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
-        readable, message = shown.readable("message"), shown.type("message")
+        readable, table = shown.readable("message"), shown.type("message").table.sql
         if readable is NEVER:
             return {}
         rows = shown.tx.rows(
-            (name, uri, readable.key),
-            lambda: _newest(uri, reached, messages_of, message.table.sql, readable),
+            lambda: _newest(uri, reached, messages_of, table, readable),
             (*readable.values, ids_text(records)),
         )
         newest = {own: message for own, message in rows if message}
@@ -55,8 +53,8 @@ def _newest(
     uri: str, reached: Reached | None, messages_of: Callable[..., Any], message: Any, readable: Condition
 ) -> Any:
     """For each record one look into an index of messages, those that the caller may not read passed over."""
-    own = peewee.Table(uri, alias="own")
-    address = peewee.Table("address", alias="its_address")
+    own = table_named(uri).alias("own")
+    address = table_named("address").alias("its_address")
 
     def is_its(column: Any) -> Any:
         if reached is None:
@@ -75,6 +73,6 @@ def _sent_by(message: Any, is_its: Callable[[Any], Any]) -> Any:
 
 def _sent_to(message: Any, is_its: Callable[[Any], Any]) -> Any:
     """Messages keep no list of recipients; what was sent on a ticket was sent to its requesters."""
-    requester = peewee.Table("requester", alias="addressed")
+    requester = table_named("requester").alias("addressed")
     tickets = requester.select(requester.c.ticket_id).where(is_its(requester.c.address_id))
     return message.select(message.id).where(message.is_outgoing == 1, message.ticket_id.in_(tickets))

@@ -13,6 +13,7 @@ from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.shared import points
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 CONTEXT = "svc.contexts.reminder"
@@ -44,13 +45,12 @@ def _remind(ctx: Context, tx: Transaction) -> None:
 
 def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
     """[(id, worker id, name)] of open reminders whose time has come, the oldest first."""
-    reminder: Any = peewee.Table("reminder", ("id", "worker_id", "name", "is_closed", "remind_at"))
+    reminder: Any = table_named("reminder")
     return tx.rows(
-        ("reminders due",),
         lambda: (
-            reminder.select(reminder.id, reminder.worker_id, reminder.name)
-            .where(_open(), reminder.remind_at <= slot(0))
-            .order_by(reminder.remind_at, reminder.id)
+            reminder.select(reminder.c.id, reminder.c.worker_id, reminder.c.name)
+            .where(_open(), reminder.c.remind_at <= slot(0))
+            .order_by(reminder.c.remind_at, reminder.c.id)
             .limit(slot(1))
         ),
         (now, limit),
@@ -58,8 +58,8 @@ def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:
 
 
 def _next_time(tx: Transaction) -> int | None:
-    reminder: Any = peewee.Table("reminder", ("is_closed", "remind_at"))
-    found = tx.value(("next reminder",), lambda: reminder.select(peewee.fn.MIN(reminder.remind_at)).where(_open()))
+    reminder: Any = table_named("reminder")
+    found = tx.value(lambda: reminder.select(peewee.fn.MIN(reminder.c.remind_at)).where(_open()))
     return int(found) if found else None
 
 

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import peewee
-
 from server.errors import BadQuery, Invalid
 from server.records.parts import Record, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
+from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"
 GROUP_PARTS = (MANAGER, MEMBER, REMOVE)
@@ -106,10 +105,8 @@ def forget_role(writing: Writing, role_id: int) -> None:
 def _roles(writing: Writing) -> list[dict[str, Any]]:
     """Id and queries of every role; there are tens of them."""
     names = ("id", *ROLE_QUERIES.values())
-    table: Any = peewee.Table("role", names)
-    rows = writing.tx.rows(
-        ("queries of roles",), lambda: table.select(*(getattr(table, name) for name in names)).order_by(table.id)
-    )
+    table: Any = table_named("role")
+    rows = writing.tx.rows(lambda: table.select(*(getattr(table.c, name) for name in names)).order_by(table.c.id))
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -96,7 +96,6 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
     ctx.require_admin(DOING)
     table: Any = TOKEN.sql
     return int(ctx.service.store.read(lambda tx: tx.value(
-        ("tokens ending",),
         lambda: table.select(peewee.fn.COUNT(table.id)).where(
             table.revoked_at == 0, table.expires_at > slot(0), table.expires_at < slot(1), table.kind == "access",
             table.expires_at - table.created_at > slot(2)),
@@ -160,12 +159,13 @@ def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
 
     def build() -> Any:
         query = table.update({table.revoked_at: slot(0)}).where(table.revoked_at == 0, table.expires_at > slot(0))
-        return _of(query, bool(app_id), bool(worker_id))
+        return _of(query, is_of_app, is_of_worker)
 
     values = (ctx.now, *(id for id in (app_id, worker_id) if id))
+    is_of_app, is_of_worker = bool(app_id), bool(worker_id)
 
     def write(tx: Transaction) -> int:
-        count = tx.run(("end tokens", bool(app_id), bool(worker_id)), build, values)
+        count = tx.run(build, values)
         if count:
             _log(ctx, tx, app_id, worker_id, count)
         return count
@@ -208,35 +208,40 @@ def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
     return query
 
 
-def _wanted(wanted: Wanted, *columns: Any) -> Any:
+def _shape(wanted: Wanted) -> tuple[bool, bool, bool]:
+    return wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)
+
+
+def _wanted(shape: tuple[bool, bool, bool], *columns: Any) -> Any:
     """A query for these columns of the tokens that are wanted."""
+    is_wanted_over, is_of_app, is_of_worker = shape
     table: Any = TOKEN.sql
     is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
     # What was exchanged for a new pair has ended as it should; nobody ended it.
     is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
-    query = table.select(*columns).where(is_over if wanted.is_over else is_good)
-    return _of(query, bool(wanted.app_id), bool(wanted.worker_id))
+    query = table.select(*columns).where(is_over if is_wanted_over else is_good)
+    return _of(query, is_of_app, is_of_worker)
 
 
 def _count(tx: Transaction, wanted: Wanted, now: int) -> int:
     table: Any = TOKEN.sql
-    key = ("tokens", "count", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id))
+    shape = _shape(wanted)
     values = (now, *(id for id in (wanted.app_id, wanted.worker_id) if id))
-    return int(tx.value(key, lambda: _wanted(wanted, peewee.fn.COUNT(table.id)), values) or 0)
+    return int(tx.value(lambda: _wanted(shape, peewee.fn.COUNT(table.id)), values) or 0)
 
 
 def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[Listed]:
     table: Any = TOKEN.sql
     ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
-    place = 1 + len(ids)
+    shape = _shape(wanted)
 
     def build() -> Any:
-        query = _wanted(wanted, *TOKEN.all_columns).order_by(table.id.desc())
+        place = 1 + shape[1] + shape[2]
+        query = _wanted(shape, *TOKEN.all_columns).order_by(table.id.desc())
         return query.limit(slot(place)).offset(slot(place + 1))
 
     rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(
-        ("tokens", "listed", wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)), build,
-        (ctx.now, *ids, limit, (page - 1) * limit),
+        build, (ctx.now, *ids, limit, (page - 1) * limit),
     )]  # fmt: skip
     reading = RecordReader(ctx, tx)
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
@@ -265,11 +270,12 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
             peewee.fn.MAX(table.last_used_at),
             peewee.fn.MAX(table.created_at),
         ).where(table.revoked_at == 0, table.expires_at > slot(0))
-        query = _of(query, bool(app_id), bool(worker_id))
+        query = _of(query, is_of_app, is_of_worker)
         return query.group_by(table.app_id, table.worker_id, table.scopes)
 
+    is_of_app, is_of_worker = bool(app_id), bool(worker_id)
     values = (ctx.now, *(id for id in (app_id, worker_id) if id))
-    rows = tx.rows(("tokens", "in use", bool(app_id), bool(worker_id)), build, values)
+    rows = tx.rows(build, values)
     workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
     found = [
         Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)

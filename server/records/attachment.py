@@ -31,7 +31,7 @@ from server.search.filters import AllWords, DeepFilter, Filter, Through, Way
 from server.search.filters.links import ANY, NONE, type_named
 from server.store import blobs
 from server.store.statements import in_list, slot
-from server.store.tables import Column, Index
+from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -63,7 +63,7 @@ class AttachedFilter(Filter):
         return Through("attached", "attachment_id", "record_id", (("context", context),))
 
     def _attached(self, on: RecordType | None, scope: "Scope") -> Condition:
-        attached, own = peewee.Table("attached", alias="hung"), peewee.Column(self.table.sql, "id")
+        attached, own = table_named("attached").alias("hung"), peewee.Column(self.table.sql, "id")
         pair = (attached.c.context, attached.c.record_id)
         inner = scope.points_to_readable(*pair) if on is None else scope.points_to(*pair, on)
 
@@ -79,7 +79,6 @@ def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[s
     form = read_form(text)
     table: Any = ATTACHED.sql
     rows = shown.tx.rows(
-        ("what files hang on",),
         lambda: (
             table.select(table.attachment_id, table.context, table.record_id)
             .where(in_list(table.attachment_id, slot(0)))
@@ -218,12 +217,11 @@ class Attachment(RecordType):
         tx.delete(ATTACHED, attachment_id=id)
         if record["blob_id"]:
             blobs.forget(tx, record["blob_id"])
-        message: Any = peewee.Table("message", ("html_attachment_id",))
+        message: Any = table_named("message")
         # As text, so that the partial index is found to fit.
         tx.run(
-            ("forget html part",),
-            lambda: message.update({message.html_attachment_id: 0}).where(
-                message.html_attachment_id == slot(0), peewee.SQL('"html_attachment_id" > 0')
+            lambda: message.update({message.c.html_attachment_id: 0}).where(
+                message.c.html_attachment_id == slot(0), peewee.SQL('"html_attachment_id" > 0')
             ),
             (id,),
         )

@@ -4,8 +4,6 @@ calendar_event_recurring; what events mean is in calendars/."""
 import re
 from typing import Any
 
-import peewee
-
 from server.errors import Conflict, Invalid
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
@@ -14,7 +12,7 @@ from server.records.shared import owners
 from server.records.shared.references import redirect
 from server.search.filters import DeepFilter, PointingHere
 from server.store.statements import slot
-from server.store.tables import Index
+from server.store.tables import Index, table_named
 from server.store.transaction import Transaction
 
 MAX_EVENTS_GONE = 2000  # that go along with a calendar; more would hold up the one writer
@@ -88,11 +86,10 @@ class Calendar(RecordType):
 
 
 def _event_ids(tx: Transaction, uri: str, calendar_id: int) -> list[int]:
-    event: Any = peewee.Table(uri, ("id", "calendar_id"))
+    event: Any = table_named(uri)
     rows = tx.rows(
-        ("ids on a calendar", uri),
-        lambda: event.select(event.id).where(event.calendar_id == slot(0)).limit(MAX_EVENTS_GONE + 1),
-        (calendar_id,),
+        lambda: event.select(event.c.id).where(event.c.calendar_id == slot(0)).limit(slot(1)),
+        (calendar_id, MAX_EVENTS_GONE + 1),
     )
     return [row[0] for row in rows]
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import peewee
-
 from server.errors import AdminOnly, Conflict
 from server.fields import Bit, Name, Number, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
@@ -11,6 +9,7 @@ from server.records.shared import custom
 from server.records.shared.references import redirect
 from server.records.shared.tables import CUSTOM_VALUE
 from server.store.statements import slot
+from server.store.tables import table_named
 
 
 class Currency(RecordType):
@@ -76,7 +75,6 @@ class Currency(RecordType):
         if change.value("is_default"):
             table: Any = self.table.sql
             writing.tx.run(
-                ("one default currency",),
                 lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
                 (change.id,),
             )
@@ -108,12 +106,11 @@ def _is_in(field: custom.CustomField, id: int, is_default: bool) -> bool:
 
 def _opportunity_in(writing: Writing, currency_id: int) -> str:
     """An opportunity with an amount in a currency, "" when there is none."""
-    opportunity: Any = peewee.Table("opportunity", ("id", "amount", "amount_currency_id"))
+    opportunity: Any = table_named("opportunity")
     found = writing.tx.value(
-        ("opportunity in a currency",),
         lambda: (
-            opportunity.select(opportunity.id)
-            .where(opportunity.amount_currency_id == slot(0), opportunity.amount != 0)
+            opportunity.select(opportunity.c.id)
+            .where(opportunity.c.amount_currency_id == slot(0), opportunity.c.amount != 0)
             .limit(1)
         ),
         (currency_id,),

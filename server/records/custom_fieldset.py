@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import peewee
-
 from server.errors import Invalid
 from server.fields import ContextName, Name, UpdatedAt
 from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE
 from server.store.statements import slot
-from server.store.tables import Index
+from server.store.tables import Index, table_named
 
 FIELDS = "custom_field"
 
@@ -66,10 +64,9 @@ class CustomFieldset(RecordType):
         writing.tx.delete(FIELDSET_USE, fieldset_id=record["id"])
 
     def _field_ids(self, id: int, writing: Writing) -> list[int]:
-        field: Any = peewee.Table(FIELDS, ("id", "custom_fieldset_id"))
+        field: Any = table_named(FIELDS)
         rows = writing.tx.rows(
-            ("fields of a fieldset",),
-            lambda: field.select(field.id).where(field.custom_fieldset_id == slot(0)),
+            lambda: field.select(field.c.id).where(field.c.custom_fieldset_id == slot(0)),
             (id,),
         )
         return [row[0] for row in rows]

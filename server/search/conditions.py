@@ -10,6 +10,8 @@ from typing import Any
 
 import peewee
 
+from server.store.peewee_parts import column_name
+from server.store.shapes import Part
 from server.store.statements import in_list, slot
 
 At = Callable[[int], Any]
@@ -31,9 +33,9 @@ class Shape:
         return self is other or (isinstance(other, Shape) and self._hash == other._hash and self.key == other.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition on the rows of one table.
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition(Part):
+    """One condition on the rows of one table. Those of one key are equal, whatever their values.
 
     columns: the columns of that table it looks at, or None when it looks further; with them a count may be read
     from the table's summary instead."""
@@ -42,6 +44,19 @@ class Condition:
     values: tuple[Any, ...]
     build: Callable[[At], Any]
     columns: frozenset[str] | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Condition) and self.key == other.key
+
+    def bare(self) -> "Condition":
+        return Condition(self.key, (), _gone)
+
+
+def _gone(at: At) -> Any:
+    raise AssertionError("a condition that was kept for its key is composed by nobody")
 
 
 ALWAYS = Condition("always", (), lambda at: peewee.SQL("1"), frozenset())
@@ -151,8 +166,3 @@ def one_of(column: Any, values: Sequence[Any]) -> Condition:
         lambda at: in_list(column, at(0)),
         frozenset((column.name,)),
     )
-
-
-def column_name(column: Any) -> str:
-    """`table.column`, to tell shapes apart."""
-    return f"{column.source._path[-1]}.{column.name}"

@@ -5,9 +5,18 @@ Who may read what is not said here; callers hand in the condition for each type.
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
-from server.search.conditions import ALWAYS, NEVER, At, Condition, all_of, any_of, equals, one_of, slots_from
+from server.search.conditions import (
+    ALWAYS,
+    NEVER,
+    At,
+    Condition,
+    all_of,
+    any_of,
+    equals,
+    one_of,
+    slots_from,
+)
+from server.store.peewee_parts import column_name
 from server.store.statements import Fragment, StatementCache
 
 if TYPE_CHECKING:
@@ -46,11 +55,10 @@ def points_to_readable(
 def behind(column: Any, record_type: "RecordType", condition: Condition) -> Condition:
     """The column holds the id of a record that answers the condition: one on what somebody may read, whose text is kept
     for all searches."""
-    table: Any = peewee.Table(record_type.table.name, record_type.table.names)
-    shape = (record_type.table.name, condition.key)
+    table = record_type.table.sql
 
     def build(at: At) -> Any:
-        selected = _FRAGMENTS.get(shape, lambda: table.select(table.id).where(condition.build(slots_from(0))))
+        selected = _FRAGMENTS.get(lambda: table.select(table.id).where(condition.build(slots_from(0))))
         return column.in_(selected.node(at))
 
-    return Condition(("behind", f"{column.name}", *shape), condition.values, build)
+    return Condition(("behind", column_name(column), record_type.table, condition.key), condition.values, build)

@@ -10,7 +10,8 @@ from server.errors import BadQuery, nearest
 from server.search.ast import Query, Sort
 from server.search.compile import Scope, compile_group
 from server.search.conditions import ALWAYS, NEVER, Condition, all_of, slots_from
-from server.store.tables import Table
+from server.store.peewee_parts import stand_in
+from server.store.shapes import keyed
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -57,8 +58,8 @@ class Search:
             at = slots_from(count)
             return query.order_by(*self._order_expressions()).limit(at(0)).offset(at(1))
 
-        key = ("search", table.name, condition.key, self._order_key())
-        return self.scope.tx.rows(key, build, (*condition.values, limit, offset))
+        shape = keyed(build, table, condition.key, self._order_key())
+        return self.scope.tx.rows(shape, (*condition.values, limit, offset))
 
     def ids(self, limit: int) -> list[int]:
         """The ids of the first ones, in order."""
@@ -70,8 +71,8 @@ class Search:
             query = table.select(table.id).where(condition.build(slots_from(0)))
             return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
 
-        key = ("search ids", self.record_type.table.name, condition.key, self._order_key())
-        return [row[0] for row in self.scope.tx.rows(key, build, (*condition.values, limit))]
+        shape = keyed(build, self.record_type.table, condition.key, self._order_key())
+        return [row[0] for row in self.scope.tx.rows(shape, (*condition.values, limit))]
 
     def total(self) -> int:
         """How many answer; read from the type's summary where that is enough."""
@@ -80,16 +81,14 @@ class Search:
             return 0
         summary = table.summary_table if table.summary else None
         if summary is not None and condition.columns is not None and condition.columns <= set(table.summary):
-            counts = stand_in(table, summary)
+            counts = stand_in(table.sql, summary.sql)
             found = self.scope.tx.value(
-                ("total by summary", table.name, condition.key),
                 lambda: _where(counts.select(peewee.fn.SUM(counts.n)), condition),
                 condition.values,
             )
             return int(found or 0)
         return int(
             self.scope.tx.value(
-                ("total", table.name, condition.key),
                 lambda: _where(table.sql.select(peewee.fn.COUNT(table.sql.id)), condition),
                 condition.values,
             )
@@ -109,13 +108,6 @@ class Search:
             expression = self._filter(name).order(self.scope)
             terms.append(peewee.Desc(expression) if descending else peewee.Asc(expression))
         return [*terms, self.record_type.column("id").asc()]
-
-
-def stand_in(table: Table, summary: Table) -> Any:
-    """The summary under the identity of its table: a condition made for the table's columns fits it as it is."""
-    counts: Any = peewee.Table(summary.name, summary.names)
-    counts._hash = table.sql._hash
-    return counts
 
 
 def _where(query: Any, condition: Condition) -> Any:

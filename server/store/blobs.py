@@ -66,7 +66,6 @@ def read_many(tx: Transaction, ids: Iterable[int], max_bytes: int) -> dict[int, 
     """{blob id: all its bytes}, in one statement; larger blobs and unknown ids are left out."""
     blob, piece = BLOB.sql, BLOB_PIECE.sql
     rows = tx.rows(
-        "blob.read many",
         lambda: (
             piece.select(piece.blob_id, piece.bytes)
             .join(blob, on=(blob.id == piece.blob_id))
@@ -88,7 +87,6 @@ def pieces(tx: Transaction, id: int, start: int = 0, end: int | None = None) -> 
     place = piece * PIECE_BYTES
     while end is None or place < end:
         row = tx.row(
-            "blob.piece",
             lambda: table.select(table.bytes).where(table.blob_id == slot(0), table.piece == slot(1)),
             (id, piece),
         )

@@ -1,13 +1,16 @@
 """Statements compiled once per shape: peewee composes them, the text and the order of its parameters are kept.
 
-Building a peewee query costs far more than running its SQL, so callers name a shape by a hashable key and hand over a
-function that builds it; the function runs once. A builder marks the places of its values with `slot(0)`, `slot(1)`...
+Building a peewee query costs far more than running its SQL, so callers hand over a function that builds it, and it runs
+once for each shape: shapes.py says which. A builder marks the places of its values with `slot(0)`, `slot(1)`...
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
 from collections.abc import Callable, Hashable, Sequence
+from types import CodeType
 from typing import Any, Generic, TypeVar
 
 import peewee
+
+from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of, unhashable
 
 # Kept; a full cache is emptied, since a statement costs half a millisecond to build again.
 MAX_STATEMENTS = 4096  # shapes
@@ -38,11 +41,13 @@ def in_list(column: Any, value: peewee.Node) -> peewee.Expression:
 class Statement:
     """SQL text with the order in which the values go into it."""
 
-    __slots__ = ("sql", "_order", "_plain")
+    __slots__ = ("sql", "fixed", "code", "_order", "_plain")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
+        self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
+        self.fixed = tuple(item for is_slot, item in self._order if not is_slot)
         # In most statements the slots stand in their own order and nothing else is bound.
         self._plain = self._order == tuple((True, index) for index in range(len(self._order)))
 
@@ -79,13 +84,15 @@ class Fragment:
     """A select in brackets, composed once to stand inside other statements. It looks at no table outside itself, so
     that its names for tables hide those around it."""
 
-    __slots__ = ("sql", "_pieces")
+    __slots__ = ("sql", "fixed", "code", "_pieces")
     MARK = "\0"  # which no statement has, while a question mark may stand in one
 
     def __init__(self, query: Any) -> None:
         self.sql, values = _composed(query, self.MARK)
         first, *rest = f"({self.sql})".split(self.MARK)
         self._pieces = (first, tuple(zip(values, rest, strict=True)))
+        self.fixed = tuple(each for each in values if not isinstance(each, Slot))
+        self.code: CodeType | None = None
 
     def node(self, at: Callable[[int], peewee.Node]) -> peewee.Node:
         """Itself for a statement in which `at(i)` is the slot of its i-th value."""
@@ -118,16 +125,28 @@ class StatementCache(Generic[Composed]):
         self._limit = limit
         self._chars = 0
 
-    def get(self, key: Hashable, build: Callable[[], Any]) -> Composed:
-        """The statement of shape `key`; `build()` answers its peewee query when the shape is new."""
-        statement = self._statements.get(key)
-        if statement is None:
-            statement = self._compose(build())
-            if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
-                self.forget()
-            self._statements[key] = statement
-            self._chars += len(statement.sql)
+    def get(self, build: Builder) -> Composed:
+        """The statement that `build` composes; it runs when the shape is new. Raises Unnamed."""
+        key = shape_of(build)
+        try:
+            statement = self._statements.get(key)
+        except TypeError:
+            raise unhashable(build) from None
+        return self._add(key, build) if statement is None else statement
+
+    def _add(self, key: Hashable, build: Builder) -> Composed:
+        statement = self._compose(build())
+        require_shaped(build, statement.fixed)
+        statement.code = code_of(build)
+        if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
+            self.forget()
+        self._statements[kept(key)] = statement
+        self._chars += len(statement.sql)
         return statement
+
+    def all(self) -> list[Composed]:
+        """Those that are kept."""
+        return list(self._statements.values())
 
     def forget(self) -> None:
         """Drop everything; after a table got new columns."""

@@ -2,13 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import peewee
 
+from server.store.shapes import Part
+
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
+
+
+@cache
+def table_named(name: str) -> Any:
+    """The handle of a table that a room above declares; its columns are under `.c`. Where the declaration may be
+    imported, its `.sql` is the handle."""
+    return peewee.Table(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +51,8 @@ class Index:
     where: str = ""
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, eq=False)
+class Table(Part):
     """One table. With `key` empty it has a rising integer `id` that is never used twice; else `key` is its primary key.
 
     bumps: {version name: columns whose change counts, () for all}; see versions in schema.py.

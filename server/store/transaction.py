@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import peewee
 
+from server.store.shapes import Builder
 from server.store.statements import Statement, StatementCache, in_list, slot
-from server.store.tables import Table
+from server.store.tables import Table, table_named
 
 if TYPE_CHECKING:
     from server.store.database import Store
 
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 
-_VERSION = peewee.Table("version")
+_VERSION = table_named("version")
+_IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
@@ -44,22 +46,22 @@ class Transaction:
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
 
-    def rows(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> list[Row]:
-        """All rows of the statement of shape `key`."""
-        statement = self._asked(key, build, values)
+    def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of the statement that `build` composes; see shapes.py for what it may close over."""
+        statement = self._asked(build, values)
         return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
 
-    def each(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Iterator[Row]:
+    def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         """As rows, one after the other: for more than fit into memory. Others may run in between."""
-        statement = self._asked(key, build, values)
+        statement = self._asked(build, values)
         return iter(self.connection.execute(statement.sql, statement.bind(values)))
 
-    def row(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Row | None:
+    def row(self, build: Builder, values: Sequence[Any] = ()) -> Row | None:
         """The first row, or None."""
-        statement = self._asked(key, build, values)
+        statement = self._asked(build, values)
         return self.connection.execute(statement.sql, statement.bind(values)).fetchone()
 
-    def _asked(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any]) -> Statement:
+    def _asked(self, build: Builder, values: Sequence[Any]) -> Statement:
         """The statement, counted. A read may be over its time here, too: making and compiling statements takes some, in
         which SQLite looks at no clock."""
         if not self.can_write:
@@ -67,26 +69,26 @@ class Transaction:
             if len(values) > MAX_QUICK_VALUES:
                 self.store.require_thread()
         self.statements += 1
-        return self._cache.get(key, build)
+        return self._cache.get(build)
 
-    def value(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> Any:
+    def value(self, build: Builder, values: Sequence[Any] = ()) -> Any:
         """The first column of the first row, or None."""
-        row = self.row(key, build, values)
+        row = self.row(build, values)
         return row[0] if row else None
 
-    def run(self, key: Hashable, build: Callable[[], Any], values: Sequence[Any] = ()) -> int:
+    def run(self, build: Builder, values: Sequence[Any] = ()) -> int:
         """Run a statement that changes rows; answers how many it changed."""
-        statement = self._cache.get(key, build)
+        statement = self._cache.get(build)
         self.statements += 1
         self._require_open()
         self.connection.execute(statement.sql, statement.bind(values))
         return self.connection.changes()
 
-    def run_many(self, key: Hashable, build: Callable[[], Any], values: Sequence[Sequence[Any]]) -> None:
+    def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""
         if not values:
             return
-        statement = self._cache.get(key, build)
+        statement = self._cache.get(build)
         self.statements += 1
         self._require_open()
         self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
@@ -98,18 +100,12 @@ class Transaction:
 
     def version(self, name: str) -> int:
         """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
-        found = self.value(
-            ("version",), lambda: _VERSION.select(_VERSION.c.value).where(_VERSION.c.name == slot(0)), (name,)
-        )
+        found = self.value(lambda: _VERSION.select(_VERSION.c.value).where(_VERSION.c.name == slot(0)), (name,))
         return int(found or 0)
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""
-        return self.row(
-            ("get", table.name),
-            lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0)),
-            (id,),
-        )
+        return self.row(lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0)), (id,))
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
         """The rows with these ids, in id order; ids that do not exist are left out. One statement."""
@@ -117,50 +113,34 @@ class Transaction:
         if not wanted:
             return []
         return self.rows(
-            ("get many", table.name),
             lambda: table.sql.select(*table.all_columns).where(in_list(table.sql.id, slot(0))).order_by(table.sql.id),
             (json.dumps(wanted),),
         )
 
     def find(self, table: Table, **equals: Any) -> list[Row]:
         """The rows whose columns equal these values, in id (or primary key) order."""
-        return self.rows(("find", table.name, *equals), lambda: self._where(table, equals), tuple(equals.values()))
+        names = tuple(equals)
+        return self.rows(lambda: _found(table, names), tuple(equals.values()))
 
     def first(self, table: Table, **equals: Any) -> Row | None:
         """The first of `find`, or None."""
-        return self.row(
-            ("first", table.name, *equals), lambda: self._where(table, equals).limit(1), tuple(equals.values())
-        )
-
-    @staticmethod
-    def _where(table: Table, equals: dict[str, Any]) -> Any:
-        query = table.sql.select(*table.all_columns)
-        for place, name in enumerate(equals):
-            query = query.where(getattr(table.sql, name) == slot(place))
-        return query.order_by(*(getattr(table.sql, name) for name in table.key or ("id",)))
+        names = tuple(equals)
+        return self.row(lambda: _found(table, names).limit(1), tuple(equals.values()))
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
-        self.run(
-            ("insert", table.name, *values),
-            lambda: table.sql.insert({getattr(table.sql, name): slot(i) for i, name in enumerate(values)}),
-            tuple(values.values()),
-        )
+        names = tuple(values)
+        self.run(lambda: table.sql.insert(_slots(table, names)), tuple(values.values()))
         return self.connection.last_insert_rowid()
 
     def reserve(self, table: Table, number: int) -> range:
         """So many ids that no row gets by itself; for rows that must be named before they are added."""
-        known: Any = peewee.Table("sqlite_sequence", ("name", "seq"))
         last = self._last_id(table)
         if last is None:  # never had a row
-            self.run(
-                ("first id",), lambda: known.insert({known.name: slot(0), known.seq: slot(1)}), (table.name, number)
-            )
+            self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, number))
         else:
             self.run(
-                ("later id",),
-                lambda: known.update({known.seq: slot(1)}).where(known.name == slot(0)),
-                (table.name, last + number),
+                lambda: _IDS.update({_IDS.c.seq: slot(1)}).where(_IDS.c.name == slot(0)), (table.name, last + number)
             )
         return range((last or 0) + 1, (last or 0) + 1 + number)
 
@@ -170,66 +150,40 @@ class Transaction:
         return range(first, first + number)
 
     def _last_id(self, table: Table) -> int | None:
-        known: Any = peewee.Table("sqlite_sequence", ("name", "seq"))
-        found: int | None = self.value(
-            ("last id",), lambda: known.select(known.seq).where(known.name == slot(0)), (table.name,)
-        )
+        found: int | None = self.value(lambda: _IDS.select(_IDS.c.seq).where(_IDS.c.name == slot(0)), (table.name,))
         return found
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
-        self.run(
-            ("put", table.name, *values),
-            lambda: table.sql.insert(
-                {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
-            ).on_conflict_replace(),
-            tuple(values.values()),
-        )
+        names = tuple(values)
+        self.run(lambda: table.sql.insert(_slots(table, names)).on_conflict_replace(), tuple(values.values()))
 
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """As put, for many rows with the values of these columns."""
-        self.run_many(
-            ("put", table.name, *names),
-            lambda: table.sql.insert(
-                {getattr(table.sql, name): slot(i) for i, name in enumerate(names)}
-            ).on_conflict_replace(),
-            rows,
-        )
+        columns = tuple(names)
+        self.run_many(lambda: table.sql.insert(_slots(table, columns)).on_conflict_replace(), rows)
 
     def add(self, table: Table, values: dict[str, Any]) -> bool:
         """Add a row unless one with the same key exists; tells whether it was added."""
-        return bool(
-            self.run(
-                ("add", table.name, *values),
-                lambda: table.sql.insert(
-                    {getattr(table.sql, name): slot(i) for i, name in enumerate(values)}
-                ).on_conflict_ignore(),
-                tuple(values.values()),
-            )
-        )
+        names = tuple(values)
+        return bool(self.run(
+            lambda: table.sql.insert(_slots(table, names)).on_conflict_ignore(), tuple(values.values())
+        ))  # fmt: skip
 
     def update(self, table: Table, id: int, values: dict[str, Any]) -> int:
         """Change columns of the row with this id; answers 0 when there is none."""
         if not values:
             return 0
+        names = tuple(values)
         return self.run(
-            ("update", table.name, *values),
-            lambda: table.sql.update({getattr(table.sql, name): slot(i) for i, name in enumerate(values)}).where(
-                table.sql.id == slot(len(values))
-            ),
+            lambda: table.sql.update(_slots(table, names)).where(table.sql.id == slot(len(names))),
             (*values.values(), id),
         )
 
     def delete(self, table: Table, **equals: Any) -> int:
         """Remove the rows whose columns equal these values; answers how many."""
-
-        def build() -> Any:
-            query = table.sql.delete()
-            for place, name in enumerate(equals):
-                query = query.where(getattr(table.sql, name) == slot(place))
-            return query
-
-        return self.run(("delete", table.name, *equals), build, tuple(equals.values()))
+        names = tuple(equals)
+        return self.run(lambda: _equal(table, table.sql.delete(), names), tuple(equals.values()))
 
     def part(self, work: Callable[["Transaction"], Result]) -> Result:
         """Run `work` so that a caller who goes on after its error keeps nothing of it."""
@@ -275,3 +229,23 @@ class Transaction:
         """The callbacks so far; the writer's part."""
         callbacks, self._callbacks = self._callbacks, []
         return callbacks
+
+
+def _slots(table: Table, names: Sequence[str]) -> dict[Any, peewee.Node]:
+    return {getattr(table.sql, name): slot(place) for place, name in enumerate(names)}
+
+
+def equal_to(table: Table, names: Sequence[str], *columns: Any) -> Any:
+    """A select of these columns, of all by default, from the rows whose columns `names` equal the first slots."""
+    return _equal(table, table.sql.select(*(columns or table.all_columns)), names)
+
+
+def _found(table: Table, names: Sequence[str]) -> Any:
+    query = equal_to(table, names)
+    return query.order_by(*(getattr(table.sql, name) for name in table.key or ("id",)))
+
+
+def _equal(table: Table, query: Any, names: Sequence[str]) -> Any:
+    for place, name in enumerate(names):
+        query = query.where(getattr(table.sql, name) == slot(place))
+    return query

@@ -57,7 +57,6 @@ def _number(writing: RecordWriter) -> int:
     """Of the last hour."""
     table: Any = AUTOMATIC_ANSWER.sql
     return int(writing.tx.value(
-        ("automatic answers", "lately"),
         lambda: table.select(peewee.fn.COUNT(peewee.SQL("*"))).where(table.answered_at > slot(0)),
         (writing.now - HOUR_SECONDS,),
     ))  # fmt: skip
@@ -81,10 +80,9 @@ def forget_over(service: Service, now: int) -> None:
     table: Any = AUTOMATIC_ANSWER.sql
     before = now - HOUR_SECONDS
     over = service.store.read(lambda tx: tx.value(
-        ("automatic answers", "any over"),
         lambda: table.select(table.answered_at).where(table.answered_at <= slot(0)).limit(1), (before,),
     ))  # fmt: skip
     if over is not None:
         service.store.write(lambda tx: tx.run(
-            ("automatic answers", "over"), lambda: table.delete().where(table.answered_at <= slot(0)), (before,)
+            lambda: table.delete().where(table.answered_at <= slot(0)), (before,)
         ))  # fmt: skip

@@ -91,7 +91,6 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     tx.delete(REQUESTER, ticket_id=old)
     comments: Any = writing.registry.type("comment").table.sql
     tx.run(
-        ("merge", "comments"),
         lambda: comments.update({comments.target_id: slot(0)}).where(
             comments.target__context == TICKET, comments.target_id == slot(1)
         ),

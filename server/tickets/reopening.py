@@ -12,6 +12,7 @@ from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.base import RecordType, Reopening
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import DELETED
 
@@ -70,30 +71,29 @@ def _purge(ctx: Context, tx: Transaction, before: int) -> None:
 
 
 def _due_ids(tx: Transaction, record_type: RecordType, now: int, limit: int) -> list[int]:
-    id, at = record_type.column("id"), record_type.column(_reopening(record_type).at)
+    table, at, is_waiting = _waiting(record_type)
     rows = tx.rows(
-        ("due to reopen", record_type.uri),
-        lambda: _waiting(record_type).where(at <= slot(0)).order_by(at, id).limit(slot(1)),
+        lambda: table.select(table.id)
+        .where(peewee.SQL(is_waiting), getattr(table, at) <= slot(0))
+        .order_by(getattr(table, at), table.id).limit(slot(1)),
         (now, limit),
-    )
+    )  # fmt: skip
     return [row[0] for row in rows]
 
 
 def _next_date(tx: Transaction, record_type: RecordType, now: int) -> int | None:
-    at = record_type.column(_reopening(record_type).at)
-    row = tx.row(
-        ("next to reopen", record_type.uri),
-        lambda: _waiting(record_type).where(at > slot(0)).order_by(at).limit(1),
+    table, at, is_waiting = _waiting(record_type)
+    found: int | None = tx.value(
+        lambda: table.select(getattr(table, at))
+        .where(peewee.SQL(is_waiting), getattr(table, at) > slot(0)).order_by(getattr(table, at)).limit(1),
         (now,),
-    )
-    return int(row[1]) if row else None
+    )  # fmt: skip
+    return found
 
 
-def _waiting(record_type: RecordType) -> Any:
+def _waiting(record_type: RecordType) -> tuple[Any, str, str]:
     declared = _reopening(record_type)
-    query: Any = record_type.table.sql
-    query = query.select(record_type.column("id"), record_type.column(declared.at))
-    return query.where(peewee.SQL(declared.is_waiting))
+    return record_type.table.sql, declared.at, declared.is_waiting
 
 
 def _reopening(record_type: RecordType) -> Reopening:
@@ -107,9 +107,8 @@ def _written_out(number: int) -> peewee.SQL:
 
 
 def _deleted_ids(tx: Transaction, before: int, limit: int) -> list[int]:
-    ticket = peewee.Table("ticket")
+    ticket = table_named("ticket")
     rows = tx.rows(
-        ("tickets to purge",),
         lambda: ticket.select(ticket.c.id)
         .where(ticket.c.status_id == _written_out(DELETED), ticket.c.deleted_at.between(1, slot(0)),
                ticket.c.merged_into == 0)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import peewee
-
 from server.context import Context
 from server.desk import metrics
 from server.desk.metrics.builtin import SNIPPET_USES
@@ -13,6 +11,7 @@ from server.outbox.content import Placeholders
 from server.records.base import Record
 from server.records.shared.tables import SNIPPET_USE
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 HOUR = 3600
@@ -60,10 +59,9 @@ def _type_of(reading: RecordReader, snippet: Record) -> str:
 
 def _count(tx: Transaction, id: int, worker_id: int, now: int) -> None:
     """One use more, of the snippet and of the worker in this hour; nothing for a snippet that was deleted meanwhile."""
-    snippet: Any = peewee.Table("snippet", ("id", "total_uses"))
+    snippet: Any = table_named("snippet")
     is_there = tx.run(
-        ("snippet used",),
-        lambda: snippet.update({snippet.total_uses: snippet.total_uses + 1}).where(snippet.id == slot(0)),
+        lambda: snippet.update({snippet.c.total_uses: snippet.c.total_uses + 1}).where(snippet.c.id == slot(0)),
         (id,),
     )
     if not is_there or not worker_id:
@@ -72,7 +70,6 @@ def _count(tx: Transaction, id: int, worker_id: int, now: int) -> None:
     place = {"snippet_id": id, "worker_id": worker_id, "hour": now - now % HOUR}
     tx.add(SNIPPET_USE, {**place, "uses": 0})
     tx.run(
-        ("snippet used by a worker",),
         lambda: use.update({use.uses: use.uses + 1}).where(
             use.snippet_id == slot(0), use.worker_id == slot(1), use.hour == slot(2)
         ),

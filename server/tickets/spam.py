@@ -31,7 +31,6 @@ def score(tx: Transaction, words: Iterable[str]) -> float:
     listed = list(words)
     table: Any = SPAM_WORD.sql
     rows = tx.rows(
-        ("spam words",),
         lambda: table.select(table.word, table.good, table.bad).where(in_list(table.word, slot(0))),
         (json.dumps([TICKETS, *listed]),),
     )
@@ -67,9 +66,7 @@ Lesson = tuple[int, str, frozenset[str]]
 def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
     """Some tickets to learn from, with their verdicts and words."""
     table: Any = SPAM_LESSON.sql
-    rows = tx.rows(
-        ("spam lessons",), lambda: table.select(table.ticket_id, table.verdict).order_by(table.ticket_id).limit(BATCH)
-    )
+    rows = tx.rows(lambda: table.select(table.ticket_id, table.verdict).order_by(table.ticket_id).limit(BATCH))
     tickets, messages = service.registry.type("ticket"), service.registry.type("message")
     by_id = {row[0]: tickets.record(row) for row in tx.get_many(tickets.table, [ticket_id for ticket_id, _ in rows])}
     first = [each["initial_message_id"] for each in by_id.values()]
@@ -103,4 +100,4 @@ def _count(tx: Transaction, words: Iterable[str], verdict: str) -> None:
             conflict_target=[table.word], update={getattr(table, column): getattr(table, column) + 1}
         )
 
-    tx.run(("count spam words", column), build, (json.dumps([TICKETS, *sorted(words)]), good, 1 - good, 1))
+    tx.run(build, (json.dumps([TICKETS, *sorted(words)]), good, 1 - good, 1))

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import peewee
-
 from server.access import sessions
 from server.context import Service
 from server.errors import HelpdeskError
 from server.jobs import clock_watch
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
+from server.store.tables import table_named
 from server.upkeep import backups, database_check, health
 from server.upkeep.checkup_mail import of_mail
 from server.upkeep.finding import Ask, Finding, at_once
@@ -139,9 +138,9 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
     if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
         yield Finding("clock", "problem", f"it is {shown} here, before this version was made", "set the clock")
         return
-    message = peewee.Table("message")
+    message = table_named("message")
     newest = service.store.read(lambda tx: tx.value(
-        ("newest message",), lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1)
+        lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1)
     ))  # fmt: skip
     if newest and newest > now + AHEAD_SECONDS:
         yield Finding("clock", "warning", f"it is {shown} here, and the newest message is {newest - now:,} seconds "

@@ -9,6 +9,7 @@ from server.desk.metrics import builtin, record
 from server.jobs.scheduler import periodic
 from server.records.shared.noted import BIN_SECONDS
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import OPEN
 
@@ -35,7 +36,7 @@ def _measure(service: Service, now: int) -> None:
 
 def _open_tickets(tx: Transaction) -> list[tuple[int, int, int]]:
     """[(group, bucket, how many)], from the counts that are kept with the tickets; 0 where all were dealt with."""
-    counts = peewee.Table("ticket_summary")
+    counts = table_named("ticket_summary")
 
     def build() -> Any:
         is_open = peewee.Case(None, [(counts.c.status_id == slot(0), counts.c.n)], 0)
@@ -43,13 +44,12 @@ def _open_tickets(tx: Transaction) -> list[tuple[int, int, int]]:
             counts.c.group_id, counts.c.bucket_id
         )
 
-    return [(row[0], row[1], int(row[2])) for row in tx.rows(("open tickets by bucket",), build, (OPEN,))]
+    return [(row[0], row[1], int(row[2])) for row in tx.rows(build, (OPEN,))]
 
 
 def _active(tx: Transaction, since: int) -> list[int]:
-    worker = peewee.Table("worker")
+    worker = table_named("worker")
     rows = tx.rows(
-        ("active workers",),
         lambda: worker.select(worker.c.id).where(worker.c.last_activity_at >= slot(0)),
         (since,),
     )

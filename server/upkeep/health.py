@@ -19,6 +19,7 @@ from server.outbox.rows import OUTGOING
 from server.store.database import Store
 from server.store.schema import META
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.store.writer import Pending
 
@@ -94,30 +95,26 @@ def of_running(service: Service) -> Watch:
 def backlog(tx: Transaction, now: int) -> Backlog:
     """What waits at `now`, in Unix seconds. Source: ours."""
     job, outgoing, message = JOB.sql, OUTGOING.sql, QUEUE_MESSAGE.sql
-    draft = peewee.Table("draft")
-    count, total, least = peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.SUM, peewee.fn.MIN
-    live = job.failed_at == 0
+    draft = table_named("draft")
     due = tx.row(
-        ("backlog", "due"), lambda: job.select(count, least(job.due_at)).where(live, job.due_at <= slot(0)), (now,)
+        lambda: job.select(_count(), peewee.fn.MIN(job.due_at)).where(job.failed_at == 0, job.due_at <= slot(0)), (now,)
     )
-    mail = tx.row(
-        ("backlog", "mail"), lambda: draft.select(count, total(draft.c.queue_fails > 0)).where(draft.c.is_queued == 1)
-    )
+    mail = tx.row(lambda: draft.select(_count(), peewee.fn.SUM(draft.c.queue_fails > 0)).where(draft.c.is_queued == 1))
     assert due is not None and mail is not None
     return Backlog(
         jobs_due=due[0],
-        jobs_later=_count(tx, "later", lambda: job.select(count).where(live, job.due_at > slot(0)), now),
-        jobs_failed=_count(tx, "failed", lambda: job.select(count).where(job.failed_at > 0)),
+        jobs_later=int(tx.value(lambda: job.select(_count()).where(job.failed_at == 0, job.due_at > slot(0)), (now,))),
+        jobs_failed=int(tx.value(lambda: job.select(_count()).where(job.failed_at > 0))),
         oldest_job_seconds=max(now - due[1], 0) if due[0] else 0,
         mail_queued=mail[0],
         mail_failing=int(mail[1] or 0),
-        mail_parked=_count(tx, "parked", lambda: outgoing.select(count).where(outgoing.is_parked == 1)),
-        queue_messages=_count(tx, "messages", lambda: message.select(count)),
+        mail_parked=int(tx.value(lambda: outgoing.select(_count()).where(outgoing.is_parked == 1))),
+        queue_messages=int(tx.value(lambda: message.select(_count()))),
     )
 
 
-def _count(tx: Transaction, name: str, build: Any, *values: Any) -> int:
-    return int(tx.value(("backlog", name), build, values) or 0)
+def _count() -> Any:
+    return peewee.fn.COUNT(peewee.SQL("*"))
 
 
 class Pulse:

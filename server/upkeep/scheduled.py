@@ -4,7 +4,7 @@ How jobs are claimed and tried again is in jobs/queue.py. Source: ours."""
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import peewee
 
@@ -16,11 +16,12 @@ from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned, Scheduler
 from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import slot
-from server.store.transaction import Transaction
+from server.store.transaction import Transaction, equal_to
 
 DOING = "look at the scheduler"  # what administrators alone may
 
 State = Literal["running", "due", "waiting", "failed"]
+STATES: tuple[State, ...] = get_args(State)
 LATE_SECONDS = 60  # between due and begun
 MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
 NAMES = ("event", "name")  # of what a job is given: the event that it tells of, the backup that it reads
@@ -50,26 +51,28 @@ def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page:
     table: Any = JOB.sql
     # The instant stands first, where the conditions look for it.
     values = (*([ctx.now] if state else []), *([kind] if kind else []))
-    place = len(values)
-
-    def where(query: Any) -> Any:
-        if state:
-            query = query.where(_conditions(table)[state])
-        return query.where(table.kind == slot(place - 1)) if kind else query
+    has_kind = bool(kind)
 
     def read(tx: Transaction) -> tuple[list[Listed], int]:
-        rows = tx.rows(
-            ("jobs", "listed", state, bool(kind)),
-            lambda: where(table.select(*JOB.all_columns))
-            .order_by(table.failed_at.desc(), table.due_at, table.id).limit(slot(place)).offset(slot(place + 1)),
-            (*values, limit, (page - 1) * limit),
-        )  # fmt: skip
-        total = tx.value(
-            ("jobs", "total", state, bool(kind)), lambda: where(table.select(peewee.fn.COUNT(table.id))), values
-        )
+        rows = tx.rows(lambda: _page(state, has_kind), (*values, limit, (page - 1) * limit))
+        total = tx.value(lambda: _in_state(state, has_kind, peewee.fn.COUNT(table.id)), values)
         return [_listed(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read)
+
+
+def _in_state(state: str, has_kind: bool, *columns: Any) -> Any:
+    table: Any = JOB.sql
+    query = table.select(*columns)
+    if state:
+        query = query.where(_conditions(table)[state])
+    return query.where(table.kind == slot(bool(state))) if has_kind else query
+
+
+def _page(state: str, has_kind: bool) -> Any:
+    table, at = JOB.sql, bool(state) + has_kind
+    query = _in_state(state, has_kind, *JOB.all_columns).order_by(table.failed_at.desc(), table.due_at, table.id)
+    return query.limit(slot(at)).offset(slot(at + 1))
 
 
 def given(job: Listed) -> dict[str, Any]:
@@ -94,16 +97,14 @@ def counts(ctx: Context) -> dict[State, int]:
     table: Any = JOB.sql
 
     def read(tx: Transaction) -> dict[State, int]:
-        found: dict[State, int] = {"running": 0, "due": 0, "waiting": 0, "failed": 0}
         rows = tx.row(
-            ("jobs", "counts"),
             lambda: table.select(
-                *(peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in found)
+                *(peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in STATES)
             ),
             (ctx.now,),
         )
         assert rows is not None
-        return {name: int(count or 0) for name, count in zip(found, rows, strict=True)}
+        return {name: int(count or 0) for name, count in zip(STATES, rows, strict=True)}
 
     return ctx.service.store.read(read)
 
@@ -141,23 +142,15 @@ def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: i
     every. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = RUN.sql
-    wanted = [(column, value) for column, value in ((table.kind, kind), (table.job_id, job_id)) if value]
-    values = [value for _, value in wanted]
-    asked = (bool(kind), bool(job_id))
-
-    def where(query: Any) -> Any:
-        for place, (column, _) in enumerate(wanted):
-            query = query.where(column == slot(place))
-        return query
+    wanted = {name: value for name, value in (("kind", kind), ("job_id", job_id)) if value}
+    names, values = tuple(wanted), tuple(wanted.values())
 
     def read(tx: Transaction) -> tuple[list[Run], int]:
         rows = tx.rows(
-            ("runs", *asked),
-            lambda: where(table.select(*RUN.all_columns)).order_by(table.id.desc())
-            .limit(slot(len(values))).offset(slot(len(values) + 1)),
+            lambda: equal_to(RUN, names).order_by(table.id.desc()).limit(slot(len(names))).offset(slot(len(names) + 1)),
             (*values, limit, (page - 1) * limit),
-        )  # fmt: skip
-        total = tx.value(("runs", "total", *asked), lambda: where(table.select(peewee.fn.COUNT(table.id))), values)
+        )
+        total = tx.value(lambda: equal_to(RUN, names, peewee.fn.COUNT(table.id)), values)
         return [Run(*row[1:]) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read)

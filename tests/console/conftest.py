@@ -90,7 +90,7 @@ def proven(desk: Desk, visitor: Visitor, at: int) -> None:
     """Set when somebody gave their password last."""
     table = SESSION.sql
     desk.store.write(lambda tx: tx.run(
-        ("proven",), lambda: table.update({table.stepped_up_at: slot(0)}).where(table.hash == slot(1)),
+        lambda: table.update({table.stepped_up_at: slot(0)}).where(table.hash == slot(1)),
         (at, digest(visitor.cookies["sid"])),
     ))  # fmt: skip
 

@@ -49,10 +49,9 @@ def many(desk: Desk) -> Iterator[None]:
     """As many old entries as the log page must bear."""
 
     def write(tx: Transaction) -> None:
-        columns = (ENTRY.automation_name, ENTRY.created_at, ENTRY.level, ENTRY.message)
+        names = ("automation_name", "created_at", "level", "message")
         tx.run_many(
-            ("many entries",),
-            lambda: ENTRY.insert({each: slot(place) for place, each in enumerate(columns)}),
+            lambda: ENTRY.insert({getattr(ENTRY, each): slot(place) for place, each in enumerate(names)}),
             [("many", now - 86400 + number, 4 if number % 4 else 3, f"entry {number}") for number in range(MANY)],
         )
 
@@ -60,7 +59,7 @@ def many(desk: Desk) -> Iterator[None]:
     desk.store.write(write)
     yield
     desk.store.write(lambda tx: tx.run(
-        ("no more entries",), lambda: ENTRY.delete().where(ENTRY.automation_name == slot(0)), ("many",)
+        lambda: ENTRY.delete().where(ENTRY.automation_name == slot(0)), ("many",)
     ))  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_the_list_tells_who_made_a_token_and_when_it_ends(signed_in: Visitor, no
     path = re.findall(r"/admin/tokens/\d+/revoke", row(listed, soon))[0]
     signed_in.send(path, page="/admin/tokens")
     table = TOKEN.sql
-    desk.store.write(lambda tx: tx.run(("age",), lambda: table.update({table.expires_at: slot(0)}).where(
+    desk.store.write(lambda tx: tx.run(lambda: table.update({table.expires_at: slot(0)}).where(
         table.prefix == slot(1)), (1_700_000_000, later[:13])))  # fmt: skip
     over = signed_in.get(f"/admin/tokens?app={app.id}&state=over").text
     assert "revoked" in row(over, soon) and "expired" in row(over, later) and "/revoke" not in row(over, later)

@@ -267,7 +267,7 @@ def exchanged(desk: Desk, database: Path, content: bytes) -> bytes:
     and is copied with what is wrong in it."""
     table: Any = peewee.Table("sqlite_master")
     page = desk.read(
-        lambda tx: tx.value(("page",), lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",))
+        lambda tx: tx.value(lambda: table.select(table.c.rootpage).where(table.c.name == slot(0)), ("call",))
     )
     with database.open("r+b") as file:
         file.seek((page - 1) * 4096)

@@ -353,9 +353,7 @@ class World:
     def proven(self) -> None:
         """As if everybody had given their password just now."""
         table = sessions.SESSION.sql
-        self.desk.store.write(
-            lambda tx: tx.run(("all proven",), lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),))
-        )
+        self.desk.store.write(lambda tx: tx.run(lambda: table.update({table.stepped_up_at: slot(0)}), (clock.now(),)))
 
 
 def package_of(prompts: list[dict[str, Any]], *records: dict[str, Any]) -> str:

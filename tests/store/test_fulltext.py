@@ -5,6 +5,7 @@ import pytest
 from server.store import fulltext
 from server.store.database import Store
 from server.store.fulltext import MAX_INDEXED_CHARS, words_query
+from server.store.statements import slot
 from tests.store.conftest import WORDS
 
 TEXTS = {
@@ -88,9 +89,7 @@ def found(store: Store):
         return [
             row[0]
             for row in store.read(
-                lambda tx: tx.rows(
-                    ("look", query), lambda: table.select(table.rowid).where(fulltext.match(WORDS, query))
-                )
+                lambda tx: tx.rows(lambda: table.select(table.rowid).where(fulltext.match(WORDS, slot(0))), (query,))
             )
         ]
 

@@ -8,6 +8,7 @@ import pytest
 
 from server.errors import Damaged, TimedOut
 from server.store.database import MAX_FREE, MAX_WARM, OutOfSteps, Store
+from server.store.shapes import keyed
 from server.store.statements import slot
 from server.store.transaction import MAX_QUICK_VALUES, Transaction
 from tests.store.conftest import ENDLESS, PUMP, add_pump, names
@@ -101,7 +102,7 @@ def test_a_statement_with_many_values_is_not_for_the_event_loop(store: Store) ->
     def work(tx: Transaction) -> int:
         values = list(range(MAX_QUICK_VALUES + 1))
         return len(tx.rows(
-            ("many",), lambda: PUMP.sql.select().where(PUMP.sql.id.in_([slot(place) for place in values])), values
+            keyed(lambda: PUMP.sql.select().where(PUMP.sql.id.in_([slot(place) for place in values]))), values
         ))  # fmt: skip
 
     with pytest.raises(OutOfSteps):

@@ -5,6 +5,7 @@ import pytest
 
 from server.store import statements
 from server.store.database import Store
+from server.store.shapes import keyed
 from server.store.statements import MAX_STATEMENTS, Fragment, StatementCache, compile_statement, in_list, slot
 from tests.store.conftest import PUMP, add_pump
 
@@ -18,14 +19,14 @@ def test_a_shape_is_built_once() -> None:
         built.append(1)
         return TABLE.select(TABLE.id).where(TABLE.litres == slot(0))
 
-    found = {id(cache.get(("by litres",), build)) for _ in range(5)}
-    assert len(found) == 1 and len(built) == 1
+    found = {id(cache.get(keyed(build))) for _ in range(5)}
+    assert len(found) == 1 and len(built) == 6  # five of them to compare; see tests/composed_anew.py
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
     cache = StatementCache(compile_statement, limit=10)
     for number in range(1000):
-        cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
+        cache.get(keyed(lambda: TABLE.select(TABLE.id), number))
         assert len(cache._statements) <= 10
     assert MAX_STATEMENTS <= 10_000
 
@@ -34,7 +35,7 @@ def test_the_memory_of_long_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(statements, "MAX_CHARS", 1000)
     cache = StatementCache(compile_statement)
     for number in range(200):
-        cache.get(("shape", number), lambda: TABLE.select(TABLE.id))
+        cache.get(keyed(lambda: TABLE.select(TABLE.id), number))
         kept = cache._statements.values()
         assert sum(len(each.sql) for each in kept) <= 1000 + len(next(iter(kept)).sql)
 
@@ -59,7 +60,7 @@ def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
         query = TABLE.select(TABLE.id).where(
             TABLE.name == slot(0), TABLE.id.in_(leaks.node(lambda index: slot(index + 1))), TABLE.litres < slot(3)
         ).order_by(TABLE.id)  # fmt: skip
-        return [row[0] for row in store.read(lambda tx: tx.rows(("leaks",), lambda: query, ("p", least, named, 9)))]
+        return [row[0] for row in store.read(lambda tx: tx.rows(keyed(lambda: query), ("p", least, named, 9)))]
 
     assert (found(1, "p?"), found(2, "p?"), found(1, "p")) == ([dry, wet], [wet], [])
 

@@ -42,7 +42,6 @@ def remove(ctx: Context, behavior_id: int) -> None:
     """Take back all runs of a behavior that wait."""
     table: Any = JOB.sql
     ctx.service.store.write(lambda tx: tx.run(
-        ("behaviors to run no more",),
         lambda: table.delete().where(table.unique_key >= slot(0), table.unique_key < slot(1), table.claimed_by == ""),
         _range(behavior_id),
     ))  # fmt: skip
@@ -51,7 +50,6 @@ def remove(ctx: Context, behavior_id: int) -> None:
 def _waiting(tx: Transaction, behavior_id: int) -> int:
     table: Any = JOB.sql
     rows = tx.rows(
-        ("behaviors to run",),
         lambda: (
             table.select(table.id).where(table.unique_key >= slot(0), table.unique_key < slot(1)).limit(MAX_WAITING)
         ),

@@ -61,5 +61,5 @@ def _dimensions(ctx: Context, tx: Transaction, name: str) -> dict[str, Any]:
     if row is not None:
         return dimensions.parse(record_type.record(row)["dimensions_kata"])
     table: Any = record_type.table.sql
-    rows = tx.rows(("names of some metrics",), lambda: table.select(table.name).order_by(table.name).limit(MAX_NAMES))
+    rows = tx.rows(lambda: table.select(table.name).order_by(table.name).limit(MAX_NAMES))
     raise NotFound(f"there is no metric '{name}'{nearest(name, [row[0] for row in rows])}", type="metric")

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
 from server.automation.behaviors import tree
 from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
 from server.fields.base import as_text
@@ -13,7 +11,7 @@ from server.search.ast import Text as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters import Filter
 from server.search.values import integer
-from server.store.tables import Index
+from server.store.tables import Index, table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -52,7 +50,7 @@ class UsableByFilter(Filter):
 
         def build(at: Any) -> Any:
             chosen = bot.select(bot.id).where(its.build(at))
-            own, other = peewee.Table("bot", alias="own"), peewee.Table("bot", alias="other")
+            own, other = table_named("bot").alias("own"), table_named("bot").alias("other")
             is_shared = (
                 (own.c.owner__context == APP)
                 | (other.c.owner__context == APP)

@@ -20,7 +20,7 @@ from server.context import Context, Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
 from server.store.statements import slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 DOING = "see what webhooks received"  # what administrators alone may
@@ -51,7 +51,7 @@ DELIVERY = Table(
      Index(("at", "listener_id"), "calls by the hour")],
 )  # fmt: skip
 
-_LISTENER: Any = peewee.Table("webhook_listener", ("id",))
+_LISTENER: Any = table_named("webhook_listener")
 
 
 @dataclass
@@ -92,7 +92,7 @@ def keep(tx: Transaction, each: Delivery) -> int:
     """Write a delivery, without the secrets of request and answer; its id, 0 when its webhook was removed meanwhile."""
     received = each.received
     if tx.value(
-        ("webhook of a delivery",), lambda: _LISTENER.select(_LISTENER.id).where(_LISTENER.id == slot(0)),
+        lambda: _LISTENER.select(_LISTENER.c.id).where(_LISTENER.c.id == slot(0)),
         (each.listener_id,),
     ) is None:  # fmt: skip
         return 0
@@ -129,13 +129,11 @@ def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[li
     names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
              "ms", "status", "run_id")  # fmt: skip
     rows = tx.rows(
-        ("deliveries", "page"),
         lambda: table.select(*(getattr(table, name) for name in names)).where(table.listener_id == slot(0))
         .order_by(table.at.desc(), table.id.desc()).limit(slot(1)).offset(slot(2)),
         (listener_id, limit, limit * page),
     )  # fmt: skip
     total = tx.value(
-        ("deliveries", "count"),
         lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)),
         (listener_id,),
     )
@@ -146,7 +144,6 @@ def last_id(tx: Transaction, listener_id: int) -> int:
     """The id of a listener's last delivery, 0 for none."""
     table: Any = DELIVERY.sql
     return int(tx.value(
-        ("deliveries", "last"),
         lambda: table.select(peewee.fn.MAX(table.id)).where(table.listener_id == slot(0)), (listener_id,),
     ) or 0)  # fmt: skip
 
@@ -154,7 +151,7 @@ def last_id(tx: Transaction, listener_id: int) -> int:
 def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
     """The last delivery of each listener that has one, and how many: {listener id: {id, at, status, count}}."""
     table: Any = DELIVERY.sql
-    rows = tx.rows(("deliveries", "latest"), lambda: table.select(
+    rows = tx.rows(lambda: table.select(
         table.listener_id, peewee.fn.MAX(table.id), peewee.fn.COUNT(table.id)
     ).group_by(table.listener_id))  # fmt: skip
     counts = {id: (listener_id, count) for listener_id, id, count in rows}
@@ -168,13 +165,13 @@ def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
 def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
     """How many deliveries each listener had in each hour from an instant on; without those that had none."""
     table: Any = DELIVERY.sql
-    hour = (table.at - slot(0)) / HOUR_SECONDS
-    rows = tx.rows(
-        ("deliveries", "by hour"),
-        lambda: table.select(table.listener_id, hour, peewee.fn.COUNT(table.id)).where(table.at >= slot(0))
-        .group_by(table.listener_id, hour),
-        (since,),
-    )  # fmt: skip
+
+    def build() -> Any:
+        hour = (table.at - slot(0)) / HOUR_SECONDS
+        query = table.select(table.listener_id, hour, peewee.fn.COUNT(table.id)).where(table.at >= slot(0))
+        return query.group_by(table.listener_id, hour)
+
+    rows = tx.rows(build, (since,))
     found: dict[int, list[int]] = {}
     for listener_id, place, count in rows:
         if place < hours:
@@ -221,15 +218,16 @@ def forget_old(service: Service, now: int) -> None:
     for begin in range(0, len(ids), BATCH):
         batch = [(id,) for id in ids[begin : begin + BATCH]]
         service.store.write(lambda tx, batch=batch: tx.run_many(  # type: ignore[misc]
-            ("forget deliveries",), lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)), batch
+            lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)), batch
         ))  # fmt: skip
 
 
 def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
     """What is older than its webhook keeps, unless it is one of the last, or one of the last failures."""
     table: Any = DELIVERY.sql
-    columns = (table.id, table.listener_id, table.at, table.status, table.size, table.answer_size)
-    rows = tx.rows(("deliveries", "sizes"), lambda: table.select(*columns))
+    rows = tx.rows(
+        lambda: table.select(table.id, table.listener_id, table.at, table.status, table.size, table.answer_size)
+    )
     listeners = service.registry.type("webhook_listener").table
     at = listeners.position
     rules = {row[0]: (row[at["kept_days"]], row[at["kept_last"]]) for row in tx.find(listeners)} if rows else {}

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import peewee
-
 from server.automation.types.webhook_listener import GUID_CHARS
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
@@ -125,13 +123,10 @@ def _log(writing: RecordWriter, point: str, id: int) -> None:
 def forget_old(service: Service, now: int) -> None:
     """Forget replaced tokens whose time is over."""
     table: Any = FORMER_TOKEN.sql
-    over = peewee.fn.COUNT(table.id)
     if service.store.read(
-        lambda tx: tx.value(("former tokens",), lambda: table.select(over).where(table.until <= slot(0)), (now,))
+        lambda tx: tx.value(lambda: table.select(table.id).where(table.until <= slot(0)).limit(1), (now,))
     ):
-        service.store.write(
-            lambda tx: tx.run(("forget tokens",), lambda: table.delete().where(table.until <= slot(0)), (now,))
-        )
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,)))
 
 
 def former_of(ctx: Context, id: int) -> list[Former]:

@@ -4,8 +4,6 @@ Source: Data queries, Field options; Extra `by:` names."""
 
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
 from server.counting.dimensions import sources
 from server.counting.dimensions.base import NO_DATA, Dimension
 from server.counting.dimensions.dates import DateDimension
@@ -49,6 +47,7 @@ from server.search.filters import (
     WorkerFilter,
 )
 from server.search.filters.links import linked_to
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
@@ -148,7 +147,7 @@ class Fields:
 
     def links(self, alias: str, *names: str) -> sources.Source:
         """What the caller may know of links; `names` are columns of their table."""
-        link = peewee.Table("link", alias=f"{alias}_links")
+        link = table_named("link").alias(f"{alias}_links")
         return sources.links(self.record_type, linked_to(link, None, self.scope), link, alias, *names)
 
     def _source(self, found: Filter) -> sources.Source:

@@ -12,6 +12,7 @@ from server.records.shared.custom import CustomFilter
 from server.records.shared.custom.definitions import SEVERAL
 from server.search.conditions import ALWAYS, At, Condition
 from server.search.filters import Through
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -48,14 +49,14 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
     own_id = peewee.Column(found.table.sql, found.own)
     kind = peewee.JOIN.LEFT_OUTER
     if found.field.kind not in SEVERAL:
-        via: Any = peewee.Table("custom_value", alias=alias)
+        via: Any = table_named("custom_value").alias(alias)
         return Source(
             ("custom", found.own, alias),
             lambda at: [via.c.value],
             (found.field.id,),
             lambda query, at: query.join(via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))),
         )
-    values = peewee.Table("custom_value", alias=f"{alias}_values")
+    values = table_named("custom_value").alias(f"{alias}_values")
 
     def join(query: Any, at: At) -> Any:
         # Values that differ in their letters' case only are found by the same search: each record has them once.
@@ -78,7 +79,7 @@ def through(record_type: "RecordType", way: Through, alias: str, *, keeps_others
     """The records at the other end of a table between. keeps_others: those without one are kept, with NULL."""
     own_id = record_type.column("id")
     # One row for each pair is certain only where the rest of the table is fixed; a custom value may stand twice.
-    between = peewee.Table(way.between, alias=f"{alias}_between")
+    between = table_named(way.between).alias(f"{alias}_between")
     is_plain = way.between != "custom_value"
     kind = peewee.JOIN.LEFT_OUTER if keeps_others else peewee.JOIN.INNER
 
@@ -116,4 +117,4 @@ def links(record_type: "RecordType", readable: Condition, link: Any, alias: str,
 
 def _joined(alias: str, name: str) -> Any:
     """A column of what was joined under a name."""
-    return getattr(peewee.Table(alias, alias=alias).c, name)
+    return getattr(table_named(alias).alias(alias).c, name)

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-import peewee
-
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.records.metric import COUNTER, GAUGE
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 
@@ -72,8 +71,8 @@ def _add(ctx: Context, tx: Transaction) -> None:
 
 
 def _missing(tx: Transaction) -> list[Builtin]:
-    metric = peewee.Table("metric")
-    known = {row[0] for row in tx.rows(("names of metrics",), lambda: metric.select(metric.c.name))}
+    metric = table_named("metric")
+    known = {row[0] for row in tx.rows(lambda: metric.select(metric.c.name))}
     return [each for each in BUILTIN if each.name not in known]
 
 

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import peewee
-
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT, METRIC_SAMPLE
 from server.records.shared.noted import Samples, Totals
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 Key = tuple[int, int, int, str]  # as the primary key of the table
@@ -37,15 +36,14 @@ def forget_old(tx: Transaction, now: int) -> None:
     for seconds, kept in KEPT.items():
         if kept:
             tx.run(
-                ("old samples",),
                 lambda: table.delete().where(table.seconds == slot(0), table.bin < slot(1)),
                 (seconds, now - kept - seconds),
             )
 
 
 def _ids(tx: Transaction) -> dict[str, int]:
-    metric = peewee.Table("metric")
-    return dict(tx.rows(("ids of metrics",), lambda: metric.select(metric.c.name, metric.c.id)))
+    metric = table_named("metric")
+    return dict(tx.rows(lambda: metric.select(metric.c.name, metric.c.id)))
 
 
 def _bins(samples: Samples, ids: dict[str, int]) -> Bins:
@@ -70,6 +68,6 @@ def _present(tx: Transaction, added: Bins) -> Iterator[tuple[Key, Totals]]:
         )
 
     values = (json.dumps(sorted(metrics)), json.dumps(list(KEPT)), json.dumps(sorted(bins)))
-    for row in tx.rows(("samples of bins",), build, values):
+    for row in tx.rows(build, values):
         if row[:4] in added:
             yield row[:4], Totals(*row[4:])

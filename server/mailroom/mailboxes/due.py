@@ -11,6 +11,7 @@ from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.mailroom.mailboxes.checking import check
 from server.mailroom.types.mailbox_parts.taken import MAILBOX_STATE
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 KIND = "mailbox.check"
@@ -41,9 +42,8 @@ def _check(service: Service, payload: dict[str, Any], now: int) -> None:
 
 def dates(tx: Transaction, now: int, poll_seconds: int) -> list[tuple[int, int]]:
     """(when it is due, id) of every mailbox that is enabled, the first one first."""
-    mailbox, state = peewee.Table("mailbox"), MAILBOX_STATE.sql
+    mailbox, state = table_named("mailbox"), MAILBOX_STATE.sql
     rows = tx.rows(
-        ("mailboxes", "dates"),
         lambda: (
             mailbox.select(mailbox.c.id, mailbox.c.checked_at, mailbox.c.num_fails, state.has_more)
             .join(state, peewee.JOIN.LEFT_OUTER, on=(state.mailbox_id == mailbox.c.id))

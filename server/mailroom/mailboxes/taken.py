@@ -45,7 +45,6 @@ class Taken:
         if self._is_rising:
             table: Any = MAILBOX_STATE.sql
             tx.run(
-                ("mailbox read up to",),
                 lambda: table.update({table.last_uid: slot(0)}).where(table.mailbox_id == slot(1)),
                 (int(uid), self._id),
             )
@@ -57,7 +56,6 @@ class Taken:
         if uids:
             table: Any = MAILBOX_TAKEN.sql
             self._store.write(lambda tx: tx.run_many(
-                ("mailbox forgets",),
                 lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
                 [(self._id, uid) for uid in uids],
             ))  # fmt: skip

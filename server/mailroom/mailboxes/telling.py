@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import peewee
-
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 MAILBOX = "svc.contexts.mailbox"
@@ -63,7 +62,6 @@ def _note(writing: RecordWriter, id: int, values: dict[str, Any], has_more: bool
     writing.set("mailbox", id, values | {"checked_at": writing.now})
     table: Any = MAILBOX_STATE.sql
     writing.tx.run(
-        ("mailbox has more",),
         lambda: table.update({table.has_more: slot(0)}).where(table.mailbox_id == slot(1)),
         (int(has_more), id),
     )
@@ -78,9 +76,8 @@ def _note_look(tx: Transaction, id: int, **changes: int) -> None:
 
 def administrators(tx: Transaction) -> tuple[int, ...]:
     """The ids of the workers who are told of what goes wrong with the service."""
-    worker = peewee.Table("worker")
+    worker = table_named("worker")
     rows = tx.rows(
-        ("ids of administrators",),
         lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0),
     )
     return tuple(row[0] for row in rows)

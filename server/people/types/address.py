@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import peewee
-
 from server.errors import AdminOnly
 from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
 from server.people import identity, login_following, newest
@@ -27,7 +25,7 @@ from server.records.shared.resolve import org_named
 from server.search.filters import ByIdFilter, DeepFilter, Through, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
-from server.store.tables import Index
+from server.store.tables import Index, table_named
 
 CONTEXT = "svc.contexts.address"
 ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
@@ -36,9 +34,8 @@ TICKETS = Through("requester", "address_id", "ticket_id")
 
 def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
     """{address id: (first name, last name) of its contact}."""
-    address, contact = peewee.Table("address", alias="own"), peewee.Table("contact", alias="person")
+    address, contact = table_named("address").alias("own"), table_named("contact").alias("person")
     rows = shown.tx.rows(
-        ("contact names",),
         lambda: (
             address.select(address.c.id, contact.c.first_name, contact.c.last_name)
             .join(contact, on=(contact.c.id == address.c.contact_id))

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import peewee
-
 from server.errors import AdminOnly, Conflict, Forbidden
 from server.fields import Bit, Id, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import slot
-from server.store.tables import Index
+from server.store.tables import Index, table_named
 
 
 class Bucket(RecordType):
@@ -112,10 +110,9 @@ class Bucket(RecordType):
         if change.value("is_default"):
             self._make_default(writing, group_id, change.id)
         if not change.is_create and change.changes("group_id"):
-            ticket: Any = peewee.Table("ticket", ("group_id", "bucket_id"))
+            ticket: Any = table_named("ticket")
             writing.tx.run(
-                ("tickets of a bucket that moved",),
-                lambda: ticket.update({ticket.group_id: slot(0)}).where(ticket.bucket_id == slot(1)),
+                lambda: ticket.update({ticket.c.group_id: slot(0)}).where(ticket.c.bucket_id == slot(1)),
                 (group_id, change.id),
             )
 
@@ -128,10 +125,9 @@ class Bucket(RecordType):
         group = writing.record("group", record["group_id"])
         if group is None:
             return  # the group took its tickets elsewhere before
-        ticket: Any = peewee.Table("ticket", ("bucket_id",))
+        ticket: Any = table_named("ticket")
         writing.tx.run(
-            ("tickets of a bucket gone",),
-            lambda: ticket.update({ticket.bucket_id: slot(0)}).where(ticket.bucket_id == slot(1)),
+            lambda: ticket.update({ticket.c.bucket_id: slot(0)}).where(ticket.c.bucket_id == slot(1)),
             (group["default_bucket_id"], record["id"]),
         )
 
@@ -155,7 +151,6 @@ class Bucket(RecordType):
     def _make_default(self, writing: Writing, group_id: int, id: int) -> None:
         table: Any = self.table.sql
         writing.tx.run(
-            ("one default bucket",),
             lambda: table.update({table.is_default: 0}).where(
                 table.group_id == slot(0), table.is_default == 1, table.id != slot(1)
             ),

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import peewee
-
 from server.errors import Conflict
 from server.fields import Id, Text, Timestamp
 from server.people import identity, newest
@@ -26,7 +24,7 @@ from server.records.shared.resolve import address_of, org_named, reindex
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import in_list, slot
-from server.store.tables import Column, Index
+from server.store.tables import Column, Index, table_named
 
 CONTEXT = "svc.contexts.contact"
 CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
@@ -35,9 +33,8 @@ GENDERS = {"male": "M", "female": "F", "unknown": ""}
 
 def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
     """(contact id, address id, email) of every address of contacts; `contact_ids` is a JSON list."""
-    address = peewee.Table("address", alias="theirs")
+    address = table_named("address").alias("theirs")
     return tx.rows(
-        ("addresses of contacts",),
         lambda: (
             address.select(address.c.contact_id, address.c.id, address.c.email)
             .where(in_list(address.c.contact_id, slot(0)))

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
 from server.digits import is_whole
 from server.errors import Conflict, Invalid
 from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt
@@ -17,7 +15,7 @@ from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
 from server.search.filters import DeepFilter, Through
 from server.store.statements import slot
-from server.store.tables import Column, Index
+from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -239,7 +237,6 @@ class Group(RecordType):
     def _clear_other_defaults(self, id: int, writing: Writing) -> None:
         table: Any = self.table.sql
         writing.tx.run(
-            ("one default group",),
             lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
             (id,),
         )
@@ -249,18 +246,15 @@ class Group(RecordType):
         default = writing.find("group", is_default=1)
         if default is None:
             raise Invalid("there is no default group that could take the tickets; make one first")
-        ticket: Any = peewee.Table("ticket", ("group_id", "bucket_id"))
+        ticket: Any = table_named("ticket")
         writing.tx.run(
-            ("tickets of a group gone",),
-            lambda: ticket.update({ticket.group_id: slot(0), ticket.bucket_id: slot(1)}).where(
-                ticket.group_id == slot(2)
+            lambda: ticket.update({ticket.c.group_id: slot(0), ticket.c.bucket_id: slot(1)}).where(
+                ticket.c.group_id == slot(2)
             ),
             (default["id"], default["default_bucket_id"], id),
         )
 
     def _bucket_ids(self, id: int, writing: Writing) -> list[int]:
-        bucket: Any = peewee.Table("bucket", ("id", "group_id"))
-        rows = writing.tx.rows(
-            ("buckets of a group",), lambda: bucket.select(bucket.id).where(bucket.group_id == slot(0)), (id,)
-        )
+        bucket: Any = table_named("bucket")
+        rows = writing.tx.rows(lambda: bucket.select(bucket.c.id).where(bucket.c.group_id == slot(0)), (id,))
         return [row[0] for row in rows]

@@ -34,7 +34,7 @@ from server.search.conditions import Condition, equals
 from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, TextFilter, Through, WordsFilter
 from server.store.fulltext import Text as TextIndex
 from server.store.statements import slot
-from server.store.tables import Column, Index
+from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -300,10 +300,9 @@ class Worker(RecordType):
         tx, id = writing.tx, record["id"]
         for table, column in REFERENCES:
             redirect(tx, table, column, id)
-        notification: Any = peewee.Table("notification", ("worker_id",))
+        notification: Any = table_named("notification")
         tx.run(
-            ("notifications of a worker gone",),
-            lambda: notification.delete().where(notification.worker_id == slot(0)),
+            lambda: notification.delete().where(notification.c.worker_id == slot(0)),
             (id,),
         )
         tx.delete(WORKER_LOGIN, worker_id=id)
@@ -330,7 +329,6 @@ class Worker(RecordType):
     def _check_another_administrator(self, writing: Writing, id: int) -> None:
         table: Any = self.table.sql
         found = writing.tx.value(
-            ("another administrator",),
             lambda: (
                 table.select(table.id)
                 .where(table.is_superuser == 1, table.is_disabled == 0, table.id != slot(0))
@@ -342,10 +340,8 @@ class Worker(RecordType):
             raise Conflict("this is the last administrator; make another worker one first")
 
     def _replace_addresses(self, writing: Writing, id: int, wanted: set[int]) -> None:
-        address: Any = peewee.Table("address", ("id", "worker_id"))
-        rows = writing.tx.rows(
-            ("addresses of a worker",), lambda: address.select(address.id).where(address.worker_id == slot(0)), (id,)
-        )
+        address: Any = table_named("address")
+        rows = writing.tx.rows(lambda: address.select(address.c.id).where(address.c.worker_id == slot(0)), (id,))
         present = {row[0] for row in rows}
         for address_id in present - wanted:
             writing.set("address", address_id, {"worker_id": 0})

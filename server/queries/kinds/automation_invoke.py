@@ -11,7 +11,6 @@ from server.queries.declared import Answer, Key, QueryType
 from server.records.shared.triggers import PREFIX
 from server.search.ast import Items
 from server.search.conditions import slots_from
-from server.store.statements import slot
 
 if TYPE_CHECKING:
     from server.context import Context
@@ -74,15 +73,15 @@ def _names(asked: Asked, wanted: str) -> list[str]:
     """The names of automations that data queries start and the caller may read, the wanted one before others."""
     record_type = asked.ctx.service.registry.type("automation")
     readable, table = asked.scope.readable(record_type), record_type.table.sql
-    place = len(readable.values)
 
     def build() -> Any:
+        at = slots_from(len(readable.values))
         return (
             table.select(table.name)
-            .where(readable.build(slots_from(0)), table.extension_id == slot(place))
-            .order_by((table.name == slot(place + 1)).desc(), table.name)
+            .where(readable.build(slots_from(0)), table.extension_id == at(0))
+            .order_by((table.name == at(1)).desc(), table.name)
             .limit(MAX_NAMES)
         )
 
-    rows = asked.tx.rows(("automations to invoke", readable.key), build, (*readable.values, TRIGGER, wanted))
+    rows = asked.tx.rows(build, (*readable.values, TRIGGER, wanted))
     return [row[0] for row in rows]

@@ -17,6 +17,7 @@ from server.records.shared.behavior_events import event_name
 from server.records.shared.tables import SNIPPET_USE
 from server.search.conditions import ALWAYS, NEVER, slots_from
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 NUMBER = {"type": "number"}
 
@@ -54,9 +55,7 @@ def _snippets(asked: Asked) -> list[tuple[int, str, int]]:
             query = query.where(condition.build(slots_from(0)))
         return query.order_by(t.total_uses.desc(), t.title, t.id).limit(MAX_ITEMS)
 
-    return [
-        (row[0], row[1], row[2]) for row in asked.tx.rows(("snippets by use", condition.key), build, condition.values)
-    ]
+    return [(row[0], row[1], row[2]) for row in asked.tx.rows(build, condition.values)]
 
 
 def _snippets_by_month(asked: Asked) -> Answer:
@@ -64,7 +63,6 @@ def _snippets_by_month(asked: Asked) -> Answer:
     last, listed = months(asked), _snippets(asked)
     use: Any = SNIPPET_USE.sql
     rows = asked.tx.rows(
-        ("uses of snippets",),
         lambda: (
             use.select(use.snippet_id, use.hour, peewee.fn.SUM(use.uses))
             .where(in_list(use.snippet_id, slot(0)), use.hour >= slot(1))
@@ -123,9 +121,8 @@ def _behaviors(asked: Asked, ids: set[int]) -> dict[int, dict[str, Any]]:
 
 def _by_day(asked: Asked, name: str) -> Uses:
     """[(behavior, middle of a day, number)] of a metric, from the days that are kept for ever."""
-    metric, t = peewee.Table("metric"), METRIC_SAMPLE.sql
+    metric, t = table_named("metric"), METRIC_SAMPLE.sql
     rows = asked.tx.rows(
-        ("days of a metric",),
         lambda: (
             t.select(t.dimensions, peewee.Column(t, "bin"), peewee.Column(t, "sum"))
             .where(t.metric_id.in_(metric.select(metric.c.id).where(metric.c.name == slot(0))), t.seconds == slot(1))

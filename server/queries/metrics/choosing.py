@@ -69,7 +69,6 @@ def _found(asked: Asked, query: Subquery, term: Term, dimension: Mapping[str, An
                            position=term.value_position, field="query")  # fmt: skip
     condition = asked.scope.ids_of(record_type.uri, query.root)
     rows = asked.tx.rows(
-        ("found of a dimension", condition.key),
         lambda: condition.build(slots_from(0)).limit(MAX_FOUND + 1),
         condition.values,
     )

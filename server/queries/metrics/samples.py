@@ -57,10 +57,10 @@ def cells(
 
 def _rows(asked: Asked, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
     """[(beginning, dimensions, count, sum, min, max)]; dimensions are "{}" where they need not be told apart."""
-    t: Any = peewee.Table(METRIC_SAMPLE.name, METRIC_SAMPLE.names)
-    column = {name: peewee.Column(t, name) for name in METRIC_SAMPLE.names}
+    t: Any = METRIC_SAMPLE.sql
 
     def build() -> Any:
+        column = dict(zip(METRIC_SAMPLE.names, METRIC_SAMPLE.all_columns, strict=True))
         measures = [
             getattr(peewee.fn, function)(column[name]) if not is_apart else column[name]
             for function, name in (("SUM", "count"), ("SUM", "sum"), ("MIN", "min"), ("MAX", "max"))
@@ -73,7 +73,7 @@ def _rows(asked: Asked, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tu
 
     # A day of UTC may begin before that of the zone in which its middle lies.
     first = ticks.start - ticks.seconds // 2
-    return asked.tx.rows(("samples", is_apart), build, (metric_id, ticks.seconds, first, ticks.end))
+    return asked.tx.rows(build, (metric_id, ticks.seconds, first, ticks.end))
 
 
 def _limited(asked: Asked, dimensions: Declared) -> dict[str, str]:

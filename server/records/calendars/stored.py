@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Any
 
-import peewee
-
 from server import times
 from server.records.calendars import patterns
 from server.records.calendars.clock import DAY_SECONDS, MAX_LENGTH_DAYS
@@ -22,6 +20,7 @@ from server.records.calendars.occurrences import (
 )
 from server.records.parts import Record
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 MAX_RECURRING = 1000  # recurring events looked at in one search or query
@@ -55,15 +54,21 @@ def _params(record: Record) -> dict[str, Any]:
 
 
 def _events(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> list[Occurrence]:
-    event: Any = peewee.Table("calendar_event", ("id", "calendar_id", "name", "is_available", "date_start", "date_end"))
+    event: Any = table_named("calendar_event")
     rows = tx.rows(
-        ("events of calendars",),
         lambda: (
-            event.select(event.date_start, event.date_end, event.is_available, event.name, event.calendar_id, event.id)
+            event.select(
+                event.c.date_start,
+                event.c.date_end,
+                event.c.is_available,
+                event.c.name,
+                event.c.calendar_id,
+                event.c.id,
+            )
             .where(
-                in_list(event.calendar_id, slot(0)),
-                event.date_start < slot(1),
-                (event.date_end >= slot(2)) | (event.date_start >= slot(2)),
+                in_list(event.c.calendar_id, slot(0)),
+                event.c.date_start < slot(1),
+                (event.c.date_end >= slot(2)) | (event.c.date_start >= slot(2)),
             )
             .limit(MAX_OCCURRENCES + 1)
         ),
@@ -89,13 +94,12 @@ def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) 
         "id", "calendar_id", "name", "is_available", "patterns", "event_start", "event_end", "tz", "recur_start",
         "recur_end",
     )  # fmt: skip
-    event: Any = peewee.Table("calendar_event_recurring", names)
+    event: Any = table_named("calendar_event_recurring")
     rows = tx.rows(
-        ("recurring events of calendars",),
-        lambda: event.select(*(getattr(event, name) for name in names))
+        lambda: event.select(*(getattr(event.c, name) for name in names))
         .where(
-            in_list(event.calendar_id, slot(0)), event.recur_start < slot(1),
-            (event.recur_end == 0) | (event.recur_end >= slot(2)),
+            in_list(event.c.calendar_id, slot(0)), event.c.recur_start < slot(1),
+            (event.c.recur_end == 0) | (event.c.recur_end >= slot(2)),
         )
         .limit(MAX_RECURRING + 1),
         (json.dumps(sorted(zones)), end, start - MAX_LENGTH_DAYS * DAY_SECONDS),

@@ -13,6 +13,7 @@ from server.records.parts import Record
 from server.search.ast import Items, Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, any_of, one_of, slots_from
 from server.search.filters import DateFilter
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -64,14 +65,14 @@ def _calendars(scope: "Scope") -> list[Record]:
     condition = scope.readable(calendar)
     if condition is NEVER:
         return []
-    table, worker = calendar.table, peewee.Table("worker", alias="whose")
+    table, worker = calendar.table, table_named("worker").alias("whose")
 
     def build() -> Any:
         used = worker.select(worker.c.calendar_id).where(worker.c.calendar_id != 0)
         query = table.sql.select(*table.all_columns).where(table.sql.id.in_(used)).limit(MAX_CALENDARS + 1)
         return query if condition is ALWAYS else query.where(condition.build(slots_from(0)))
 
-    rows = scope.tx.rows(("calendars of workers", condition.key), build, condition.values)
+    rows = scope.tx.rows(build, condition.values)
     if len(rows) > MAX_CALENDARS:
         raise too_many(MAX_CALENDARS, "calendars of workers")
     return [calendar.record(row) for row in rows]

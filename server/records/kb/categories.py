@@ -3,10 +3,8 @@
 import json
 from dataclasses import dataclass
 
-import peewee
-
 from server.store.statements import in_list, slot
-from server.store.tables import Column, Index, Table
+from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
 PLACED = Table(
@@ -30,9 +28,8 @@ class Tree:
     """All categories; there are few, so they are read at once."""
 
     def __init__(self, tx: Transaction) -> None:
-        table = peewee.Table("kb_category")
-        c = table.c
-        rows = tx.rows(("categories",), lambda: table.select(c.id, c.name, c.parent_id))
+        table = table_named("kb_category")
+        rows = tx.rows(lambda: table.select(table.c.id, table.c.name, table.c.parent_id))
         self._by_id = {row[0]: Category(*row) for row in rows}
 
     def trail(self, id: int) -> list[Category]:
@@ -46,14 +43,12 @@ class Tree:
 
 def below(tx: Transaction, id: int) -> list[int]:
     """The ids of all categories below one, the nearest first; one statement for each level."""
-    table = peewee.Table("kb_category")
-    c = table.c
+    table = table_named("kb_category")
     found: list[int] = []
     level = [id]
     while level:
         rows = tx.rows(
-            ("categories below",),
-            lambda: table.select(c.id).where(in_list(c.parent_id, slot(0))).order_by(c.id),
+            lambda: table.select(table.c.id).where(in_list(table.c.parent_id, slot(0))).order_by(table.c.id),
             (json.dumps(level),),
         )
         level = [row[0] for row in rows if row[0] not in found and row[0] != id]

@@ -9,6 +9,7 @@ import peewee
 from server.records.shared.forms import Form, read_form
 from server.records.shared.tables import ATTACHED, LINK
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -24,7 +25,6 @@ def links(record_type: "RecordType") -> "Loader":
         form = read_form(text)
         table = LINK.sql
         rows = shown.tx.rows(
-            ("links of many",),
             lambda: (
                 table.select(table.from_id, table.to_context, table.to_id)
                 .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
@@ -92,7 +92,6 @@ def watchers(record_type: "RecordType") -> "Loader":
     def load(shown: "Shown", records: "list[Record]", text: str) -> dict[int, dict[str, Any]]:
         table = LINK.sql
         rows = shown.tx.rows(
-            ("watchers of many",),
             lambda: table.select(table.from_id, table.to_id).where(
                 table.from_context == slot(0), in_list(table.from_id, slot(1)), table.to_context == WORKER
             ),
@@ -117,10 +116,10 @@ def comments(record_type: "RecordType") -> "Loader":
 
     def load(shown: "Shown", records: "list[Record]", text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
-        newest = peewee.Table("comment", alias="newest")
-        rank = peewee.fn.ROW_NUMBER().over(partition_by=[newest.c.target_id], order_by=[newest.c.id.desc()])
+        newest = table_named("comment").alias("newest")
 
         def build() -> Any:
+            rank = peewee.fn.ROW_NUMBER().over(partition_by=[newest.c.target_id], order_by=[newest.c.id.desc()])
             ranked = (
                 newest.select(newest.c.id, newest.c.target_id, rank.alias("place"))
                 .where(newest.c.target__context == slot(0), in_list(newest.c.target_id, slot(1)))
@@ -132,7 +131,7 @@ def comments(record_type: "RecordType") -> "Loader":
                 .order_by(ranked.c.id.desc())
             )
 
-        rows = shown.tx.rows(("comments of many",), build, (record_type.context, ids_text(records), form.many))
+        rows = shown.tx.rows(build, (record_type.context, ids_text(records), form.many))
         comment_records = shown.records("comment", [id for _, id in rows])
         dictionaries = shown.dictionaries("comment", comment_records, form.key)
         by_id = {each["id"]: dictionary for each, dictionary in zip(comment_records, dictionaries, strict=True)}
@@ -149,9 +148,8 @@ def comment_count(record_type: "RecordType") -> "Loader":
     """`comment_count`: how many comments."""
 
     def load(shown: "Shown", records: "list[Record]", text: str) -> dict[int, dict[str, Any]]:
-        comment = peewee.Table("comment", alias="counted")
+        comment = table_named("comment").alias("counted")
         rows = shown.tx.rows(
-            ("comment counts",),
             lambda: (
                 comment.select(comment.c.target_id, peewee.fn.COUNT(comment.c.id))
                 .where(comment.c.target__context == slot(0), in_list(comment.c.target_id, slot(1)))
@@ -173,7 +171,6 @@ def attachments(record_type: "RecordType") -> "Loader":
         form = read_form(text)
         table = ATTACHED.sql
         rows = shown.tx.rows(
-            ("files of many",),
             lambda: (
                 table.select(table.record_id, table.attachment_id)
                 .where(table.context == slot(0), in_list(table.record_id, slot(1)))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-import peewee
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.store.transaction import Transaction
 
-_CURRENCY = peewee.Table("currency")
+_CURRENCY = table_named("currency")
+_COLUMNS = [getattr(_CURRENCY.c, name) for name in ("id", "code", "symbol", "decimal_at", "is_default")]
 DECIMALS = 2  # of amounts while there is no currency at all
 
 
@@ -58,9 +59,6 @@ class Currencies:
 
 def read(tx: "Transaction") -> Currencies:
     """The currencies as this snapshot has them. One statement."""
-    c = _CURRENCY.c
-    rows = tx.rows(
-        ("currencies",), lambda: _CURRENCY.select(c.id, c.code, c.symbol, c.decimal_at, c.is_default).order_by(c.id)
-    )
+    rows = tx.rows(lambda: _CURRENCY.select(*_COLUMNS).order_by(_CURRENCY.c.id))
     default = next((row[0] for row in rows if row[4]), 0)
     return Currencies([Currency(*row[:4]) for row in rows], default)

@@ -87,9 +87,9 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
 def read(tx: "Transaction", registry: "Registry") -> list[RecordType]:
     """The types that the rows of custom_record declare, as this transaction sees them."""
     declaring = registry.type("custom_record")
+    table = declaring.table
     rows = tx.rows(
-        ("custom types",),
-        lambda: declaring.table.sql.select(*declaring.table.all_columns).order_by(declaring.table.sql.id),
+        lambda: table.sql.select(*table.all_columns).order_by(table.sql.id),
     )
     return [record_type(declaring.record(row)) for row in rows]
 

@@ -3,40 +3,40 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import peewee
-
 from server.records.parts import Record, Shown
 from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
-from server.store.tables import Table
+from server.store.tables import Table, table_named
 
 Pairs = list[tuple[int, int]]
 
 
 def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
     """The (own id, other id) pairs of a table between for many records, in order. One statement."""
-    columns: Any = peewee.Table(table.name, table.names)
-    mine, others = getattr(columns, own), getattr(columns, other)
+    columns, names = table.sql, tuple(only)
 
     def build() -> Any:
+        mine, others = getattr(columns, own), getattr(columns, other)
         query = columns.select(mine, others).where(in_list(mine, slot(0))).order_by(mine, others)
-        for place, name in enumerate(only, start=1):
+        for place, name in enumerate(names, start=1):
             query = query.where(getattr(columns, name) == slot(place))
         return query
 
-    key = ("pairs", table.name, own, other, *only)
-    return [(row[0], row[1]) for row in shown.tx.rows(key, build, (ids_text(records), *only.values()))]
+    return [(row[0], row[1]) for row in shown.tx.rows(build, (ids_text(records), *only.values()))]
 
 
 def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record]) -> Pairs:
     """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
-    others: Any = peewee.Table(table, ("id", column))
-    pointer = getattr(others, column)
+    others: Any = table_named(table)
+
+    def build() -> Any:
+        pointer = getattr(others.c, column)
+        return others.select(pointer, others.c.id).where(in_list(pointer, slot(0))).order_by(pointer, others.c.id)
+
     return [
         (row[0], row[1])
         for row in shown.tx.rows(
-            ("pairs behind", table, column),
-            lambda: others.select(pointer, others.id).where(in_list(pointer, slot(0))).order_by(pointer, others.id),
+            build,
             (ids_text(records),),
         )
     ]

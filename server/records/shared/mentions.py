@@ -4,11 +4,10 @@ import json
 import re
 from typing import Any
 
-import peewee
-
 from server.records.parts import Writing
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 MAX_MENTIONS = 50  # told of one text
 MAX_CHARS = 100_000  # looked through
@@ -30,9 +29,8 @@ def mentioned(writing: Writing, text: str, uri: str, id: int) -> tuple[int, ...]
     names = names_in(text)
     if not names:
         return ()
-    worker = peewee.Table("worker", alias="named")
+    worker = table_named("worker").alias("named")
     rows = writing.tx.rows(
-        ("workers by mention",),
         lambda: worker.select(worker.c.id, worker.c.is_superuser).where(
             in_list(worker.c.at_mention_name, slot(0)), worker.c.is_disabled == 0
         ),

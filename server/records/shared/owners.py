@@ -2,10 +2,7 @@
 
 Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import peewee
 
 from server.errors import Forbidden, Invalid, Required
 from server.fields import ContextName, Id
@@ -14,6 +11,7 @@ from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
 from server.search.filters import AppFilter, BehindContext, DeepFilter, Filter, TypeFilter
 from server.store.statements import slot
+from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -107,26 +105,28 @@ def may_own_as(tx: Transaction, actor: Caller, context: str, id: int) -> bool:
     if context == ROLE:
         return tx.first(ROLE_WORKER, role_id=id, part="editor", worker_id=actor.id) is not None
     if context == BOT:
-        owner = tx.row(("owner of a bot",), _owner_of_bot, (id,))
+        owner = tx.row(_owner_of_bot, (id,))
         return owner is not None and may_own_as(tx, actor, *owner)
     return context == WORKER and id == actor.id
 
 
 def _owner_of_bot() -> Any:
-    bot: Any = peewee.Table("bot", ("id", "owner__context", "owner_id"))
-    return bot.select(bot.owner__context, bot.owner_id).where(bot.id == slot(0))
+    bot: Any = table_named("bot")
+    return bot.select(bot.c.owner__context, bot.c.owner_id).where(bot.c.id == slot(0))
 
 
 def forget(tx: Transaction, registry: "Registry", context: str, id: int) -> None:
     """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
     for each in registry:
         if "owner__context" in each.initial:
-            name = each.table.name
-            tx.run(("owner gone", name), partial(_ownerless, name), (0, context, id))
+            _disown(tx, each.table, context, id)
 
 
-def _ownerless(table: str) -> Any:
-    owned: Any = peewee.Table(table, ("owner__context", "owner_id"))
+def _disown(tx: Transaction, table: Table, context: str, id: int) -> None:
+    tx.run(lambda: _ownerless(table.sql), (0, context, id))
+
+
+def _ownerless(owned: Any) -> Any:
     changed = owned.update({owned.owner_id: slot(0)})
     return changed.where(owned.owner__context == slot(1), owned.owner_id == slot(2))
 

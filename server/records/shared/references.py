@@ -2,29 +2,25 @@
 
 from typing import Any
 
-import peewee
-
 from server.store.statements import slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 
 def redirect(tx: Transaction, table: str, column: str, old: int, new: int = 0) -> int:
     """Let a column hold `new` wherever it holds `old`; answers how many rows changed. One statement, no hooks."""
-    changed: Any = peewee.Table(table, (column,))
-    pointer = getattr(changed, column)
+    changed: Any = table_named(table)
     return tx.run(
-        ("redirect", table, column),
-        lambda: changed.update({pointer: slot(0)}).where(pointer == slot(1)),
+        lambda: changed.update({getattr(changed.c, column): slot(0)}).where(getattr(changed.c, column) == slot(1)),
         (new, old),
     )
 
 
 def ids_pointing(tx: Transaction, table: str, column: str, id: int) -> list[int]:
     """The ids of the rows whose column holds `id`, in order."""
-    rows: Any = peewee.Table(table, ("id", column))
+    rows: Any = table_named(table)
     found = tx.rows(
-        ("ids pointing", table, column),
-        lambda: rows.select(rows.id).where(getattr(rows, column) == slot(0)).order_by(rows.id),
+        lambda: rows.select(rows.c.id).where(getattr(rows.c, column) == slot(0)).order_by(rows.c.id),
         (id,),
     )
     return [row[0] for row in found]

@@ -11,6 +11,7 @@ from server.mail import addresses
 from server.records.parts import Writing
 from server.store.dialect import fold
 from server.store.statements import slot
+from server.store.tables import table_named
 
 MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more would hold up the one writer
 
@@ -60,7 +61,7 @@ def worker_named(writing: Writing, name: str, field: str) -> int:
 def workers_named(writing: Writing, name: str) -> list[int]:
     """The workers with this full name or mail address, in any case; two at most."""
     wanted = " ".join(name.split())
-    worker, address = peewee.Table("worker", alias="named"), peewee.Table("address", alias="its_address")
+    worker, address = table_named("worker").alias("named"), table_named("address").alias("its_address")
 
     def build() -> Any:
         full_name = peewee.NodeList((worker.c.first_name, peewee.SQL("|| ' ' ||"), worker.c.last_name), parens=True)
@@ -72,14 +73,13 @@ def workers_named(writing: Writing, name: str) -> list[int]:
             .limit(2)
         )
 
-    return [int(id) for (id,) in writing.tx.rows(("worker by name",), build, (fold(wanted), wanted.lower()))]
+    return [int(id) for (id,) in writing.tx.rows(build, (fold(wanted), wanted.lower()))]
 
 
 def reindex(writing: Writing, uri: str, column: str, id: int) -> None:
     """Index the texts of records again whose `column` holds `id`, the newest first, when that record's name changed."""
-    table = peewee.Table(uri, alias="renamed")
+    table = table_named(uri).alias("renamed")
     rows = writing.tx.rows(
-        ("renamed", uri, column),
         lambda: (
             table.select(table.c.id)
             .where(getattr(table.c, column) == slot(0))

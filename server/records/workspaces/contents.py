@@ -3,12 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import peewee
-
 from server.errors import Conflict
 from server.records.parts import Change, Record, Shown, Writing
 from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 MAX_TABS = 100  # on a page
@@ -57,14 +56,12 @@ def worklists(shown: Shown, records: Sequence[Record], form: str) -> Loaded:
 def _on(shown: Shown, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
     """{id of what they are on: dictionaries} of those that the caller may read, in their order."""
     order = ORDER[uri]
-    table: Any = peewee.Table(uri, ("id", column, *order))
-    pointer = getattr(table, column)
+    table: Any = table_named(uri)
     rows = shown.tx.rows(
-        ("contents", uri),
         lambda: (
-            table.select(pointer, table.id)
-            .where(in_list(pointer, slot(0)))
-            .order_by(*(getattr(table, name) for name in order), table.id)
+            table.select(getattr(table.c, column), table.c.id)
+            .where(in_list(getattr(table.c, column), slot(0)))
+            .order_by(*(getattr(table.c, name) for name in order), table.c.id)
         ),
         (ids_text(records),),
     )
@@ -89,10 +86,9 @@ def require_room(change: Change, writing: Writing, column: str, most: int) -> No
 
 def ids_on(tx: Transaction, uri: str, column: str, id: int, most: int) -> list[int]:
     """The ids of the records on a page or tab."""
-    table: Any = peewee.Table(uri, ("id", column))
+    table: Any = table_named(uri)
     rows = tx.rows(
-        ("ids on", uri, column),
-        lambda: table.select(table.id).where(getattr(table, column) == slot(0)).limit(slot(1)),
+        lambda: table.select(table.c.id).where(getattr(table.c, column) == slot(0)).limit(slot(1)),
         (id, most),
     )
     return [row[0] for row in rows]

@@ -10,6 +10,7 @@ from server.search.filters.base import Filter, is_null
 from server.search.filters.number import ChooserFilter
 from server.search.filters.ways import Through, Way
 from server.search.values import integer
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -27,7 +28,7 @@ class ByIdFilter(ChooserFilter):
 
     def order(self, scope: "Scope") -> Any:
         assert isinstance(self.way, Through)
-        between, way = peewee.Table(self.way.between, alias="least"), self.way
+        between, way = table_named(self.way.between).alias("least"), self.way
         own = getattr(between.c, way.own) == peewee.Column(self.table.sql, "id")
         least = between.select(peewee.fn.MIN(getattr(between.c, way.other))).where(own)
         for name, value in way.only:

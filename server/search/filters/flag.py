@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import peewee
 
 from server.search.ast import Text
-from server.search.conditions import Condition, column_name, equals
+from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import boolean
+from server.store.peewee_parts import column_name
 
 if TYPE_CHECKING:
     from server.search.compile import Scope

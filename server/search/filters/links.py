@@ -10,6 +10,7 @@ from server.search.conditions import ALWAYS, Condition, all_of, compared, equals
 from server.search.filters.app import APP
 from server.search.filters.base import Filter
 from server.search.values import integer
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -68,7 +69,7 @@ class LinksFilter(Filter):
         return self._linked(type_named(word, scope), scope)
 
     def _linked(self, other: "RecordType | None", scope: "Scope") -> Condition:
-        link = peewee.Table("link", alias="links")
+        link = table_named("link").alias("links")
         own, context = peewee.Column(self.table.sql, "id"), self.context
         inner = linked_to(link, other, scope)
 

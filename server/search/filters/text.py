@@ -7,10 +7,11 @@ import peewee
 
 from server.errors import Invalid
 from server.search.ast import Subquery, Term, Text
-from server.search.conditions import At, Condition, all_of, column_name, compared, equals
+from server.search.conditions import At, Condition, all_of, compared, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import is_wildcard, like_pattern
 from server.store.dialect import fold
+from server.store.peewee_parts import column_name
 
 if TYPE_CHECKING:
     from server.search.compile import Scope

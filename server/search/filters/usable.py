@@ -8,6 +8,7 @@ import peewee
 from server.search.filters.app import APP
 from server.search.filters.ways import Way, select_between
 from server.search.filters.worker import WorkerFilter
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.store.tables import Table
@@ -26,8 +27,8 @@ class Usable(Way):
 
     def build(self, table: "Table", inner: Any) -> Any:
         owner, id = (peewee.Column(table.sql, name) for name in ("owner__context", "owner_id"))
-        some, admin = peewee.Table("worker", alias="some"), peewee.Table("worker", alias="admin")
-        public = peewee.Table("group", alias="public")
+        some, admin = table_named("worker").alias("some"), table_named("worker").alias("admin")
+        public = table_named("group").alias("public")
         groups = select_between("group_member", "group_id", "worker_id", (), inner)
         roles = select_between("role_worker", "role_id", "worker_id", (("part", "reader"),), inner)
         anybody = some.select(some.c.id).where(some.c.id.in_(inner))

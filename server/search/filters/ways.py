@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.store.tables import table_named
+
 if TYPE_CHECKING:
     from server.store.tables import Table
 
@@ -108,12 +110,12 @@ class First(Way):
         return ("first", self.other, self.column, self.only, self.is_last)
 
     def build(self, table: "Table", inner: Any) -> Any:
-        others = peewee.Table(self.other, alias="one_of_them")
+        others = table_named(self.other).alias("one_of_them")
         edge = peewee.fn.MAX if self.is_last else peewee.fn.MIN
         chosen = others.select(edge(others.c.id)).group_by(getattr(others.c, self.column))
         for name, value in self.only:
             chosen = chosen.where(getattr(others.c, name) == value)
-        outer = peewee.Table(self.other, alias="chosen_one")
+        outer = table_named(self.other).alias("chosen_one")
         return _column(table, "id").in_(
             outer.select(getattr(outer.c, self.column)).where(outer.c.id.in_(chosen), outer.c.id.in_(inner))
         )
@@ -121,7 +123,7 @@ class First(Way):
 
 def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any) -> Any:
     """The `wanted` column of the rows whose `known` column is among `inner` and whose others are as `only` says."""
-    table = peewee.Table(between, alias=f"via_{between}")
+    table = table_named(between).alias(f"via_{between}")
     query = table.select(getattr(table.c, wanted)).where(getattr(table.c, known).in_(inner))
     for name, value in only:
         query = query.where(getattr(table.c, name) == value)

@@ -10,6 +10,7 @@ from server.search.conditions import At, Condition, any_of, compared, equals, ne
 from server.search.filters.base import Filter, is_null
 from server.search.filters.ways import Through, Way
 from server.search.values import integer, like_pattern, split_comparison
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -50,7 +51,7 @@ class WorkerFilter(Filter):
     def _ids(self, ids: list[int]) -> Condition:
         if self.way is None:
             return one_of(self.column, ids)
-        worker = peewee.Table("worker", alias="those")
+        worker = table_named("worker").alias("those")
         table, way = self.table, self.way
         return Condition(
             ("worker id", table.name, way.key),
@@ -75,7 +76,7 @@ class WorkerFilter(Filter):
         return self._reached("named", build, (f"%{like_pattern(word)}%",))
 
     def _reached(self, key: str, select: Any, values: tuple[Any, ...]) -> Condition:
-        worker = peewee.Table("worker", alias="those")
+        worker = table_named("worker").alias("those")
         table, way = self.table, self.way
         if way is None:
             column = self.column

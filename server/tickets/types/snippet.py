@@ -84,9 +84,9 @@ class OwnUsesFilter(Filter):
         return negated(found) if fits_none else found
 
     def order(self, scope: "Scope") -> Any:
-        use = peewee.Table(SNIPPET_USE.name, alias="own_use")
-        uses = use.select(peewee.fn.SUM(use.c.uses)).where(
-            use.c.snippet_id == peewee.Column(self.table.sql, "id"), use.c.worker_id == scope.actor_id
+        use: Any = SNIPPET_USE.sql.alias("own_use")
+        uses = use.select(peewee.fn.SUM(use.uses)).where(
+            use.snippet_id == peewee.Column(self.table.sql, "id"), use.worker_id == scope.actor_id
         )
         return peewee.fn.COALESCE(uses, 0)
 

@@ -44,7 +44,7 @@ from server.search.filters import (
     WorkerFilter,
 )
 from server.store.statements import slot
-from server.store.tables import Column, Index
+from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import participants, place, spam, status
 from server.tickets.types.ticket_parts.expands import EXPANDS
@@ -392,12 +392,11 @@ class Ticket(RecordType):
 
 def _forget_merged(tx: Transaction, id: int) -> None:
     """Tickets that were merged into one that is gone stand for themselves again."""
-    ticket: Any = peewee.Table("ticket", ("merged_into",))
+    ticket: Any = table_named("ticket")
     # As text, so that the partial index is found to fit.
     tx.run(
-        ("forget merged",),
-        lambda: ticket.update({ticket.merged_into: 0}).where(
-            ticket.merged_into == slot(0), peewee.SQL('"merged_into" > 0')
+        lambda: ticket.update({ticket.c.merged_into: 0}).where(
+            ticket.c.merged_into == slot(0), peewee.SQL('"merged_into" > 0')
         ),
         (id,),
     )

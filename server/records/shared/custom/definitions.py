@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import peewee
-
 from server.digits import is_whole
 from server.records.shared import currencies
 from server.records.shared.currencies import Currencies, Currency
 from server.records.shared.tables import DELETED_FIELD
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -29,7 +28,8 @@ GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.link
 SEVERAL = frozenset(("I", "M", "X", LINKS))
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
-_FIELD, _FIELDSET = peewee.Table("custom_field"), peewee.Table("custom_fieldset")
+_NAMES = ("id", "context", "name", "uri", "type", "params", "pos", "custom_fieldset_id")
+_FIELD, _FIELDSET = table_named("custom_field"), table_named("custom_fieldset")
 MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
 
 
@@ -138,16 +138,9 @@ def _share(shared: dict[str, Any], kept: tuple[int, Definitions]) -> None:
 
 
 def _read_definitions(tx: "Transaction") -> Definitions:
-    fieldset = _FIELDSET
-    sets = {
-        row[0]: row[1] for row in tx.rows(("fieldset names",), lambda: fieldset.select(fieldset.c.id, fieldset.c.name))
-    }
-    field, c = _FIELD, _FIELD.c
+    sets = {row[0]: row[1] for row in tx.rows(lambda: _FIELDSET.select(_FIELDSET.c.id, _FIELDSET.c.name))}
     rows = tx.rows(
-        ("custom fields",),
-        lambda: field.select(c.id, c.context, c.name, c.uri, c.type, c.params, c.pos, c.custom_fieldset_id).order_by(
-            c.pos, c.id
-        ),
+        lambda: _FIELD.select(*(getattr(_FIELD.c, name) for name in _NAMES)).order_by(_FIELD.c.pos, _FIELD.c.id),
     )
     money = currencies.read(tx)
     by_context: dict[str, list[CustomField]] = {}

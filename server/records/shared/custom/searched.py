@@ -22,6 +22,7 @@ from server.search.filters import (
 )
 from server.search.filters.base import is_null
 from server.search.values import boolean
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -127,7 +128,7 @@ class CustomFilter(Filter):
         return self.field.id  # names of custom fields pass from one to another
 
     def order(self, scope: "Scope") -> Any:
-        values = peewee.Table("custom_value", alias="sorted")
+        values = table_named("custom_value").alias("sorted")
         first = (
             values.select(values.c.value)
             .where(values.c.field_id == self.field.id, values.c.record_id == peewee.Column(self.table.sql, self.own))

@@ -24,7 +24,6 @@ def values_of(
         return found
     table = CUSTOM_VALUE.sql
     rows = tx.rows(
-        ("custom values of many",),
         lambda: (
             table.select(table.record_id, table.field_id, table.value)
             .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))

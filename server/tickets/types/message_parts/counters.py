@@ -6,6 +6,7 @@ import peewee
 
 from server.records.parts import Change, Record, Writing
 from server.store.statements import slot
+from server.store.tables import table_named
 
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
 
@@ -36,9 +37,8 @@ def recount(writing: Writing, ticket_id: int) -> None:
     ticket = writing.record("ticket", ticket_id)
     if ticket is None:
         return
-    message = peewee.Table("message", alias="counted")
+    message = table_named("message").alias("counted")
     rows = writing.tx.rows(
-        ("message counters",),
         lambda: message.select(
             peewee.fn.COUNT(message.c.id), peewee.fn.SUM(message.c.is_outgoing),
             peewee.fn.MIN(message.c.id), peewee.fn.MAX(message.c.id),
@@ -74,9 +74,8 @@ def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:
 
 def _first_reply(writing: Writing, ticket_id: int, first: int) -> tuple[int, int] | None:
     """(id, created) of the first message that a worker sent in answer: a composed one begins the ticket."""
-    message = peewee.Table("message", alias="replied")
+    message = table_named("message").alias("replied")
     row = writing.tx.row(
-        ("first reply",),
         lambda: message.select(message.c.id, message.c.created)
         .where(
             message.c.ticket_id == slot(0), message.c.id != slot(1), message.c.is_outgoing == 1,

@@ -12,6 +12,7 @@ from server.records.shared import paths
 from server.records.shared.tables import REQUESTER
 from server.store import blobs
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.tickets.types.message_parts import headers
 
 UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes that nobody reads
@@ -74,9 +75,8 @@ def _addressed(record: Record) -> list[str]:
 def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
     """{message id: the addresses that a reply without `to` would go to}."""
     requester: Any = REQUESTER.sql
-    address = peewee.Table("address", alias="who")
+    address = table_named("address").alias("who")
     rows = shown.tx.rows(
-        ("reply recipients",),
         lambda: (
             requester.select(requester.ticket_id, address.c.email)
             .join(address, on=(address.c.id == requester.address_id))
@@ -93,12 +93,10 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
 
 
 def _own_addresses(shown: Shown) -> set[str]:
-    address = peewee.Table("address", alias="own")
+    address = table_named("address").alias("own")
     return {
         row[0]
         for row in shown.tx.rows(
-            ("own addresses",),
-            # As text, so that the partial index of these addresses is found to fit.
             lambda: address.select(address.c.email).where(peewee.SQL('"own"."mail_transport_id" > 0')),
         )
     }

@@ -13,6 +13,7 @@ from server.search.filters.links import ANY, NONE
 from server.search.filters.text import text_condition
 from server.search.values import integer, is_wildcard
 from server.store.fulltext import Text as TextIndex
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -67,7 +68,7 @@ class TicketColumnFilter(ChooserFilter):
 
     def __init__(self, name: str, note: str, ticket_column: str, target: str) -> None:
         super().__init__(name, note, "", target=target, sortable=False)
-        self.ticket = peewee.Table("ticket", alias="its_ticket")
+        self.ticket = table_named("ticket").alias("its_ticket")
         self.ticket_column = peewee.Column(self.ticket, ticket_column)
 
     def meaning(self, term: Term, scope: "Scope") -> Condition:

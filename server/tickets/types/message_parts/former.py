@@ -67,7 +67,6 @@ def _shown(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str
     former: Any = MESSAGE_FORMER.sql
     ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
     rows = shown.tx.rows(
-        ("messages before",),
         lambda: former.select(*MESSAGE_FORMER.all_columns)
         .where(in_list(former.message_id, slot(0))).order_by(former.message_id, former.id.desc()),
         (ids,),

@@ -13,6 +13,7 @@ from server.records.shared.collections import ids_text
 from server.records.shared.points import PLACEHOLDER
 from server.records.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 MAX_MESSAGES = 250  # shown of each ticket, the newest ones
 WORKER = "svc.contexts.worker"
@@ -53,9 +54,8 @@ def participants(shown: Shown, records: list[Record], form: str) -> Loaded:
 
 def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
     """`_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
-    message = peewee.Table("message", alias="listed")
+    message = table_named("message").alias("listed")
     rows = shown.tx.rows(
-        ("messages of many",),
         lambda: (
             message.select(message.c.ticket_id, message.c.id)
             .where(in_list(message.c.ticket_id, slot(0)))
@@ -78,9 +78,8 @@ def latest_activity(name: str, is_outgoing: int) -> Any:
     """The loader of `name`: when the newest message in one direction was written, 0 for none."""
 
     def load(shown: Shown, records: list[Record], form: str) -> Loaded:
-        message = peewee.Table("message", alias="latest")
+        message = table_named("message").alias("latest")
         rows = shown.tx.rows(
-            ("latest activity",),
             lambda: (
                 message.select(message.c.ticket_id, peewee.fn.MAX(message.c.created))
                 .where(in_list(message.c.ticket_id, slot(0)), message.c.is_outgoing == slot(1))
@@ -168,9 +167,8 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, dict[str, dict
 
 def _requester_rows(shown: Shown, records: list[Record]) -> list[tuple[Any, ...]]:
     requester: Any = REQUESTER.sql
-    address, contact = peewee.Table("address", alias="who"), peewee.Table("contact", alias="person")
+    address, contact = table_named("address").alias("who"), table_named("contact").alias("person")
     return shown.tx.rows(
-        ("requesters of many",),
         lambda: requester.select(
             requester.ticket_id, address.c.id, address.c.email, address.c.contact_id, address.c.org_id,
             contact.c.first_name, contact.c.last_name,

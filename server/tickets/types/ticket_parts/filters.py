@@ -13,6 +13,7 @@ from server.search.filters import Filter, Way, WorkerFilter
 from server.search.filters.base import is_null
 from server.search.filters.ways import select_between
 from server.search.values import integer, split_comparison, split_range
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.search.compile import Scope
@@ -106,7 +107,7 @@ class WatcherCountFilter(Filter):
         return negated(found) if fits_none else found
 
     def _counted(self, asked: Comparison, opposite: bool) -> Condition:
-        link, own = peewee.Table("link", alias="watched"), peewee.Column(self.table.sql, "id")
+        link, own = table_named("link").alias("watched"), peewee.Column(self.table.sql, "id")
 
         def build(at: Any) -> Any:
             holds = asked.expression(peewee.fn.COUNT(link.c.to_id), at)
@@ -139,7 +140,7 @@ class ResponsibilityFilter(Filter):
         return self._own(scope)
 
     def order(self, scope: "Scope") -> Any:
-        member = peewee.Table("group_member", alias="own_groups")
+        member = table_named("group_member").alias("own_groups")
         own = member.select(member.c.group_id).where(member.c.worker_id == scope.actor_id)
         group = peewee.Column(self.table.sql, "group_id")
         return peewee.Case(None, ((group.in_(own), FULL_LEVEL),), 0)
@@ -148,7 +149,7 @@ class ResponsibilityFilter(Filter):
         return scope.actor_id
 
     def _own(self, scope: "Scope") -> Condition:
-        member = peewee.Table("group_member", alias="own_groups")
+        member = table_named("group_member").alias("own_groups")
         group = peewee.Column(self.table.sql, "group_id")
         return Condition(
             ("own groups", self.table.name),

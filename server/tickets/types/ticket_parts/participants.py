@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterable, Sized
 from typing import Any
 
-import peewee
-
 from server.digits import is_whole
 from server.errors import Invalid
 from server.mail import addresses
@@ -13,6 +11,7 @@ from server.records.parts import Change, Writing
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import REQUESTER
 from server.store.statements import in_list, slot
+from server.store.tables import table_named
 
 CONTEXT = "svc.contexts.ticket"
 MAX_PARTICIPANTS = 500  # changed in one request
@@ -103,9 +102,8 @@ def _limit(wanted: Sized, field: str) -> None:
 
 def _addresses(writing: Writing, column: str, values: list[Any]) -> list[tuple[Any, ...]]:
     """(id, email, id of the transport that it sends through) of the addresses that there are."""
-    address = peewee.Table("address", alias="wanted")
+    address = table_named("address").alias("wanted")
     return writing.tx.rows(
-        ("addresses by", column),
         lambda: address.select(address.c.id, address.c.email, address.c.mail_transport_id).where(
             in_list(getattr(address.c, column), slot(0))
         ),

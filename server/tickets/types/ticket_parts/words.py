@@ -15,6 +15,7 @@ from server.search.conditions import NEVER, At, Condition
 from server.search.filters import WordsFilter
 from server.search.filters.text import LAST_CHARACTER
 from server.store import fulltext
+from server.store.tables import table_named
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT
 
 TICKET_TEXT = fulltext.Text("ticket_text", ("subject",), "ticket")
@@ -50,7 +51,7 @@ class TicketWords(WordsFilter):
 def _found(at: At, has_mask: bool) -> Any:
     """The ids of the tickets. at: the query for messages, that for names, and the bounds of a mask."""
     message, requester, of_org, masked = (
-        peewee.Table(name, alias=f"{name}_{alias}")
+        table_named(name).alias(f"{name}_{alias}")
         for name, alias in (("message", "said"), ("requester", "named"), ("ticket", "of_org"), ("ticket", "masked"))
     )
     found: Any = message.select(message.c.ticket_id).where(message.c.id.in_(_rows(MESSAGE_TEXT, at(0))))
