@@ -14,9 +14,9 @@ class Id(Field):
 
     `svc:<type>:<id or name>` stands for an id too. zero_ok: 0 is none.
 
-    The dictionary has the record behind it under the field's name without `_id`. nested: another name for that, None
-    for showing the bare id. nested_note: what that record is, where the first words of the note do not tell. deep: the
-    note of the filter by a query on that record, if there is one."""
+    The dictionary has the record behind it under the field's name without `_id`, if it is shown. nested: another name
+    for that record, None for showing the bare id. nested_note: what the record is, where the first words of the note do
+    not tell. deep: the note of the filter by a query on the record, if there is one."""
 
     type = "id"
     kind = "INTEGER"
@@ -38,7 +38,7 @@ class Id(Field):
         self.target = target
         self.target_from = target_from
         self.zero_ok = zero_ok
-        self.nested = nested
+        self.nested = nested if self.shown else None
         self.nested_note = nested_note or beginning(note)
         self.deep = deep
         self.shown = self.shown and not self.has_nested

@@ -156,12 +156,9 @@ class RecordType:
             note = f"Bare words are looked for in the {self.label_column}."
             found["text"] = AllWords(note, self.label_column)
         found |= {brought.name: brought for field in self.fields.values() for brought in field.filters()}
-        own = {each.name for each in self.filters}
-        return list(
-            merge(
-                self.filters, sorted((each for each in found.values() if each.name not in own), key=_place), key=_place
-            )
-        )
+        for each in self.filters:
+            found.pop(each.name, None)
+        return list(merge(self.filters, sorted(found.values(), key=_place), key=_place))
 
     def _all_nested(self) -> tuple[Nested, ...]:
         """Those that its fields bring and its own."""

@@ -33,8 +33,7 @@ class Calendar(RecordType):
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(required=False),
+        **owners.fields(required=False),
         "params": Structure(
             "Settings: color_available and color_busy as #rrggbb; hide_start_time, manual_disabled (its events do not "
             "count), start_on_mon and sync_enabled as 0 or 1; series, a list. Never returned.",

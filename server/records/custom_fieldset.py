@@ -41,8 +41,7 @@ class CustomFieldset(RecordType):
             filter_note="Record type, by any of its names.",
         ),
         "name": Name("Fieldset name; also the label."),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(),
+        **owners.fields(),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("context",), "the fieldsets of a record type"),)

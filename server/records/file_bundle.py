@@ -21,8 +21,7 @@ class FileBundle(RecordType):
     access = Access(read="owner", write=("privilege", "owner"))
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(),
+        **owners.fields(),
         "tag": Text(
             "Short name that no other bundle has; must not be blank when sent.",
             128,

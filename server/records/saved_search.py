@@ -22,8 +22,7 @@ class SavedSearch(RecordType):
     fields = {
         "context": ContextName("Record type that is searched.", required=True),
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(required=False, filter=None),
+        **owners.fields(required=False, filter=None),
         "query": Text("Search query.", 65535, required=True),
         "tag": Text(
             "Short name of letters, digits and dashes that no other saved search has; blank for none.",

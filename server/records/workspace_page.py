@@ -23,8 +23,7 @@ class WorkspacePage(RecordType):
         "extension_id": Text("Kind of page.", required=True, allowed=tuple(KINDS), filter="type"),
         "extension_params": Structure("Settings of the kind."),
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(required=False),
+        **owners.fields(required=False),
         "updated_at": UpdatedAt(),
     }
     indexes = (Index(("owner__context", "owner_id"), "what somebody owns"),)

@@ -97,6 +97,13 @@ def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
     assert [each for each in found.filter_by_name if each != "id"] == ["place", "place.id"]
 
 
+def test_an_id_that_is_not_shown_shows_nothing_of_the_record_behind_it():
+    found = made({"room_id": Id("Room.", "room", shown=False)})
+    assert found.nested == ()
+    assert not found.fields["room_id"].shown
+    assert [each for each in found.filter_by_name if each != "id"] == []
+
+
 def test_an_id_of_any_type_brings_the_record_behind_it_and_no_filter_of_its_own():
     pair = {"on__context": ContextName("Its type.", shown=False), "on_id": Id("Its id.", target_from="on__context")}
     found = made(pair)
@@ -105,10 +112,9 @@ def test_an_id_of_any_type_brings_the_record_behind_it_and_no_filter_of_its_own(
 
 
 def test_an_owner_brings_the_filters_on_owners():
-    owned = {"owner__context": owners.context_field(), "owner_id": owners.id_field()}
     names = ["owner", "owner.app", "owner.bot", "owner.group", "owner.role", "owner.worker"]
-    assert list(filters(owned)) == names
-    assert filters(owned | {"owner_id": owners.id_field(filter=None)}) == {}
+    assert list(filters(owners.fields())) == names
+    assert filters(owners.fields(filter=None)) == {}
 
 
 def test_what_a_type_declares_itself_replaces_what_a_field_brings():

@@ -19,8 +19,7 @@ class ConnectedAccount(RecordType):
     is_administrative = True
     fields = {
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(),
+        **owners.fields(),
         "params": Structure(
             "Credentials; replaces them all. Never returned. API key: `api_key`. Amazon: `access_key_id`, "
             "`secret_access_key`, `session_token`. HTTP Basic: `username`, `password`. OAuth 2: `access_token`, "

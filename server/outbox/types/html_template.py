@@ -23,8 +23,7 @@ class HtmlTemplate(RecordType):
     fields = {
         "content": Text("HTML with a placeholder for the message.", 16777215),
         "name": Name(),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(filter=None, nested=None, shown=False),
+        **owners.fields(filter=None, shown=False),
         "signature_id": Id(
             "Signature that goes with it; 0 for none.",
             "email_signature",

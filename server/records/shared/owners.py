@@ -5,7 +5,7 @@ Who may read and change what is owned is said once for all types in access/rules
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Forbidden, Invalid, Required
-from server.fields import ContextName, Id
+from server.fields import ContextName, Field, Id
 from server.fields.link import APP
 from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
@@ -30,18 +30,19 @@ class OwnerId(Id):
         return [] if self.filter is None else list(filters("app", "bot", "group", "role", "worker"))
 
 
-def context_field(
-    note: str = "Record type of the owner: app, bot, group, role or worker.",
-    owners: tuple[str, ...] = OWNERS_AND_BOTS,
-    *,
-    required: bool = True,
-) -> ContextName:
+def fields(**options: Any) -> dict[str, Field]:
+    """The fields of a type whose records are owned by anybody who can own; options: as id_field."""
+    note = "Record type of the owner: app, bot, group, role or worker."
+    return {"owner__context": context_field(note), "owner_id": id_field(**options)}
+
+
+def context_field(note: str, owners: tuple[str, ...] = OWNERS_AND_BOTS, *, required: bool = True) -> ContextName:
     """The field `owner__context`."""
     return ContextName(note, allowed=owners, required=required, blank_ok=not required, shown=False)
 
 
 def id_field(note: str = "Id of the owner; 0 for the app.", *, required: bool = True, **options: Any) -> OwnerId:
-    """The field `owner_id`. filter None: without the filters. nested None: without the owner behind it."""
+    """The field `owner_id`. filter None: without the filters."""
     return OwnerId(note, target_from="owner__context", zero_ok=True, nested_note="Owner.", required=required, **options)
 
 

@@ -108,8 +108,7 @@ class Snippet(RecordType):
         "context": Text(
             "Record type that the placeholders are keys of; blank for a text without a record.", filter=None
         ),
-        "owner__context": owners.context_field(),
-        "owner_id": owners.id_field(),
+        **owners.fields(),
         "prompts_kata": Text("Questions to ask before, in KATA.", 16777215, form="kata", shown=False),
         "title": Name(),
         "total_uses": Uint("How often it was used."),
