@@ -93,7 +93,7 @@ def test_for_people_it_says_what_to_do_below_what_is_wrong(folder: Path, capsys:
     assert main(["doctor", "--data", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     place = next(place for place, line in enumerate(lines) if line.startswith("warning  backups: "))
-    assert lines[place + 1].startswith("         -> set backup_folder")
+    assert lines[place + 1].startswith("         -> set them up under Backups")
 
 
 def test_wrong_settings_are_a_problem(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,7 +244,7 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
     """Whether there are backups, new enough, sound and on another disk."""
     settings = service.settings
     if not settings.backup_folder:
-        yield Finding("backups", "warning", "the service makes none", "set backup_folder to a folder on another disk")
+        yield Finding("backups", "warning", "the service makes none", "set them up under Backups")
         return
     folder = Path(settings.backup_folder)
     try:

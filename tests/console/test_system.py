@@ -124,7 +124,7 @@ def test_the_checkup_says_what_to_do(signed_in: Visitor, nora: Api) -> None:
                      params={"host": "127.0.0.1", "port": "9"}).ok()["id"]  # fmt: skip
     page = signed_in.get(CHECKUP).text
     assert "<script>alert" not in page and "no mail server at 127.0.0.1" in text_of(page)
-    assert "Set backup_folder to a folder on another disk" in text_of(page)
+    assert "Set them up under Backups" in text_of(page)
     nora.remove("mail_transport", id).ok()
 
 
