@@ -75,10 +75,8 @@ def kept(shape: Hashable) -> Hashable:
     return tuple(each.bare() if isinstance(each, Part) else each for each in shape)
 
 
-def require_shaped(build: Builder, fixed: tuple[Any, ...]) -> None:
-    """Refuse a builder that closes over what is no part of a shape, or whose text has a value that it closes over.
-
-    fixed: the values in the composed statement that no slot fills. Raises Unnamed."""
+def require_shaped(build: Builder) -> None:
+    """Refuse a builder that closes over what is no part of a shape. Raises Unnamed."""
     if isinstance(build, Keyed):
         return
     function: Any = build
@@ -88,8 +86,6 @@ def require_shaped(build: Builder, fixed: tuple[Any, ...]) -> None:
         content = cell.cell_contents
         if not _is_part(content):
             raise Unnamed(f"{_place(build)} closes over {name}, a {type(content).__name__}: {ADVICE}")
-        if isinstance(content, str) and content in fixed:
-            raise Unnamed(f"{_place(build)} closes over {name}, a value of the statement: {ADVICE}")
 
 
 def _is_part(content: Any) -> bool:

@@ -41,13 +41,12 @@ def in_list(column: Any, value: peewee.Node) -> peewee.Expression:
 class Statement:
     """SQL text with the order in which the values go into it."""
 
-    __slots__ = ("sql", "fixed", "code", "_order", "_plain")
+    __slots__ = ("sql", "code", "_order", "_plain")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
-        self.fixed = tuple(item for is_slot, item in self._order if not is_slot)
         # In most statements the slots stand in their own order and nothing else is bound.
         self._plain = self._order == tuple((True, index) for index in range(len(self._order)))
 
@@ -84,14 +83,13 @@ class Fragment:
     """A select in brackets, composed once to stand inside other statements. It looks at no table outside itself, so
     that its names for tables hide those around it."""
 
-    __slots__ = ("sql", "fixed", "code", "_pieces")
+    __slots__ = ("sql", "code", "_pieces")
     MARK = "\0"  # which no statement has, while a question mark may stand in one
 
     def __init__(self, query: Any) -> None:
         self.sql, values = _composed(query, self.MARK)
         first, *rest = f"({self.sql})".split(self.MARK)
         self._pieces = (first, tuple(zip(values, rest, strict=True)))
-        self.fixed = tuple(each for each in values if not isinstance(each, Slot))
         self.code: CodeType | None = None
 
     def node(self, at: Callable[[int], peewee.Node]) -> peewee.Node:
@@ -136,7 +134,7 @@ class StatementCache(Generic[Composed]):
 
     def _add(self, key: Hashable, build: Builder) -> Composed:
         statement = self._compose(build())
-        require_shaped(build, statement.fixed)
+        require_shaped(build)
         statement.code = code_of(build)
         if len(self._statements) >= self._limit or self._chars >= MAX_CHARS:
             self.forget()
