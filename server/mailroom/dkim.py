@@ -138,8 +138,9 @@ def is_published(key: Key, servers: Sequence[dns.Server] | None = None) -> bool:
 
 
 def sender_domains(ctx: Context) -> list[str]:
-    """The domains that mail comes from, as DNS knows them. Raises AdminOnly."""
-    return list(dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx)))
+    """The domains that mail comes from, as DNS knows them, without names of this machine alone. Raises AdminOnly."""
+    found = dict.fromkeys(ascii_domain(each.email.rpartition("@")[2]) for each in mail_setup.senders(ctx))
+    return [each for each in found if "." in each]
 
 
 def _still(tx: Transaction, id: int) -> Key:

@@ -121,7 +121,7 @@ ACTS = [
     act("/admin/mail/transports/{id}/test", "mail.tested"),
     act("/admin/mail/default", "setting.changed"),
     act("/admin/mail/senders", "sender.changed", email="shop@desk.example", transport="{transport}"),
-    act("/admin/mail/signing", "dkim.key.created", domain="desk.example"),
+    act("/admin/mail/signing", "dkim.key.created", page="/admin/mail/signing", domain="desk.example"),
     act("/admin/mail/signing/{id}/delete", "dkim.key.deleted", path="/admin/mail/signing/1/delete"),
     act("/admin/mail/senders/{id}/remove", "sender.changed", path="/admin/mail/senders/{sender}/remove"),
     act("/admin/mail/transports/{id}/delete", "mail_transport.deleted"),
