@@ -13,6 +13,7 @@ import peewee
 from server.errors import nearest
 from server.fields import Field, Id, Structure
 from server.records import describe as as_data
+from server.records import traits
 from server.records.parts import (
     Access,
     Caller,
@@ -113,7 +114,10 @@ class RecordType:
 
     def __init__(self) -> None:
         self.acts = _acts(self)
-        declared = {**type(self).fields, **common.fields(self.features)}
+        self.traits = traits.of(self.features)
+        declared = dict(type(self).fields)
+        for trait in reversed(self.traits):
+            declared |= trait.fields()
         for name, each in declared.items():
             each.name = name
         self.fields = declared
@@ -121,13 +125,14 @@ class RecordType:
         self.initial: Record = {column.name: column.initial for column in self.table.columns} | {"id": 0}
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
         self.nested = self._all_nested()
-        listed = (*self._all_filters(), *common.filters(self))
+        listed = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))
         self.filter_by_name: dict[str, Filter] = {}
         for each_filter in listed:
             bound = each_filter.bind(self.table)
             for name in (each_filter.name, *each_filter.aliases):
                 self.filter_by_name.setdefault(name, bound)
-        self.expand_by_name = {each.name: each for each in (*self.expands, *common.expands(self))}
+        self.expand_by_name = {each.name: each for each in self.expands}
+        self.expand_by_name |= {each.name: each for trait in self.traits for each in trait.expands(self)}
         self.nested_by_prefix = {each.prefix: each for each in self.nested}
         reopens = self.reopening.at if self.reopening is not None else ""
         self._due_columns = tuple(filter(None, (self.due_column, reopens)))
@@ -142,8 +147,7 @@ class RecordType:
 
     def _table(self) -> Table:
         columns = [each.column() for each in self.fields.values() if each.stored and each.name != "id"]
-        if "avatars" in self.features:
-            columns.append(Column("image_blob_id"))
+        columns += [column for trait in self.traits for column in trait.columns]
         indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
         return Table(
             self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary
