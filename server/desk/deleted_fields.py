@@ -127,8 +127,8 @@ def _remove_some(tx: Transaction, id: int) -> bool:
         return True  # it came back, or somebody else removes it
     table: Any = CUSTOM_VALUE.sql
     some = tx.rows(
-        lambda: table.select(table.record_id).where(table.field_id == slot(0)).order_by(table.record_id).limit(BATCH),
-        (id,),
+        lambda: table.select(table.record_id).where(table.field_id == slot(0)).order_by(table.record_id).limit(slot(1)),
+        (id, BATCH),
     )
     if some:
         tx.run(
@@ -157,8 +157,8 @@ def _some_records(id: int, after: int, tx: Transaction) -> list[int]:
     table: Any = CUSTOM_VALUE.sql
     rows = tx.rows(
         lambda: table.select(table.record_id).distinct()
-        .where(table.field_id == slot(0), table.record_id > slot(1)).order_by(table.record_id).limit(BATCH),
-        (id, after),
+        .where(table.field_id == slot(0), table.record_id > slot(1)).order_by(table.record_id).limit(slot(2)),
+        (id, after, BATCH),
     )  # fmt: skip
     return [row[0] for row in rows]
 

@@ -76,8 +76,8 @@ def _fill(writing: RecordWriter, record_type: RecordType, next_id: int) -> int:
     table = record_type.table
     rows = tx.rows(
         lambda: table.sql.select(*table.all_columns)
-        .where(table.sql.id <= slot(0)).order_by(table.sql.id.desc()).limit(PORTION),
-        (next_id,),
+        .where(table.sql.id <= slot(0)).order_by(table.sql.id.desc()).limit(slot(1)),
+        (next_id, PORTION),
     )  # fmt: skip
     for row in rows:
         fulltext.index(tx, text, row[0], record_type.texts(record_type.record(row), writing))

@@ -50,10 +50,8 @@ def remove(ctx: Context, behavior_id: int) -> None:
 def _waiting(tx: Transaction, behavior_id: int) -> int:
     table: Any = JOB.sql
     rows = tx.rows(
-        lambda: (
-            table.select(table.id).where(table.unique_key >= slot(0), table.unique_key < slot(1)).limit(MAX_WAITING)
-        ),
-        _range(behavior_id),
+        lambda: table.select(table.id).where(table.unique_key >= slot(0), table.unique_key < slot(1)).limit(slot(2)),
+        (*_range(behavior_id), MAX_WAITING),
     )
     return len(rows)
 
