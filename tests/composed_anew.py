@@ -1,15 +1,23 @@
-"""Every statement that a test runs is composed anew and compared with the one that is kept under its shape: a shape
-that stands for two texts fails the test that meets the second."""
+"""Statements that tests run are composed anew and compared with what is kept under their shape: a shape that stands for
+two texts fails the test that meets the second.
+
+Of each shape that is the case the first times that it is met, and then each time that it was met twice as often: all of
+them would take longer than the tests."""
 
 import threading
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from server.store.shapes import Builder, Keyed, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
 MAX_COMPARED = 100_000  # characters; the largest searches take most of their time to be composed
 
+MET_FIRST = 8  # times that a shape is compared whenever it is met
+
 _state = threading.local()
+# How often each statement of a cache was met, by its identity.
+_met: WeakKeyDictionary[StatementCache[Any], dict[int, int]] = WeakKeyDictionary()
 
 
 def composed_anew() -> None:
@@ -22,7 +30,9 @@ def _compared(get: Any) -> Any:
         if getattr(_state, "is_anew", False):  # nothing that is kept stands in what is composed anew
             return cache._compose(build())
         kept = get(cache, build)
-        if len(kept.sql) > MAX_COMPARED:
+        of_cache = _met.setdefault(cache, {})
+        met = of_cache[id(kept)] = of_cache.get(id(kept), 0) + 1
+        if len(kept.sql) > MAX_COMPARED or (met > MET_FIRST and met & (met - 1)):
             return kept
         _state.is_anew = True
         try:
