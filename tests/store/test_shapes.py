@@ -146,7 +146,7 @@ def test_the_tests_notice_one_shape_with_two_texts() -> None:
     """The check that is in force in all of them; see tests/composed_anew.py."""
     get = _compared(StatementCache.get)
     found = cache()
-    for name, is_right in (("name", True), ("name", True), ("place", False)):
+    for name, is_right in (("name", True), ("place", False)):
         build = keyed(column(name), "by hand")
         if is_right:
             get(found, build)

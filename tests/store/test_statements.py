@@ -20,7 +20,7 @@ def test_a_shape_is_built_once() -> None:
         return TABLE.select(TABLE.id).where(TABLE.litres == slot(0))
 
     found = {id(cache.get(keyed(build))) for _ in range(5)}
-    assert len(found) == 1 and len(built) == 6  # five of them to compare; see tests/composed_anew.py
+    assert len(found) == 1 and len(built) == 3  # two of them to compare; see tests/composed_anew.py
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
