@@ -171,7 +171,7 @@ def pointing() -> Iterator[tuple[str, str]]:
                 yield record_type.uri, name
 
 
-@pytest.mark.parametrize(("uri", "name"), pointing(), ids=str)
+@pytest.mark.parametrize(("uri", "name"), list(pointing()), ids=str)
 def test_no_field_that_points_shows_one(uri: str, name: str, secrets: Secrets) -> None:
     record_type, field = REGISTRY.type(uri), REGISTRY.type(uri).fields[name]
     assert isinstance(field, Id)
