@@ -120,3 +120,10 @@ def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
         name = visit.service.registry.type(uri).label_names[0].lower()
         raise NotFound(f"There is no {name} {id} any more.")
     return found[0]
+
+
+def remove(visit: Visit, uri: str) -> dict[str, Any]:
+    """Delete the record of a page's path; what was stored of it. Raises NotFound, and what refuses to delete it."""
+    found = record(visit, uri, visit.id)
+    records.delete(visit.ctx, uri, visit.id)
+    return found

@@ -145,8 +145,7 @@ def show_delete(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> Shown:
     """Remove an app; its tokens end."""
-    app = lists.record(visit, URI, visit.id)
-    records.delete(visit.ctx, URI, visit.id)
+    app = lists.remove(visit, URI)
     visit.tell(f"{app['name']} is removed; its tokens work no more.")
     return see(BASE)
 

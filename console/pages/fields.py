@@ -181,8 +181,7 @@ def show_delete(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> Shown:
     """Remove a field with its values."""
-    field = lists.record(visit, URI, visit.id)
-    records.delete(visit.ctx, URI, visit.id)
+    field = lists.remove(visit, URI)
     visit.tell(f"The field {field['name']} is deleted.", f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
 
@@ -261,8 +260,7 @@ def show_delete_set(visit: Visit) -> Shown:
 @page("POST", f"{SETS}/{{id}}/delete", "admin")
 def delete_set(visit: Visit) -> Shown:
     """Remove a fieldset with its fields and their values."""
-    found = lists.record(visit, SET_URI, visit.id)
-    records.delete(visit.ctx, SET_URI, visit.id)
+    found = lists.remove(visit, SET_URI)
     visit.tell(f"The fieldset {found['name']} is deleted.")
     return see(_list_path(_type(visit, found["context"])))
 

@@ -311,8 +311,7 @@ def test_transport(visit: Visit) -> Shown:
 @page("POST", f"{TRANSPORTS}/{{id}}/delete", "proven admin")
 def delete_transport(visit: Visit) -> Shown:
     """Remove a transport; mail of its addresses leaves by the default one, or waits."""
-    each = lists.record(visit, TRANSPORT, visit.id)
-    records.delete(visit.ctx, TRANSPORT, visit.id)
+    each = lists.remove(visit, TRANSPORT)
     visit.tell(f"{each['name']} is removed.")
     return see(BASE)
 
@@ -420,8 +419,7 @@ def check_mailbox(visit: Visit) -> Shown:
 @page("POST", f"{MAILBOXES}/{{id}}/delete", "proven admin")
 def delete_mailbox(visit: Visit) -> Shown:
     """Remove a mailbox; its mails stay on the server and here."""
-    each = lists.record(visit, MAILBOX, visit.id)
-    records.delete(visit.ctx, MAILBOX, visit.id)
+    each = lists.remove(visit, MAILBOX)
     visit.tell(f"{each['name']} is not looked at any more.")
     return see(BASE)
 

@@ -1,12 +1,16 @@
 """Signing of outgoing mail: a key for each sender domain, its DNS entry to copy, and whether DNS shows it."""
 
+from collections.abc import Callable
+
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
 from console.shown import Shown, see
 from console.visit import Visit
+from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim
+from server.mailroom.dkim import Key
 
 BASE = "/admin/mail/signing"
 LABELS = {"domain": "Domain"}
@@ -33,12 +37,7 @@ def make(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/use", "proven admin")
 def use(visit: Visit) -> Shown:
     """Sign with a key, once DNS was seen to show it."""
-    try:
-        key = dkim.use(visit.ctx, visit.id)
-    except HelpdeskError as error:
-        return _all(visit, Form().fail("", sentence(error.message)))
-    visit.tell(f"Mail from {key.domain} is signed with {key.selector} from now on.")
-    return see(BASE)
+    return _changed(visit, dkim.use, "Mail from {domain} is signed with {selector} from now on.")
 
 
 @page("POST", f"{BASE}/{{id}}/stop", "proven admin")
@@ -52,11 +51,16 @@ def stop(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> Shown:
     """Forget a key for good."""
+    return _changed(visit, dkim.delete, "The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
+
+
+def _changed(visit: Visit, change: Callable[[Context, int], Key], told: str) -> Shown:
+    """What follows a change of the key of a path. told: what is said of it."""
     try:
-        key = dkim.delete(visit.ctx, visit.id)
+        key = change(visit.ctx, visit.id)
     except HelpdeskError as error:
         return _all(visit, Form().fail("", sentence(error.message)))
-    visit.tell(f"The key {key.selector} of {key.domain} is deleted. You can take its entry out of DNS.")
+    visit.tell(told.format(domain=key.domain, selector=key.selector))
     return see(BASE)
 
 

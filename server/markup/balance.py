@@ -15,40 +15,10 @@ MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text sta
 
 VOID = frozenset({"br", "hr", "img", "wbr", "col"})
 _INLINE = frozenset(
-    {
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "br",
-        "cite",
-        "code",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    }
+    (
+        "a abbr b bdi bdo big br cite code del dfn em font i img ins kbd mark q s samp small span strike strong sub "
+        "sup time tt u var wbr"
+    ).split()
 )
 _TABLE = frozenset({"table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th"})
 _CELLS = ("caption", "td", "th")

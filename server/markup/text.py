@@ -8,52 +8,12 @@ from server.markup.tokens import Kind, Token, tokens
 MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment
 MAX_INDENT = 6  # levels of lists that are indented; deeper ones stand below each other
 
-_PARAGRAPHS = frozenset(
-    {
-        "p",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "ul",
-        "ol",
-        "dl",
-        "table",
-        "blockquote",
-        "pre",
-        "hr",
-        "figure",
-    }
-)
+_PARAGRAPHS = frozenset(("p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr figure").split())
 _LINES = frozenset(
-    {
-        "div",
-        "li",
-        "tr",
-        "dt",
-        "dd",
-        "section",
-        "article",
-        "header",
-        "footer",
-        "address",
-        "center",
-        "caption",
-        "figcaption",
-        "form",
-        "fieldset",
-        "tbody",
-        "thead",
-        "tfoot",
-        "main",
-        "nav",
-        "aside",
-        "body",
-        "head",
-        "html",
-    }
+    (
+        "div li tr dt dd section article header footer address center caption figcaption form fieldset tbody thead "
+        "tfoot main nav aside body head html"
+    ).split()
 )
 _CELLS = frozenset({"td", "th"})
 _LINK = re.compile(r"(?:https?|mailto|tel|ftp):", re.IGNORECASE)

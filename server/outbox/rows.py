@@ -131,7 +131,7 @@ def has_earlier(draft: Any, now: int, retry: int) -> Any:
 def wake_others(writing: RecordWriter, ticket_id: int) -> None:
     """Let mail on a ticket leave that waited for one that is out of the way now."""
     if ticket_id and writing.find("draft", ticket_id=ticket_id, is_queued=1) is not None:
-        writing.ctx.service.wake_after(writing.tx)
+        writing.wake()
 
 
 def holds(tx: Transaction, draft_id: int, name: str) -> bool:

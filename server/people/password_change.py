@@ -105,7 +105,7 @@ def send_to(writing: RecordWriter, email: str, subject: str, text: str, values: 
         "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,
     })  # fmt: skip
-    ctx.service.wake_after(writing.tx)
+    writing.wake()
     return id
 
 

@@ -124,8 +124,7 @@ def change(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> Shown:
     """Remove an automation."""
-    record = lists.record(visit, URI, visit.id)
-    records.delete(visit.ctx, URI, visit.id)
+    record = lists.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
     visit.tell(f"{record['name']} is removed.")
     return see(BASE)

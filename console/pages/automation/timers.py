@@ -88,8 +88,7 @@ def change(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> Shown:
     """Remove a timer; its automation stays."""
-    each = lists.record(visit, URI, visit.id)
-    records.delete(visit.ctx, URI, visit.id)
+    each = lists.remove(visit, URI)
     visit.tell(f"{each['name']} is deleted.")
     return see(BASE)
 

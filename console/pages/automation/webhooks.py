@@ -202,8 +202,7 @@ def switch(visit: Visit) -> Shown:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> Shown:
     """Remove a webhook with its deliveries."""
-    each = lists.record(visit, URI, visit.id)
-    records.delete(visit.ctx, URI, visit.id)
+    each = lists.remove(visit, URI)
     visit.tell(f"{each['name']} is removed; its address answers 404.")
     return see(BASE)
 
