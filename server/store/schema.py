@@ -28,6 +28,7 @@ SCHEMA_NUMBER = 1  # raised by hand when an older program must not open the file
 
 META = Table("meta", [Column("name", "TEXT"), Column("value", "ANY", null=True)], key=("name",))
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
+COPIED_AT = re.compile(r"[0-9]{9,12}")  # as the name of a copy ends
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
 
@@ -118,13 +119,29 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
 
 
 def copy_before_migration(store: Store) -> Path:
-    """Copy the file beside itself through SQLite's own backup; answers the copy's path."""
+    """Copy the file beside itself through SQLite's own backup; answers the copy's path.
+
+    Copies of starts that were killed or failed before any migration was done hold nothing that this one lacks, and go:
+    a service that is restarted again and again would fill the disk with them."""
     for unfinished in store.path.parent.glob(f"{store.path.name}.before-*{PART}*"):  # of a start that was killed
         unfinished.unlink()
     copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
     copy.unlink(missing_ok=True)  # of a start within the same second
     copy_database(store.path, copy)
+    migrated_at = store.read(_migrated_at)
+    for earlier in store.path.parent.glob(f"{store.path.name}.before-*"):
+        made_at = earlier.name.removeprefix(f"{store.path.name}.before-")
+        if earlier != copy and COPIED_AT.fullmatch(made_at) and int(made_at) > migrated_at:
+            earlier.unlink()
     return copy
+
+
+def _migrated_at(tx: Transaction) -> int:
+    """When the file was migrated last, 0 for never."""
+    if not _columns(tx, MIGRATION.name):
+        return 0
+    row = tx.connection.execute("SELECT MAX(applied_at) FROM migration").fetchone()
+    return int(row[0] or 0) if row else 0
 
 
 def refuse_foreign(path: Path) -> None:

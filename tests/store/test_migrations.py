@@ -50,6 +50,14 @@ def _copies(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.name}.before-*"))
 
 
+def _made_earlier(path: Path, seconds: int = 100, *only: Path) -> None:
+    """Date copies back, all of them or only these, as if the starts lay further apart than they do in a test."""
+    for copy in only or _copies(path):
+        name, _, made_at = copy.name.rpartition("-")
+        if made_at.isdigit():
+            copy.rename(copy.with_name(f"{name}-{int(made_at) - seconds}"))
+
+
 def _applied(store: Store) -> list[str]:
     return [row[0] for row in store.read(lambda tx: tx.find(schema.MIGRATION))]
 
@@ -100,6 +108,26 @@ def test_a_copy_from_before_is_left_beside_the_file(path: Path, add: Add) -> Non
     store = _open(copy)
     assert names(store) == ["old"] and store.check() == []
     store.close()
+
+
+def test_a_copy_of_each_migration_stays_and_of_failed_starts_only_the_last(path: Path, add: Add) -> None:
+    _old(path)
+    add("20270101_a", "tx.connection.execute(\"UPDATE pump SET name = name || ' a'\")")
+    _open(path).close()
+    _made_earlier(path)
+    (first,) = _copies(path)
+    aside = path.with_name(f"{path.name}.before-restore-2000000000")
+    aside.write_bytes(b"put aside by a restore")
+    store = _open(path)
+    store.write(lambda tx: tx.connection.execute("UPDATE migration SET applied_at = applied_at - 100"))
+    store.close()
+    add("20270201_b", "raise RuntimeError('never done')")
+    for seconds in (30, 20, 10):
+        with pytest.raises(RuntimeError):
+            _open(path)
+        (last,) = set(_copies(path)) - {first, aside}
+        _made_earlier(path, seconds, last)
+    assert len(_copies(path)) == 3 and {first, aside} < set(_copies(path))
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path, add: Add) -> None:
@@ -200,6 +228,7 @@ def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
     )  # fmt: skip
     assert ended.returncode == -9, ended.stderr
     assert _plain(path) == (["old!" if marked else "old"], [])
+    _made_earlier(path)
     store = _open(path)
     assert names(store) == ["old!"] and _applied(store) == ["20270101_mark"] and store.check() == []
     store.close()
