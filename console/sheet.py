@@ -16,6 +16,7 @@ from server.records.registry import Registry
 from server.records.shared import custom, paths
 from server.records.shared.custom import CustomField
 from server.records.shared.forms import MOST
+from server.records.traits import Avatars
 
 LABEL = "_label"
 BLOCK_CHARS = 160  # a text of more stands below its name
@@ -85,7 +86,7 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
         links=tuple(_links(registry, found)),
         files=tuple(files(found)),
         comments=tuple((found.get("comments") or {}).values()),
-        picture=f"/avatars/{record_type.uri}/{id}" if "avatars" in record_type.features else "",
+        picture=f"/avatars/{record_type.uri}/{id}" if record_type.has(Avatars) else "",
     )  # fmt: skip
 
 

@@ -309,6 +309,39 @@ def test_the_table_decides(module, target, allowed):
     assert (wrong_imports({module: {target}}) == []) is allowed
 
 
+def feature_tests(source: str) -> list[int]:
+    """The lines that look for a name in the `features` of a type."""
+    compared = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Compare))
+    return [
+        node.lineno
+        for node in compared
+        for operator, other in zip(node.ops, node.comparators, strict=True)
+        if isinstance(operator, ast.In | ast.NotIn) and isinstance(other, ast.Attribute) and other.attr == "features"
+    ]
+
+
+def test_what_a_type_has_is_asked_by_its_traits() -> None:
+    """A feature is a class; its name says nothing that a type checker could look at, and no reader finds who asks."""
+    found = {
+        str(path): lines
+        for name, path in modules(ROOT).items()
+        if not name.startswith("server.records.traits") and (lines := feature_tests(path.read_text("utf-8")))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ('if "links" in each.features:\n    pass', [1]),
+        ('a = 1\nb = [x for x in y if "links" not in x.features]', [2]),
+        ('a = each.has(Links)\nb = "links" in features', []),
+    ],
+)
+def test_a_feature_by_name_is_found(source, lines):
+    assert feature_tests(source) == lines
+
+
 @pytest.mark.parametrize(
     ("graph", "found"),
     [

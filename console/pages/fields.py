@@ -17,6 +17,7 @@ from server.records.base import RecordType
 from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import CustomField
+from server.records.traits import CustomFields
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -278,7 +279,7 @@ def _deleted(visit: Visit) -> dict[str, Any]:
 
 def _types(visit: Visit) -> list[RecordType]:
     """The types that can have custom fields, by name."""
-    found = [each for each in visit.service.registry if "custom_fields" in each.features]
+    found = [each for each in visit.service.registry if each.has(CustomFields)]
     return sorted(found, key=lambda each: each.label_names[1].lower())
 
 
@@ -289,7 +290,7 @@ def _type_choices(visit: Visit) -> list[tuple[str, str]]:
 def _type(visit: Visit, name: str) -> RecordType:
     """Raises NotFound for an unknown type, Invalid for one without custom fields."""
     found = visit.service.registry.type(name)
-    if "custom_fields" not in found.features:
+    if not found.has(CustomFields):
         raise Invalid(f"{found.label_names[1]} have no custom fields.")
     return found
 

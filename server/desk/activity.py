@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 from server.access import actor as actors
 from server.access.actor import WORKER
 from server.access.rules import Rules
-from server.desk import linking
 from server.records.base import RecordType
-from server.records.shared import custom
 from server.records.shared.points import POINTS
 
 if TYPE_CHECKING:
@@ -112,6 +110,15 @@ def notify(
     )
 
 
+def tell(
+    writing: "RecordWriter", worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]
+) -> None:
+    """Notify one worker. Nobody is told of what they did themselves, nor of what they may not read."""
+    is_own = (writing.actor.context, writing.actor.id) == (WORKER, worker_id)
+    if not is_own and may_read_all(writing, worker_id, (context, id)):
+        notify(writing, worker_id, point, context, id, params(writing, message, context, id, variables))
+
+
 def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label: str) -> None:
     """The entry that outlives its record: it has no target, the label is kept."""
     log(
@@ -134,9 +141,9 @@ def _listeners(
     if not id or writing.ctx.is_quiet:
         return []
     record_type = writing.registry.find(context)
-    found = set(also) | set(linking.watcher_ids(writing, context, id))
-    if record_type is not None and "custom_fields" in record_type.features:
-        found |= custom.told_workers(writing.tx, context, id)
+    found = set(also)
+    for trait in record_type.traits if record_type is not None else ():
+        found.update(trait.listeners(context, id, writing.tx))
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:

@@ -12,7 +12,6 @@ from server.access.rules import Rules
 from server.context import Context
 from server.records.base import Expand, Nested, Record, RecordType
 from server.records.registry import Registry
-from server.records.shared import custom
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
@@ -137,11 +136,10 @@ class Dictionaries:
                 found = _expand_named(record_type, path)
                 if found is not None:
                     loads[found[0].name + found[1]] = found
-                elif "custom_fields" in record_type.features and custom.definitions(self.tx).named(
-                    record_type.context, path
-                ):
-                    name = "custom_" if path.startswith("custom_") else "customfields"
-                    loads[name] = (record_type.expand_by_name[name], "")
+                else:
+                    brought = (trait.expand_named(record_type, path, self.tx) for trait in record_type.traits)
+                    for name in filter(None, brought):
+                        loads[name] = (record_type.expand_by_name[name], "")
         if links and "custom_" not in loads:
             loads["custom_"] = (record_type.expand_by_name["custom_"], "")
         for each, form in loads.values():
@@ -260,9 +258,6 @@ class _Shape:
             dictionary["record_url"] = shown.url(self.record_type, record)
         for key, value in self.computed:
             dictionary[key] = value(record, shown)
-        if "avatars" in self.record_type.features:
-            version = record["image_blob_id"]
-            dictionary["_image_url"] = shown.address(f"/avatars/{self.record_type.uri}/{record['id']}?v={version}")
         return dictionary
 
 

@@ -118,8 +118,7 @@ def before(writing: "RecordWriter", record_type: RecordType, old: Record | None)
     if old is None:
         return {}
     shown = Dictionaries(writing.as_service().ctx, writing.tx)
-    expand = ["custom_"] if "custom_fields" in record_type.features else []
-    return shown.show(record_type, [old], expand)[0]
+    return shown.show(record_type, [old], [name for trait in record_type.traits for name in trait.state])[0]
 
 
 def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int, was: Values | None) -> None:
@@ -145,7 +144,7 @@ def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int
     tx.memo[key] = (kind, tell(writing, CHANGED, values), was)
 
 
-def is_change(change: Change, differing: Mapping[str, Any], has_customs: bool) -> bool:
+def is_change(change: Change, differing: Mapping[str, Any]) -> bool:
     """Whether a write changed more than the times that every write sets."""
     automatic = {name for name, field in change.type.fields.items() if field.auto_update}
-    return change.is_create or has_customs or bool(change.extras) or bool(differing.keys() - automatic)
+    return change.is_create or bool(change.extras) or bool(differing.keys() - automatic)

@@ -7,6 +7,7 @@ from html import escape
 from server.context import Context
 from server.desk import records
 from server.errors import NotFound
+from server.records.traits import Avatars
 from server.store import blobs
 from server.store.transaction import Transaction
 
@@ -30,7 +31,7 @@ def picture(ctx: Context, uri: str, id: int) -> Picture:
     """The picture of a record that the actor may see. Raises NotFound for a type without pictures, too; Forbidden.
     Source: ours."""
     record_type = ctx.service.registry.type(uri)
-    if "avatars" not in record_type.features:
+    if not record_type.has(Avatars):
         raise NotFound(f"records of type '{record_type.uri}' have no pictures")
     label = str(records.retrieve(ctx, record_type.uri, id, LABEL)[LABEL])
 

@@ -50,6 +50,9 @@ class RecordReader:
         self.rules.require(self.tx, "read", record_type, record)
         return record
 
+    def may_read(self, uri: str, id: int) -> bool:
+        return self.rules.may_read(self.tx, self.registry.type(uri), id)
+
     def require(self, operation: str, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
         self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))

@@ -164,7 +164,7 @@ def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
 def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -> dict[str, Any]:
     """As search, by a tree in place of the `q` of the request."""
     record_type = ctx.service.registry.type(uri)
-    if "search" not in record_type.features or not record_type.operations["search"]:
+    if not record_type.offers("search"):
         raise _not_offered(record_type, "search")
     limit = parsed.limit or asked.limit
     page = parsed.page or min(max(asked.page, 1), MAX_PAGE)

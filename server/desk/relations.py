@@ -1,15 +1,16 @@
 """Link and unlink as operations of their own: one record with any number of others. How a link is kept is in
-linking.py. Source: Contexts, Link and Unlink."""
+records/traits/links.py. Source: Contexts, Link and Unlink."""
 
 from typing import Any
 
 from server.context import Context
-from server.desk import linking, references
+from server.desk import references
 from server.desk.dictionary import Dictionaries
 from server.desk.references import Reference
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.fields.structure import MAX_REFERENCES
+from server.records.traits.links import link
 from server.store.transaction import Transaction
 
 
@@ -30,7 +31,7 @@ def change(ctx: Context, on: str, targets: Any, *, adds: bool) -> dict[str, Any]
             _require_links(reference, field)
         writing.rules.require(tx, "update", own.type, record)
         for each in others:
-            linking.change(writing, own.type.context, own.id, each.type.context, each.id, adds)
+            link(writing, own.type.context, own.id, each.type.context, each.id, adds)
         return {
             "on": references.described(shown, own, record),
             "targets": [references.described(shown, each, other) for each, other in zip(others, found, strict=True)],
@@ -48,6 +49,6 @@ def _texts(targets: Any) -> list[str]:
 
 
 def _require_links(reference: Reference, field: str) -> None:
-    if "links" not in reference.type.features:
+    if not reference.type.can_be_linked:
         names = reference.type.label_names[1].lower()
         raise Invalid(f"{field}: {names} cannot be linked", field=field)

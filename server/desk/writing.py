@@ -1,22 +1,21 @@
 """The one way that records are created, changed and deleted: REST, mail and the command line come through here.
 
-Everything happens inside one write transaction: values are read and checked, hooks run, the row, its custom values,
-links and files are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
+Everything happens inside one write transaction: values are read and checked, hooks run, the row and what the type's
+traits keep beside it are written, the full-text index follows. Not for who may: callers ask access/rules.py."""
 
 from typing import Any
 
 from server.context import Context
-from server.desk import activity, acts, custom_values, events, linking
+from server.desk import activity, acts, events
 from server.desk.reading import RecordReader
 from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
 from server.fields import Field
+from server.records import traits
 from server.records.base import Change, Record, RecordType
-from server.records.shared import checks, custom
-from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, REMAINS
-from server.store import blobs, fulltext
-from server.store.statements import slot
-from server.store.tables import Table
-from server.store.transaction import Transaction, equal_to
+from server.records.shared import checks
+from server.records.shared.tables import REMAINS
+from server.store import fulltext
+from server.store.transaction import Transaction
 
 PORTION = 50  # messages, comments and files that go with a record in one transaction; remains.py takes the rest
 
@@ -34,7 +33,7 @@ class RecordWriter(RecordReader):
         """Create from sent values, as the caller; answers the id. reserved_id: of Transaction.reserve, 0 for the next
         one. Raises Forbidden, Invalid, Conflict."""
         self.rules.require_create(record_type)
-        change, customs = self._read(record_type, None, fields)
+        change = self._read(record_type, None, fields)
         if reserved_id:
             change.new["id"] = reserved_id
         record_type.privileged(change, self)
@@ -42,7 +41,7 @@ class RecordWriter(RecordReader):
         self._require_finished(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "create", record_type, self._after(change))
-        id = self._write(change, customs)
+        id = self._write(change)
         if "create" in record_type.acts:
             acts.created(self, change)
         return id
@@ -52,16 +51,17 @@ class RecordWriter(RecordReader):
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
         self.rules.require(self.tx, "update", record_type, record)
-        change, customs = self._read(record_type, record, fields)
+        change = self._read(record_type, record, fields)
         self.rules.require_same_person(change)
         record_type.privileged(change, self)
         self._prepare(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "update", record_type, self._after(change))
         if "update" in record_type.acts:
-            self._write_act(change, customs)
+            self._write(change)
+            acts.changed(self, change, change.also_changed)
         else:
-            self._write(change, customs)
+            self._write(change)
 
     def delete_sent(self, record_type: RecordType, id: int) -> None:
         """Delete, as the caller. Raises NotFound, Forbidden, Conflict."""
@@ -88,13 +88,13 @@ class RecordWriter(RecordReader):
             change.new["id"] = reserved_id
         self._prepare(change)
         self._require_finished(change)
-        return self._write(change, [])
+        return self._write(change)
 
     def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
         change = self._stored_change(record_type, self._existing(record_type, id), values)
         self._prepare(change)
-        self._write(change, [])
+        self._write(change)
 
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
@@ -115,6 +115,9 @@ class RecordWriter(RecordReader):
     ) -> int:
         return activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
 
+    def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
+        activity.tell(self, worker_id, point, message, context, id, variables)
+
     def texts_changed(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
         record = self.record(uri, id)
@@ -131,12 +134,10 @@ class RecordWriter(RecordReader):
         checks.require(change)
         change.type.prepare(change, self)
 
-    def _read(
-        self, record_type: RecordType, old: Record | None, fields: dict[str, Any]
-    ) -> tuple[Change, list[tuple[custom.CustomField, custom.Coerced]]]:
+    def _read(self, record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
         """Sent values as a change: names known, required ones there, each value read by its kind."""
         sent = dict(fields)
-        taken = custom.take(self.tx, record_type, sent) if "custom_fields" in record_type.features else []
+        taken = [(trait, trait.take(record_type, sent, self)) for trait in record_type.traits]
         mistakes = Mistakes()
         self._check_names(record_type, sent, mistakes)
         self._check_required(record_type, old, sent, mistakes)
@@ -160,14 +161,13 @@ class RecordWriter(RecordReader):
                 change.new[name] = self.now
             if old is None and name not in change.new and field.auto == "now":
                 change.new[name] = self.now
-        customs = []
-        for custom_field, name, raw in taken:
-            with mistakes.noted():
-                customs.append((custom_field, custom.coerce(custom_field, name, raw, intake)))
+        for trait, values_taken in taken:
+            trait.coerce(values_taken, change, intake, mistakes)
         mistakes.require_none()
-        self._check_links(change)
+        for trait in record_type.traits:
+            trait.check(change, self)
         self._check_unique(change)
-        return change, customs
+        return change
 
     def _field(self, record_type: RecordType, name: str) -> Field:
         return record_type.fields[record_type.alternatives.get(name, name)]
@@ -202,12 +202,6 @@ class RecordWriter(RecordReader):
                 mistakes.add(Required(f"{given[0]} must not be empty", field=given[0]))
                 for each in given:
                     del sent[each]
-
-    def _check_links(self, change: Change) -> None:
-        for adds, context, _ in change.extras.get("links", ()):
-            other = self.registry.type(context)
-            if adds and "links" not in other.features:
-                raise Invalid(f"links: {other.label_names[1].lower()} cannot be linked", field="links")
 
     def _check_unique(self, change: Change) -> None:
         for name, field in change.type.fields.items():
@@ -248,15 +242,7 @@ class RecordWriter(RecordReader):
         base = change.old if change.old is not None else change.type.initial
         return {**base, **change.new, "id": change.id}
 
-    def _write_act(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> None:
-        """A change that the activity log tells of, with the custom fields that have other values afterwards."""
-        sent, which = [field for field, _ in customs], [{"id": change.id}]
-        before = custom.values_of(self.tx, sent, which)[change.id]
-        self._write(change, customs)
-        after = custom.values_of(self.tx, sent, which)[change.id]
-        acts.changed(self, change, [each.name for each in sent if before.get(each.id) != after.get(each.id)])
-
-    def _write(self, change: Change, customs: list[tuple[custom.CustomField, custom.Coerced]]) -> int:
+    def _write(self, change: Change) -> int:
         record_type, tx = change.type, self.tx
         is_create = change.is_create
         was = events.before(self, record_type, change.old)
@@ -266,11 +252,9 @@ class RecordWriter(RecordReader):
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}
             tx.update(record_type.table, change.id, record_type.row_values(differing))
-        if customs:
-            custom_values.write(self, record_type, change.id, customs)
-        if change.extras:
-            self._write_extras(change)
-        if was is not None and events.is_change(change, differing, bool(customs)):
+        for trait in record_type.traits if change.extras else ():
+            trait.write(change, self)
+        if was is not None and events.is_change(change, differing):
             events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):
@@ -286,49 +270,18 @@ class RecordWriter(RecordReader):
         columns = change.type.text_of
         return change.is_create or not columns or any(map(change.changes, columns))
 
-    def _write_extras(self, change: Change) -> None:
-        record_type, extras = change.type, change.extras
-        if "image" in extras:
-            self._write_image(record_type, change.id, extras["image"])
-        if "fieldsets" in extras:
-            for adds, fieldset_id in extras["fieldsets"]:
-                use = {"context": record_type.context, "record_id": change.id, "fieldset_id": fieldset_id}
-                if adds:
-                    self.tx.add(FIELDSET_USE, use)
-                else:
-                    self.tx.delete(FIELDSET_USE, **use)
-        if "links" in extras:
-            for adds, context, id in extras["links"]:
-                if not adds and not self.rules.may_read(self.tx, self.registry.type(context), id):
-                    continue  # as if there were no such link
-                linking.change(self, record_type.context, change.id, context, id, adds)
-
-    def _write_image(self, record_type: RecordType, id: int, content: bytes) -> None:
-        row = self.tx.get(record_type.table, id)
-        assert row is not None
-        old = row[record_type.table.position["image_blob_id"]]
-        if old:
-            blobs.forget(self.tx, old)
-        self.tx.update(record_type.table, id, {"image_blob_id": blobs.keep(self.tx, content) if content else 0})
-
     def _remove(self, record_type: RecordType, record: Record) -> None:
-        """Take away a record and all that hangs on it: comments, links, custom values, file uses, index entries. Where
-        there are many messages, comments and files, the rest of them goes soon after."""
+        """Take away a record and all that hangs on it. Where there are many messages, comments and files, the rest of
+        them goes soon after."""
         tx, id, context = self.tx, record["id"], record_type.context
         record_type.check_delete(record, self)
         was = events.before(self, record_type, record)
-        for field in custom.definitions(tx).of(record_type.context):
-            tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
-        for field_id in custom.deleted_fields_of(tx, context):  # which may come back
-            tx.delete(CUSTOM_VALUE, field_id=field_id, record_id=id)
-        tx.delete(FIELDSET_USE, context=context, record_id=id)
-        linking.forget(self, context, id)
-        if record.get("image_blob_id"):
-            blobs.forget(tx, record["image_blob_id"])
+        for trait in record_type.traits:
+            trait.remove(record_type, record, self)
         if record_type.text is not None:
             fulltext.remove(tx, record_type.text, id)
         tx.delete(record_type.table, id=id)
-        if record_type.features & {"comments", "attachments"} and self.clear(context, id):
+        if self.clear(context, id):
             tx.add(REMAINS, {"context": context, "record_id": id})
             self.wake()
         record_type.after_delete(record, self)
@@ -338,33 +291,12 @@ class RecordWriter(RecordReader):
         """Take away records and files that hung on a record that is gone, PORTION of them, as others wait meanwhile.
         Answers whether there may be more."""
         room = PORTION
-        for record_type, equals in self._hanging(context, id):
-            rows = self._some(record_type.table, equals, room)
-            for row in rows:
-                self._remove(record_type, record_type.record(row))
-            room -= len(rows)
-        files = self._some(ATTACHED, {"context": context, "record_id": id}, room)
-        for row in files:
-            self._detach(context, id, row[0])
-        return len(files) == room
-
-    def _hanging(self, context: str, id: int) -> list[tuple[RecordType, dict[str, Any]]]:
         owner = self.registry.find(context)
-        found: list[tuple[str, dict[str, Any]]] = []
-        if owner is not None:
-            found += [(uri, {column: id}) for uri, column in owner.takes_along]
-        found.append(("comment", {"target__context": context, "target_id": id}))
-        return [(self.registry.type(uri), equals) for uri, equals in found]
-
-    def _some(self, table: Table, equals: dict[str, Any], limit: int) -> list[tuple[Any, ...]]:
-        names = tuple(equals)
-        return self.tx.rows(lambda: equal_to(table, names).limit(slot(len(names))), (*equals.values(), limit))
-
-    def _detach(self, context: str, id: int, file_id: int) -> None:
-        """A file that hung on nothing else goes with its record."""
-        files = self.registry.type("attachment")
-        self.tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
-        if not self.tx.find(ATTACHED, attachment_id=file_id):
-            file = self.tx.get(files.table, file_id)
-            if file is not None:
-                self._remove(files, files.record(file))
+        for uri, column in owner.takes_along if owner is not None else ():
+            rows = self.tx.some(self.registry.type(uri).table, room, **{column: id})
+            for row in rows:
+                self.delete(uri, row[0])
+            room -= len(rows)
+        for trait in traits.ALL:  # the type may be gone, or may have had others
+            room -= trait.clear(context, id, room, self)
+        return room == 0

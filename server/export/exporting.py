@@ -13,7 +13,7 @@ from server.context import Context
 from server.desk.data_taken import log_export
 from server.errors import HelpdeskError
 from server.export import contents
-from server.export.lines import EMBEDDED, Lines, time_text
+from server.export.lines import Lines, embedded, time_text
 from server.export.secret import PLAIN_TABLES, SECRETS
 from server.export.target import Target, opened, written
 from server.records.base import RecordType
@@ -78,7 +78,7 @@ class _Export:
         self._progress, self._with_secrets = progress, with_secrets
         registry = ctx.service.registry
         self._types: list[RecordType] = sorted(registry, key=lambda each: each.uri)
-        own = {each.table.name for each in self._types} | EMBEDDED | {BLOB.name, BLOB_PIECE.name}
+        own = {each.table.name for each in self._types} | embedded(self._types) | {BLOB.name, BLOB_PIECE.name}
         beside = [table for table in tables if table.name not in own]
         self._tables = [table for table in beside if with_secrets or table.name in PLAIN_TABLES]
         self._left_out = [table.name for table in beside if table not in self._tables]

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from server.export import contents
@@ -12,14 +12,10 @@ from server.export.secret import without_secrets
 from server.fields import Timestamp
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
-from server.records.shared import custom
-from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, GROUP_MEMBER, LINK, REQUESTER
-from server.store.statements import in_list, slot
-from server.store.tables import Table, table_named
+from server.store.tables import Table
 from server.store.transaction import Transaction
 
 PAGE = 100  # records whose links, files and so on are looked up together
-EMBEDDED = frozenset(table.name for table in (ATTACHED, CUSTOM_VALUE, GROUP_MEMBER, LINK, REQUESTER))
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 _TIME = re.compile(r".*_at\Z|date_(?:start|end)\Z")
 
@@ -31,7 +27,6 @@ class Lines:
         self._tx = tx
         self._registry = registry
         self._with_secrets = with_secrets
-        self._customs = custom.definitions(tx)
 
     def of_type(self, record_type: RecordType) -> Iterator[bytes]:
         """All records of a type, by id."""
@@ -64,82 +59,19 @@ class Lines:
                 shown.setdefault(name, value)
         return shown
 
-    # -- what hangs on records --------------------------------------------------------------------------------------
-
     def _extras(self, record_type: RecordType, records: list[Record]) -> dict[int, dict[str, Any]]:
         """{record id: {key: value}}; a key is there when there is something."""
         found: dict[int, dict[str, Any]] = {}
-        ids = [record["id"] for record in records]
-        if "links" in record_type.features:
-            self._add(found, "links", self._links(record_type, ids))
-        if "attachments" in record_type.features:
-            self._add(found, "attachment_ids", self._attached(record_type, ids))
-        if "custom_fields" in record_type.features:
-            for id, name, value in self._custom_values(record_type, records):
-                found.setdefault(id, {}).setdefault("custom", {})[name] = value
-        if record_type.uri == "ticket":
-            self._add(found, "requesters", self._requesters(ids))
-        if record_type.uri == "group":
-            self._add(found, "members", self._members(ids))
+        beside = [trait.export(self._tx, record_type, records) for trait in record_type.traits]
+        for id, keys in chain(*beside, record_type.export(self._tx, records)):
+            found.setdefault(id, {}).update(keys)
         return found
 
-    @staticmethod
-    def _add(found: dict[int, dict[str, Any]], key: str, pairs: Iterable[tuple[int, Any]]) -> None:
-        for id, value in pairs:
-            found.setdefault(id, {}).setdefault(key, []).append(value)
 
-    def _links(self, record_type: RecordType, ids: list[int]) -> list[tuple[int, str]]:
-        table: Any = LINK.sql
-        rows = self._tx.rows(
-            lambda: (
-                table.select(table.from_id, table.to_context, table.to_id)
-                .where(table.from_context == slot(0), in_list(table.from_id, slot(1)))
-                .order_by(table.from_id, table.to_context, table.to_id)
-            ),
-            (record_type.context, json.dumps(ids)),
-        )
-        return [(id, f"{context}:{other}") for id, context, other in rows]
-
-    def _attached(self, record_type: RecordType, ids: list[int]) -> list[tuple[int, int]]:
-        table: Any = ATTACHED.sql
-        return self._tx.rows(
-            lambda: (
-                table.select(table.record_id, table.attachment_id)
-                .where(table.context == slot(0), in_list(table.record_id, slot(1)))
-                .order_by(table.record_id, table.attachment_id)
-            ),
-            (record_type.context, json.dumps(ids)),
-        )
-
-    def _requesters(self, ids: list[int]) -> list[tuple[int, str]]:
-        table: Any = REQUESTER.sql
-        address = table_named("address")
-        return self._tx.rows(
-            lambda: (
-                table.select(table.ticket_id, address.c.email)
-                .join(address, on=(address.c.id == table.address_id))
-                .where(in_list(table.ticket_id, slot(0)))
-                .order_by(table.ticket_id, address.c.email)
-            ),
-            (json.dumps(ids),),
-        )
-
-    def _members(self, ids: list[int]) -> list[tuple[int, dict[str, Any]]]:
-        table: Any = GROUP_MEMBER.sql
-        rows = self._tx.rows(
-            lambda: table.select(table.group_id, table.worker_id, table.is_manager)
-            .where(in_list(table.group_id, slot(0))).order_by(table.group_id, table.worker_id),
-            (json.dumps(ids),),
-        )  # fmt: skip
-        roles = {0: "member", 1: "manager"}
-        return [(group, {"worker_id": worker, "role": roles[manager]}) for group, worker, manager in rows]
-
-    def _custom_values(self, record_type: RecordType, records: list[Record]) -> Iterator[tuple[int, str, Any]]:
-        """(record id, `custom_<n>`, value); fields that hold several have a list."""
-        fields = {each.id: each for each in self._customs.of(record_type.context)}
-        for id, values in custom.values_of(self._tx, list(fields.values()), records).items():
-            for field_id, listed in values.items():
-                yield id, f"custom_{field_id}", custom.shown_value(fields[field_id], listed)
+def embedded(types: Iterable[RecordType]) -> frozenset[str]:
+    """The names of the tables whose rows stand in lines of records."""
+    tables = {table.name for each in types for table in each.exported_tables}
+    return frozenset(tables | {table.name for each in types for trait in each.traits for table in trait.tables})
 
 
 def line(values: Mapping[str, Any]) -> bytes:

@@ -110,7 +110,7 @@ class Values:
     def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "Searched":
         """The search of `query:` and `query.required:` among what the caller may read, in the caller's zone or that of
         `timezone:`. order: used where `query:` says none. Raises BadQuery for what either cannot mean."""
-        if "search" not in record_type.features or not record_type.operations["search"]:
+        if not record_type.offers("search"):
             raise self.bad("of", f"{record_type.label_names[1].lower()} cannot be searched")
         assert self.asked is not None
         first, second = self._query("query"), self._query("query.required")

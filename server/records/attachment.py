@@ -25,6 +25,7 @@ from server.records.shared.collections import ids_text, listed, readable_pairs
 from server.records.shared.file_content import FileContent, copied, decoded, keep, take_name
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
+from server.records.traits import Attachments
 from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
 from server.search.filters import AllWords, DeepFilter, Filter, Through, Way
@@ -181,7 +182,7 @@ class Attachment(RecordType):
         take_name(change)
         for adds, context, _ in change.extras.get("attach", ()):
             target = self.registry.find(context)
-            if adds and (target is None or "attachments" not in target.features):
+            if adds and (target is None or not target.has(Attachments)):
                 raise Invalid(f"attach: nothing is attached to records of type {context[:80]}", field="attach")
         content = change.extras.pop("content", None)
         is_copy = str(new.get("mime_type", "")).strip().lower() == COPIED

@@ -30,8 +30,7 @@ from server.records.parts import (
     Subtotals,
     Writing,
 )
-from server.records.shared import acts, checks, paths
-from server.records.shared import features as common
+from server.records.shared import acts, checks, filter_patterns, paths
 from server.records.shared.points import POINTS
 from server.search.filters import AllWords, Filter, NumberFilter
 from server.store.fulltext import Text as TextIndex
@@ -40,6 +39,7 @@ from server.store.tables import Column, Index, Table
 if TYPE_CHECKING:
     from server.records.registry import Registry
     from server.search.compile import Scope
+    from server.store.transaction import Transaction
 
 __all__ = [
     "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "Nested", "Record", "RecordType",
@@ -88,7 +88,7 @@ class RecordType:
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
     takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
     nested: tuple[Nested, ...] = ()
-    keys: ClassVar[tuple[Key, ...]] = ()
+    keys: tuple[Key, ...] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()
     filters: tuple[Filter, ...] = ()
     subtotals: ClassVar[Subtotals] = Subtotals()
@@ -102,6 +102,7 @@ class RecordType:
     has_links_filter: ClassVar[bool] = True
     checked: ClassVar[dict[str, str]] = {}  # fields whose text a layer above checks: the kind of text
     tables: ClassVar[tuple[Table, ...]] = ()  # further tables that belong to the type
+    exported_tables: ClassVar[tuple[Table, ...]] = ()  # what stands in them is told by `export`
 
     def __init_subclass__(cls) -> None:
         """The uri gives the context, the label and the aliases that the type does not declare itself."""
@@ -115,6 +116,8 @@ class RecordType:
     def __init__(self) -> None:
         self.acts = _acts(self)
         self.traits = traits.of(self.features)
+        self._trait_classes = frozenset(map(type, self.traits))
+        self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)
         for trait in reversed(self.traits):
             declared |= trait.fields()
@@ -139,6 +142,20 @@ class RecordType:
         self.alternatives = {
             other: name for name, each in declared.items() for other in each.alternatives if other not in declared
         }
+
+    def has(self, trait: type[traits.Trait]) -> bool:
+        """Whether the type has this trait."""
+        return trait in self._trait_classes
+
+    @property
+    def can_be_linked(self) -> bool:
+        return self.has(traits.Links)
+
+    def offers(self, operation: str) -> bool:
+        """Whether records can be created, searched and so on; "" for what every type takes part in."""
+        if operation == "search" and not self.has(traits.Search):
+            return False
+        return not operation or bool(self.operations[operation])
 
     @property
     def options(self) -> frozenset[str]:
@@ -201,6 +218,10 @@ class RecordType:
     def opened(self, record: Record, shown: Shown) -> None:
         """A caller was given this record alone; inside a read."""
 
+    def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
+        """What their lines of an export have beside columns and what traits bring, where there is something."""
+        return ()
+
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         """The texts for the full-text index `text`."""
         return {}
@@ -249,7 +270,7 @@ class RecordType:
     def filter_named(self, name: str, scope: "Scope") -> Filter | None:
         """The filter of this name, also one made of a pattern such as `links.<type>` or of a custom field."""
         found = self.filter_by_name.get(name)
-        return found if found is not None else common.pattern_filter(self, name, scope)
+        return found if found is not None else filter_patterns.pattern_filter(self, name, scope)
 
     @property
     def default_filter(self) -> Filter | None:

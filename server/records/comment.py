@@ -21,6 +21,7 @@ from server.records.base import (
 from server.records.shared import paths
 from server.records.shared.comment_text import COMMENT_TEXT
 from server.records.shared.mentions import mentioned
+from server.records.traits import Comments
 from server.search.filters import DeepFilter, Through, TypeFilter, WordsFilter
 from server.store.tables import Index
 
@@ -108,7 +109,7 @@ class Comment(RecordType):
         """The author is the caller unless told otherwise."""
         new = change.new
         target = self.registry.find(change.value("target__context"))
-        if change.is_create and (target is None or "comments" not in target.features):
+        if change.is_create and (target is None or not target.has(Comments)):
             raise Invalid(
                 f"target__context: {change.value('target__context')[:80]} takes no comments", field="target__context"
             )

@@ -10,6 +10,7 @@ from server.fields.flag import WORDS
 from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
+from server.records.traits import CustomFields
 from server.search.filters import AllWords, LinksFilter
 from server.store.tables import Index
 
@@ -123,7 +124,7 @@ class CustomField(RecordType):
 
     def _check_fieldset(self, change: Change, writing: Writing) -> None:
         target = self.registry.find(change.value("context"))
-        if target is None or "custom_fields" not in target.features:
+        if target is None or not target.has(CustomFields):
             raise Invalid(f"context: {change.value('context')} has no custom fields", field="context")
         fieldset_id = change.value("custom_fieldset_id")
         fieldset = writing.record("custom_fieldset", fieldset_id) if fieldset_id else None

@@ -1,6 +1,9 @@
 """A declaration as data: the shape of `helpdesk describe --json`, from which reference pages and checks are made."""
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+from server.records import traits
 
 if TYPE_CHECKING:
     from server.fields import Field
@@ -9,15 +12,12 @@ if TYPE_CHECKING:
 
 def describe(record_type: "RecordType") -> dict[str, Any]:
     """uri, aliases, context, label, operations, access, fields, keys, expand, filters, sort, subtotals, events."""
-    features = {
-        name: name in record_type.features
-        for name in ("attachments", "avatars", "comments", "custom_fields", "links", "owner", "search", "watchers")
-    }
+    features = {each.name: each in record_type.traits for each in sorted(traits.ALL, key=attrgetter("name"))}
     filters = [each.describe() for each in dict.fromkeys(record_type.filter_by_name.values())]
     has_links = "links" in record_type.filter_by_name and record_type.filter_by_name["links"].type == "links"
     patterns = _filter_patterns(record_type, has_links)
     sort = record_type.sort_names()
-    custom = ["<custom field>"] if "custom_fields" in record_type.features else []
+    custom = [name for trait in record_type.traits for name in trait.sorts]
     countable = list(record_type.subtotals.also) + (["links", "links.<uri>"] if has_links else [])
     return {
         "uri": record_type.uri,
@@ -85,8 +85,6 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
     add("id", "id", "Record id.")
     if record_type.has_url:
         add("record_url", "url", "Address of the record's page.")
-    if "avatars" in record_type.features:
-        add("_image_url", "url", "Address of the picture.")
     for key in record_type.keys:
         more = {"target": key.target} if key.target else {}
         if key.origin:
@@ -144,9 +142,8 @@ def _filter_patterns(record_type: "RecordType", has_links: bool) -> list[dict[st
             patterns.append((f"{name}.<uri>", "deep", False, "A record of that type matches the query."))
     if record_type.org_column:
         patterns.append(("org.<custom field>", "by custom field", False, "Custom fields of the organization."))
-    if "custom_fields" in record_type.features:
-        patterns.append(("<custom field>", "by custom field", True, "One filter for each custom field."))
-    return [
+    listed = [
         {"name": name, "type": kind, "default": False, "sortable": sortable, "note": note}
         for name, kind, sortable, note in patterns
     ]
+    return listed + [each for trait in record_type.traits for each in trait.filter_patterns()]

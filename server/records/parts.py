@@ -149,7 +149,8 @@ class Reopening:
 
 @dataclass
 class Change:
-    """One create or update on its way. `new` holds columns, `extras` what has no column, `sent` the names as sent.
+    """One create or update on its way. `new` holds columns, `extras` what has no column, `sent` the names as sent,
+    `also_changed` what the activity log is to name beside columns.
 
     Hooks may put more into `new`; what is in it when `prepare` is over is written."""
 
@@ -159,6 +160,7 @@ class Change:
     new: Record
     extras: dict[str, Any]
     sent: frozenset[str]
+    also_changed: list[str] = field(default_factory=list)
 
     @property
     def is_create(self) -> bool:
@@ -217,6 +219,9 @@ class Reading(Protocol):
     def search_ids(self, uri: str, query: str) -> list[int]:
         """The ids that a search finds, as the service sees it, at most 100,000."""
 
+    def may_read(self, uri: str, id: int) -> bool:
+        """Whether the caller may read this record."""
+
     def require(self, operation: str, uri: str, id: int) -> None:
         """Raises Forbidden unless the caller may `read`, `update` or `delete` this record."""
 
@@ -250,6 +255,10 @@ class Writing(Reading, Protocol):
     ) -> int:
         """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
         about: context and id of a second record that the entry names. Answers the entry's id."""
+
+    def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
+        """Notify one worker about a record that they may read, of what they did not do themselves. message: a text with
+        `{{variables}}`."""
 
     def texts_changed(self, uri: str, id: int) -> None:
         """Index a record's texts again; when what they are made of stands in other records."""

@@ -36,15 +36,22 @@ class Scope:
         """The type of this uri, alias or context, None for an unknown one."""
         return self.registry.find(name)
 
+    def type_spelled(self, name: str) -> "RecordType | None":
+        """As record_type, by its name within that of a filter, where dots stand for spaces."""
+        return self.record_type(name if name.startswith("svc.") else name.replace(".", " "))
+
     def type_names(self) -> list[str]:
         """Every uri, for errors."""
         return self.registry.uris()
 
-    def points_to_readable(self, context: Any, id: Any, feature: str = "") -> Condition:
-        """The condition that a pair of columns, context and id, points to a record that the caller may read.
+    def points_to_readable(self, context: Any, id: Any) -> Condition:
+        """The condition that a pair of columns, context and id, points to a record that the caller may read."""
+        return points_to_readable(self.registry, self.readable, context, id)
 
-        feature: only types that have it are pointed to."""
-        return points_to_readable(self.registry, self.readable, context, id, feature=feature)
+    def links_to_readable(self, context: Any, id: Any) -> Condition:
+        """As points_to_readable, for a pair that only points to records which can be linked."""
+        linkable = [each for each in self.registry if each.can_be_linked]
+        return points_to_readable(linkable, self.readable, context, id)
 
     def points_to(self, context: Any, id: Any, record_type: "RecordType") -> Condition:
         """As points_to_readable, for records of one type only."""

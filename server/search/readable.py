@@ -32,16 +32,12 @@ def points_to_readable(
     context: Any,
     id: Any,
     further: tuple[str, ...] = (),
-    feature: str = "",
 ) -> Condition:
     """`context` and `id` are columns of one table. further: contexts that everybody may read beside those of `types`.
-    feature: types without it are left out.
 
     ALWAYS when every type may be read: then no pair needs a look."""
     open_contexts, rules, is_limited = list(further), [], False
     for each in types:
-        if feature and feature not in each.features:
-            continue
         condition = readable(each)
         if condition is ALWAYS:
             open_contexts.append(each.context)

@@ -127,6 +127,11 @@ class Transaction:
         names = tuple(equals)
         return self.row(lambda: _found(table, names).limit(1), tuple(equals.values()))
 
+    def some(self, table: Table, limit: int, **equals: Any) -> list[Row]:
+        """At most `limit` of `find`, in any order."""
+        names = tuple(equals)
+        return self.rows(lambda: equal_to(table, names).limit(slot(len(names))), (*equals.values(), limit))
+
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
         names = tuple(values)

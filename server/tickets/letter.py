@@ -12,7 +12,6 @@ from typing import Any
 
 from server import times
 from server.context import Context
-from server.desk import custom_values
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
@@ -26,6 +25,7 @@ from server.records.base import Record
 from server.records.shared import custom
 from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
+from server.records.traits.custom_fields import write_values
 from server.settings import VERSION
 from server.tickets import requesters
 from server.tickets.parameters import Addresses, MailRequest
@@ -308,7 +308,7 @@ def requester_ids(writing: RecordWriter, addresses: list[Record]) -> list[int]:
 
 def write_customs(writing: RecordWriter, ticket_id: int, customs: Customs) -> None:
     """Keep checked custom values of a ticket."""
-    custom_values.write(writing, writing.registry.type("ticket"), ticket_id, customs)
+    write_values(writing, writing.registry.type("ticket"), ticket_id, customs)
 
 
 def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:

@@ -1,8 +1,6 @@
 """A trait brings its fields, filters, columns and expand names to the types that have it, and to no other."""
 
-import pytest
-
-from server.records import traits
+from server.records import registry, traits
 from server.records.asset import Asset
 from server.records.file_bundle import FileBundle
 
@@ -13,10 +11,18 @@ def test_a_picture_brings_its_column_and_its_field() -> None:
     assert "image_blob_id" not in without.table.names and "image" not in without.fields
 
 
-@pytest.mark.parametrize("name", ["comments", "custom_fields", "links", "watchers", "attachments", "avatars"])
-def test_a_feature_has_one_trait(name: str) -> None:
-    assert [each.name for each in traits.of(frozenset((name,)))] == [name]
+def test_a_type_has_the_traits_it_names_and_no_other() -> None:
+    asset = Asset()
+    assert {each.name for each in traits.ALL if asset.has(type(each))} == asset.features
+    assert asset.has(traits.Avatars) and not FileBundle().has(traits.Avatars)
 
 
-def test_features_without_a_declaration_have_no_trait() -> None:
-    assert traits.of(frozenset(("owner", "search"))) == ()
+def test_every_feature_that_a_type_names_is_a_trait() -> None:
+    known = {each.name for each in traits.ALL}
+    assert [each.uri for each in registry.load() if not each.features <= known] == []
+
+
+def test_searching_takes_the_trait_and_the_operation() -> None:
+    offering = {each.uri for each in registry.load() if each.offers("search")}
+    assert "ticket" in offering and "automation_resource" not in offering  # the trait
+    assert all(each.operations["search"] for each in registry.load() if each.uri in offering)

@@ -343,7 +343,7 @@ def _value(visit: Visit, each: Declared, text: str) -> Any:
 def _chosen_type(visit: Visit, each: Declared) -> RecordType | None:
     """The type of an input that is one record, when its records can be chosen from."""
     found = visit.service.registry.find(str(each.options.get("record_type") or "")) if each.kind == "record" else None
-    return found if found is not None and "search" in found.features and found.operations["search"] else None
+    return found if found is not None and found.offers("search") else None
 
 
 def _continued(visit: Visit) -> dict[str, Any]:

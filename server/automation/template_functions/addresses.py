@@ -10,6 +10,7 @@ from server.automation.template_functions import plain_function, template_functi
 from server.desk import records
 from server.errors import Invalid, NotFound
 from server.markup.clean import clean_html
+from server.records.traits import Avatars
 from server.template.values import printed, truthy, whole
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def svc_avatar_image(host: "ServiceHost") -> Callable[..., str]:
 def _picture(host: "ServiceHost", type: Any, id: Any, updated: Any) -> str:
     service = host.ctx.service
     record_type = service.registry.type(printed(type))
-    if "avatars" not in record_type.features:
+    if not record_type.has(Avatars):
         raise Invalid(f"{record_type.label_names[1].lower()} have no pictures")
     return f"{service.base_url}/avatars/{record_type.uri}/{whole(id)}?v={whole(updated)}"
 

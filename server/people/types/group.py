@@ -11,11 +11,14 @@ from server.mail import list_headers
 from server.people import rosters
 from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
+from server.records.shared.collections import ids_text
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
+from server.records.traits import Exported, together
 from server.search.filters import DeepFilter, Through
-from server.store.statements import slot
+from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
+from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -65,6 +68,21 @@ class ListHeaders(Text):
         except Invalid as error:
             raise self.bad(error.message) from None
         return "\n".join(f"{name}: {value}" for name, value in found)
+
+
+def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
+    """`members`: the workers of each group, with their role."""
+    member = GROUP_MEMBER.sql
+    rows = tx.rows(
+        lambda: (
+            member.select(member.group_id, member.worker_id, member.is_manager)
+            .where(in_list(member.group_id, slot(0)))
+            .order_by(member.group_id, member.worker_id)
+        ),
+        (ids_text(groups),),
+    )
+    roles = {0: "member", 1: "manager"}
+    return together("members", [(group, {"worker_id": id, "role": roles[manager]}) for group, id, manager in rows])
 
 
 def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
@@ -191,6 +209,7 @@ class Group(RecordType):
         search=("default", "fieldset", "links", "private"),
         aliases={"send.from": "send.from.id", "signature": "signature.id", "template": "template.id"},
     )
+    exported_tables = (GROUP_MEMBER,)
 
     def bind(self, registry: "Registry") -> None:
         self.registry = registry
@@ -216,6 +235,9 @@ class Group(RecordType):
         rosters.change_members(writing, change.id, change.extras.get("members", {}))
         if not change.is_create and change.changes("name"):
             rosters.refresh_roles(writing, "group")
+
+    def export(self, tx: Transaction, records: list[Record]) -> Exported:
+        return exported_members(tx, records)
 
     def check_delete(self, record: Record, writing: Writing) -> None:
         if record["is_default"]:

@@ -8,6 +8,7 @@ from server.queries.listing import LISTED, by_key, listed
 from server.records import describe
 from server.records.base import RecordType
 from server.records.shared import custom
+from server.records.traits import CustomFields
 from server.store.transaction import Transaction
 
 PATTERN = "custom_<id>"  # stands for the custom fields, which are told one by one here
@@ -42,7 +43,7 @@ def _own(record_type: RecordType) -> list[dict[str, Any]]:
 
 
 def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
-    if "custom_fields" not in record_type.features:
+    if not record_type.has(CustomFields):
         return []
     return [
         {

@@ -83,7 +83,7 @@ class LinksFilter(Filter):
 def linked_to(link: Any, other: "RecordType | None", scope: "Scope") -> Condition:
     """On the table of links: the other end is a record, of this type if one is named, that the caller may read."""
     if other is None:
-        return scope.points_to_readable(link.c.to_context, link.c.to_id, "links")
+        return scope.links_to_readable(link.c.to_context, link.c.to_id)
     return scope.points_to(link.c.to_context, link.c.to_id, other)
 
 

@@ -29,6 +29,7 @@ from server.records.shared import paths
 from server.records.shared.references import redirect
 from server.records.shared.resolve import org_named
 from server.records.shared.tables import REQUESTER
+from server.records.traits import Exported
 from server.search.filters import (
     Behind,
     ByIdFilter,
@@ -217,6 +218,7 @@ class Ticket(RecordType):
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     takes_along = (("message", "ticket_id"),)
+    exported_tables = (REQUESTER,)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     nested = (
         Nested("initial_message", "message", "First message."),
@@ -378,6 +380,9 @@ class Ticket(RecordType):
         tx.delete(REQUESTER, ticket_id=record["id"])
         redirect(tx, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])
+
+    def export(self, tx: "Transaction", records: list[Record]) -> Exported:
+        return participants.exported(tx, records)
 
     def named_in_links(self, record: Record, label: str) -> str:
         """Without the # of its label. Source: Contexts, Link."""

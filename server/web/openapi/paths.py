@@ -25,7 +25,7 @@ class Paths:
             for place, path in enumerate((each.path, *each.aliases)):
                 if TYPE_ARGUMENT in path:
                     for record_type in registry:
-                        if offers(record_type, each.operation):
+                        if record_type.offers(each.operation):
                             self._add(path, place, each, record_type)
                 else:
                     self._add(path, place, each, None)
@@ -118,13 +118,6 @@ def operation_id(each: Endpoint, uri: str) -> str:
     """The name that generated clients give the operation: first part of the path, record type, function."""
     spelled = shapes.spelled(uri) if uri else ""
     return "_".join(part for part in (_controller(each), spelled, each.function.__name__) if part)
-
-
-def offers(record_type: RecordType, operation: str) -> bool:
-    """Whether records of a type can be created, searched and so on; "" for what every type takes part in."""
-    if operation == "search" and "search" not in record_type.features:
-        return False
-    return not operation or bool(record_type.operations[operation])
 
 
 def _description(each: Endpoint, path: str, record_type: RecordType | None) -> str:

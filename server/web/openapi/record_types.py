@@ -8,6 +8,7 @@ from typing import Any
 
 from server.fields import Field
 from server.records.base import RecordType
+from server.records.traits import CustomFields
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
 
@@ -51,7 +52,7 @@ def shown(record_type: RecordType) -> Schema:
     always = [each for each in described["keys"] if each["returned"] == "default"]
     listed = [*described["keys"], *described["expand"], *_once(record_type)]
     opened = [each for each in listed if each["type"] != "record"]
-    has_custom = "custom_fields" in record_type.features
+    has_custom = record_type.has(CustomFields)
     prefixes = {f"^{re.escape(each['key'].rstrip('_'))}_" for each in listed if each["type"] == "record"}
     if has_custom:
         prefixes.add(CUSTOM)
@@ -102,7 +103,7 @@ def sent(record_type: RecordType, *, is_create: bool) -> Schema:
     one_of_each = [_one_of(each) for each in required if each.alternatives]
     if one_of_each:
         schema["allOf"] = one_of_each
-    schema["additionalProperties"] = _own_names() if "custom_fields" in record_type.features else False
+    schema["additionalProperties"] = _own_names() if record_type.has(CustomFields) else False
     return schema
 
 

@@ -12,7 +12,7 @@ from server.records.shared.custom.definitions import (
     deleted_fields_of,
 )
 from server.records.shared.custom.intake import Coerced, coerce, take, write
-from server.records.shared.custom.searched import CustomFilter, countable, filter_named
+from server.records.shared.custom.searched import CustomFilter, countable, filter_named, org_filter_named
 from server.records.shared.custom.shown import load_by_id, load_by_uri, shown_text, shown_value, values_of
 from server.records.shared.custom.told import told_workers
 
@@ -33,6 +33,7 @@ __all__ = [
     "filter_named",
     "load_by_id",
     "load_by_uri",
+    "org_filter_named",
     "shown_text",
     "shown_value",
     "take",

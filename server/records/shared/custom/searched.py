@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 
 
 def filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
-    """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `org.` before it for the
-    organization's fields, where the type has one; `.id` behind it for kinds that point to records."""
-    if "custom_fields" in record_type.features:
-        found = _of_type(record_type, record_type.context, "id", name, scope)
-        if found is not None:
-            return found
-    if record_type.org_column and name.startswith("org."):
-        return _of_type(record_type, "svc.contexts.org", record_type.org_column, name.removeprefix("org."), scope, name)
-    return None
+    """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `.id` behind it for kinds that point
+    to records."""
+    return _of_type(record_type, record_type.context, "id", name, scope)
+
+
+def org_filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+    """The filter of a custom field of the organization that a record has: as filter_named, with `org.` before it."""
+    if not name.startswith("org."):
+        return None
+    return _of_type(record_type, "svc.contexts.org", record_type.org_column, name.removeprefix("org."), scope, name)
 
 
 def _of_type(

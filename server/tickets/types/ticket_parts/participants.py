@@ -7,11 +7,14 @@ from typing import Any
 from server.digits import is_whole
 from server.errors import Invalid
 from server.mail import addresses
-from server.records.parts import Change, Writing
+from server.records.parts import Change, Record, Writing
+from server.records.shared.collections import ids_text
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import REQUESTER
+from server.records.traits import Exported, together
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
+from server.store.transaction import Transaction
 
 CONTEXT = "svc.contexts.ticket"
 MAX_PARTICIPANTS = 500  # changed in one request
@@ -109,3 +112,18 @@ def _addresses(writing: Writing, column: str, values: list[Any]) -> list[tuple[A
         ),
         (json.dumps(values),),
     )
+
+
+def exported(tx: Transaction, tickets: list[Record]) -> Exported:
+    """`requesters`: the addresses of each ticket's requesters."""
+    requester, address = REQUESTER.sql, table_named("address")
+    rows = tx.rows(
+        lambda: (
+            requester.select(requester.ticket_id, address.c.email)
+            .join(address, on=(address.c.id == requester.address_id))
+            .where(in_list(requester.ticket_id, slot(0)))
+            .order_by(requester.ticket_id, address.c.email)
+        ),
+        (ids_text(tickets),),
+    )
+    return together("requesters", rows)
