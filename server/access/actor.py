@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, replace
 
 from server.store.statements import slot
+from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
@@ -71,15 +72,17 @@ def version(tx: Transaction) -> int:
     return tx.version("access")
 
 
+ACTORS: VersionedLocal[dict[int, Actor | None]] = VersionedLocal()
+
+
 def worker(tx: Transaction, id: int) -> Actor | None:
     """The actor of a worker; None when there is no such worker, or a disabled one."""
     now = version(tx)
-    kept = tx.store.shared.get("actors")
-    if kept is None or kept[0] != now:
-        kept = (now, {})
+    actors = ACTORS.get(tx.store, now)
+    if actors is None:
+        actors = {}
         if not tx.can_write:
-            tx.store.shared["actors"] = kept
-    actors: dict[int, Actor | None] = kept[1]
+            ACTORS.set(tx.store, now, actors)
     if id in actors:
         return actors[id]
     found = _read(tx, id)

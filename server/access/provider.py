@@ -32,6 +32,7 @@ from server.context import Service
 from server.errors import Forbidden, Invalid
 from server.records.shared import callbacks
 from server.records.shared.scopes import Scope
+from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 ASKED = (
@@ -317,6 +318,9 @@ def _with(service: Service, address: str, pairs: Iterable[tuple[str, str]]) -> s
     return f"{address}{'&' if '?' in address else '?'}{more}"
 
 
+SEAL: StoreLocal[bytes] = StoreLocal()
+
+
 def _seal_key(service: Service) -> bytes:
     """Of this run of the service: a page that was shown before a restart is shown once more."""
-    return bytes(service.store.shared.setdefault("oauth seal", secrets.token_bytes(32)))
+    return SEAL.made(service.store, lambda: secrets.token_bytes(32))

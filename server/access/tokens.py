@@ -13,6 +13,7 @@ from server.errors import NotAuthenticated
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest
 from server.store.statements import slot
+from server.store.store_local import VersionedLocal
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Row, Transaction
 
@@ -89,6 +90,10 @@ def new_text(kind: str) -> str:
     return PREFIXES[kind] + secrets.token_urlsafe(32)
 
 
+GRANTS: VersionedLocal[dict[str, Grant | None]] = VersionedLocal()
+MAX_GRANTS = 10_000  # that are kept
+
+
 def check(tx: Transaction, token: str, now: int) -> Grant:
     """The grant behind a token. Raises NotAuthenticated for one that is unknown, expired, revoked, or whose worker or
     app is gone."""
@@ -96,10 +101,10 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
         raise _refused()
     hashed = digest(token)
     version = actor.version(tx)
-    kept = tx.store.shared.get("grants")
-    if kept is None or kept[0] != version or len(kept[1]) > 10_000:
-        kept = tx.store.shared["grants"] = (version, {})
-    grants: dict[str, Grant | None] = kept[1]
+    grants = GRANTS.get(tx.store, version)
+    if grants is None or len(grants) > MAX_GRANTS:
+        grants = {}
+        GRANTS.set(tx.store, version, grants)
     if hashed in grants:
         grant = grants[hashed]
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from server.automation.engine import Run
 from server.context import Context
 from server.store.database import Store
+from server.store.store_local import StoreLocal
 
 
 @dataclass
@@ -38,11 +39,12 @@ class Stoppable:
         return found is not None
 
 
+STOPPABLE: StoreLocal[Stoppable] = StoreLocal()
+
+
 def stoppable(store: Store) -> Stoppable:
     """Those of the service with this store."""
-    found = store.shared.setdefault("stoppable runs", Stoppable())
-    assert isinstance(found, Stoppable)
-    return found
+    return STOPPABLE.made(store, Stoppable)
 
 
 def stop(ctx: Context, code: str) -> bool:

@@ -12,6 +12,7 @@ from server.desk.dictionary import Dictionaries
 from server.jobs.queue import JobQueue
 from server.records.base import Change, Record, RecordType, Writing
 from server.store.database import Store
+from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
@@ -51,6 +52,9 @@ def is_yes(value: Any) -> bool:
     return value not in (None, False, "", 0, "0")
 
 
+BOUND: VersionedLocal[frozenset[str]] = VersionedLocal()
+
+
 def bound(tx: Transaction) -> frozenset[str]:
     """The names of the events to which automations are bound. Asked for at every write, so kept as long as it holds."""
     found: frozenset[str] | None = tx.memo.get("events bound")
@@ -61,16 +65,16 @@ def bound(tx: Transaction) -> frozenset[str]:
 
 def _bound(tx: Transaction) -> frozenset[str]:
     version = tx.version(VERSION)
-    kept: tuple[int, frozenset[str]] | None = tx.store.shared.get("events bound")
-    if kept is not None and kept[0] == version:
-        return kept[1]
+    kept = BOUND.get(tx.store, version)
+    if kept is not None:
+        return kept
     event: Any = table_named("automation_event")
     rows = tx.rows(lambda: event.select(event.c.name).where(event.c.automations_kata != ""))
     found = frozenset(row[0] for row in rows)
     if tx.can_write:  # which may yet be undone: the next reader keeps it
         tx.after_commit(lambda: _prime(tx.store))
     else:
-        tx.store.shared["events bound"] = (version, found)
+        BOUND.set(tx.store, version, found)
     return found
 
 

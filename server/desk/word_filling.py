@@ -12,26 +12,27 @@ from server.records.registry import Registry
 from server.store import fulltext
 from server.store.database import Store
 from server.store.statements import slot
+from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 PORTION = 100  # records of one write at most
 PORTION_SECONDS = 0.02  # after which others may write
 TURN_PORTIONS = 50  # of one scan, so that other scans get their turn
-FILLING = "text fill"  # where a store keeps which indexes are being filled
+FILLING: StoreLocal[dict[str, float]] = StoreLocal()  # {index that is being filled: how far, 0 to 1}
 
 
 @at_start("words of older records")
 def look(service: Service, now: int) -> None:
     """Note which indexes are being filled, and how far."""
     found = service.store.read(lambda tx: tx.find(fulltext.TEXT_FILL))
-    service.store.shared[FILLING] = {name: 1 - next_id / top_id for name, next_id, top_id in found}
+    FILLING.set(service.store, {name: 1 - next_id / top_id for name, next_id, top_id in found})
 
 
 @periodic("words of older records")
 def fill(service: Service, now: int) -> int | None:
     """Do some portions of one index; answers when there are more: now."""
     look(service, now)
-    names = list(service.store.shared[FILLING])
+    names = list(FILLING.get(service.store) or ())
     if not names:
         return None
     types = {each.text.name: each for each in service.registry if each.text is not None}
@@ -39,12 +40,12 @@ def fill(service: Service, now: int) -> int | None:
         if not service.store.write(lambda tx: _portion(service, tx, types.get(names[0]), names[0], now)):
             break
     look(service, now)
-    return now if service.store.shared[FILLING] else None
+    return now if FILLING.get(service.store) else None
 
 
 def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str]:
     """What a search of a type by words has to tell, [] when its indexes are complete."""
-    filling: dict[str, float] = store.shared.get(FILLING) or {}
+    filling = FILLING.get(store)
     if not filling:
         return []
     used = {each.name for filter in record_type.filters for each in getattr(filter, "indexes", ())}

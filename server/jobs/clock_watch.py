@@ -13,6 +13,7 @@ from typing import Any
 from server import log
 from server.context import Service
 from server.store.schema import META
+from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 JUMP_SECONDS = 3600  # a clock that is off by less is only corrected
@@ -20,7 +21,6 @@ HOLD_SECONDS = 3600  # after a jump, in which nothing is deleted
 BACK_SECONDS = 60  # set back by more than this, what was put off is looked at
 SEEN_EVERY_SECONDS = 600  # how often the time is written down; while something is held, at each round
 KEPT = "clock"  # the row of META
-WATCH = "clock watch"  # where a store keeps the ClockWatch of its service
 LOG = log.get("clock")
 
 Repair = Callable[[Service, int], None]
@@ -118,10 +118,12 @@ class ClockWatch:
         self._written_at = self._monotonic()
 
 
+WATCH: StoreLocal[ClockWatch] = StoreLocal()
+
+
 def of(service: Service) -> ClockWatch | None:
     """The watch of a service that runs; None where none does, such as in a command."""
-    found = service.store.shared.get(WATCH)
-    return found if isinstance(found, ClockWatch) else None
+    return WATCH.get(service.store)
 
 
 def holds(service: Service) -> bool:

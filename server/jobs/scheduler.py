@@ -13,6 +13,7 @@ from server import clock, log
 from server.context import Service
 from server.jobs.clock_watch import WATCH, ClockWatch
 from server.jobs.queue import OFF, Job, JobQueue, Ran, Room, body_of
+from server.store.store_local import StoreLocal
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
 STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
@@ -27,7 +28,6 @@ Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
 _deleting: set[str] = set()  # the scans that remove what is old
 _starts: dict[str, Start] = {}
-SCHEDULER = "scheduler"  # where a store keeps the Scheduler of its service
 _log = log.get("jobs")
 
 
@@ -108,8 +108,8 @@ class Scheduler:
     def start(self) -> None:
         """Begin; scans run at once."""
         self._turned_at = time.monotonic()
-        self._service.store.shared[SCHEDULER] = self
-        self._service.store.shared[WATCH] = self.clock
+        SCHEDULER.set(self._service.store, self)
+        WATCH.set(self._service.store, self.clock)
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -275,3 +275,6 @@ class Scheduler:
 
 def _ms_since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
+
+
+SCHEDULER: StoreLocal[Scheduler] = StoreLocal()  # of a service that runs

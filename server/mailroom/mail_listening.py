@@ -12,8 +12,8 @@ from server.desk import live_settings
 from server.errors import HelpdeskError
 from server.jobs.scheduler import periodic
 from server.settings import Settings
+from server.store.store_local import StoreLocal
 
-LISTENER = "mail listener"  # where a store keeps that of its service
 NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # what can be set in the console
 _changing = threading.Lock()  # of two changes, the settings and what it does must not be each of another one
 
@@ -45,9 +45,12 @@ class Listener(Protocol):
         """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was."""
 
 
+LISTENER: StoreLocal[Listener] = StoreLocal()
+
+
 def watch(service: Service, listener: Listener) -> None:
     """Let others of this process see and switch it."""
-    service.store.shared[LISTENER] = listener
+    LISTENER.set(service.store, listener)
 
 
 def state(service: Service) -> State:
@@ -86,5 +89,4 @@ def try_again(service: Service, now: int) -> None:
 
 
 def _of(service: Service) -> Listener | None:
-    found: Listener | None = service.store.shared.get(LISTENER)
-    return found
+    return LISTENER.get(service.store)

@@ -10,11 +10,11 @@ from server.context import Service
 from server.outbox import rows
 from server.outbox.deliver import deliver
 from server.outbox.sender import way_of
+from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 CONNECTIONS = 4  # of one transport at a time
 ANSWER_SECONDS = 2  # that a request waits for its mail to leave
-SENDING = "sending"  # where a store keeps the Sending of its service
 _log = log.get("mail")
 
 
@@ -29,7 +29,7 @@ class Sending:
         self._running: set[Future[bool | None]] = set()
         self._places = threading.BoundedSemaphore(most_waiting)
         self._is_stopping = False
-        service.store.shared[SENDING] = self
+        SENDING.set(service.store, self)
 
     def hand_over(self, draft_id: int, claim: str, now: int) -> "Future[bool | None] | None":
         """Send a claimed draft on a thread of its transport; None once the service stops."""
@@ -82,9 +82,12 @@ class Sending:
             self._running.discard(future)
 
 
+SENDING: StoreLocal[Sending] = StoreLocal()
+
+
 def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
     """Send a claimed draft; None while it is on its way."""
-    sending: Sending | None = service.store.shared.get(SENDING)
+    sending = SENDING.get(service.store)
     if sending is None:
         return deliver(service, draft_id, claim, now)
     sending.hand_over(draft_id, claim, now)
@@ -93,7 +96,7 @@ def send_soon(service: Service, draft_id: int, claim: str, now: int) -> bool | N
 
 def send_and_tell(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
     """Send a claimed draft for a request: whether it left, None when it is on its way still."""
-    sending: Sending | None = service.store.shared.get(SENDING)
+    sending = SENDING.get(service.store)
     if sending is None:
         return deliver(service, draft_id, claim, now)
     return sending.outcome(sending.hand_over(draft_id, claim, now))

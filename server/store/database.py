@@ -68,7 +68,7 @@ class Store:
         self.read_seconds = read_seconds
         self.cache_kib = cache_kib
         self.statements = StatementCache(compile_statement)
-        self.shared: dict[str, Any] = {}  # what readers keep between snapshots, each with the version it was read at
+        self.locals: dict[Any, Any] = {}  # by their StoreLocal
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         self._local = threading.local()  # of each thread: when its read must end, and how many statements it ran
         self._connections: list[apsw.Connection] = []

@@ -29,6 +29,7 @@ from server.settings import MiB, Settings
 from server.store import backup
 from server.store.backup import Contents
 from server.store.copying import PART, sync
+from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 from server.upkeep import scheduled
@@ -37,8 +38,8 @@ DOING = "look at backups"  # what administrators alone may
 
 KIND, VERIFY = "backup", "backup.verify"
 MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
-PROGRESS = "backup"  # where a store keeps how far the copy is that is being made
-LOOKING = "backup.look"  # where a store keeps {name of a backup: the step that looking at it is at}
+PROGRESS: StoreLocal[tuple[int, int]] = StoreLocal()  # (pages copied, all of them) of a copy that is being made
+VERIFYING: StoreLocal[dict[str, str]] = StoreLocal()  # {name of a backup that is being read: the step}
 FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
@@ -140,11 +141,10 @@ def make(service: Service, now: int) -> Backup:
         now += 1  # another one of the same second
     made = Backup(path, now)
     _remove_unfinished(folder)
-    shared = service.store.shared
     try:
-        size = backup.make(service.store.path, made.path, lambda *far: shared.update({PROGRESS: far}))
+        size = backup.make(service.store.path, made.path, lambda *far: PROGRESS.set(service.store, far))
     finally:
-        shared.pop(PROGRESS, None)
+        PROGRESS.clear(service.store)
     _log.info("backup.made", file=made.path.name, bytes=size)
     try:
         look_at(service, made, now)
@@ -298,8 +298,7 @@ def failure(ctx: Context) -> Failure | None:
 def progress(ctx: Context) -> tuple[int, int] | None:
     """(pages that are copied, all of them) of the backup that is being made; None when none is. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    found: tuple[int, int] | None = ctx.service.store.shared.get(PROGRESS)
-    return found
+    return PROGRESS.get(ctx.service.store)
 
 
 def set_up(ctx: Context) -> None:
@@ -322,7 +321,7 @@ def start(ctx: Context) -> None:
 def look_at(service: Service, found: Backup, now: int) -> None:
     """Read all of a backup and note what that shows. Raises Damaged, NotFound."""
     name = found.path.name
-    steps = service.store.shared.setdefault(LOOKING, {})
+    steps = VERIFYING.made(service.store, dict)
     try:
         contents = backup.verify(found.path, lambda step: steps.update({name: step}))
     except Damaged as error:
@@ -402,7 +401,7 @@ def steps(ctx: Context) -> dict[str, str]:
     """{name of a backup that is being read: the step, such as "step 1 of 3: reading the structure"}. Raises
     AdminOnly."""
     ctx.require_admin(DOING)
-    return dict(ctx.service.store.shared.get(LOOKING, {}))
+    return dict(VERIFYING.get(ctx.service.store) or {})
 
 
 # -- single ones -------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 def of_running(service: Service) -> Iterator[Finding]:
     """The vital parts of a service that runs; nothing for one that does not."""
-    watch = service.store.shared.get(health.WATCH)
+    watch = health.WATCH.get(service.store)
     if watch is None:
         return
     checks = watch.look(health.RECENT_SECONDS).checks()

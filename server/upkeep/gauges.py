@@ -9,6 +9,7 @@ from server.desk.metrics import builtin, record
 from server.jobs.scheduler import periodic
 from server.records.shared.noted import BIN_SECONDS
 from server.store.statements import slot
+from server.store.store_local import StoreLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import OPEN
@@ -16,12 +17,15 @@ from server.tickets.types.ticket_parts.status import OPEN
 ACTIVE_SECONDS = BIN_SECONDS  # so long after their last request a worker counts as active
 
 
+MEASURED: StoreLocal[int] = StoreLocal()  # when the bin begins that was measured last
+
+
 @periodic("gauges")
 def measure(service: Service, now: int) -> int:
     """Measure once in each bin; answers when the next one begins."""
     begins = now - now % BIN_SECONDS
-    if service.store.shared.get("measured") != begins:
-        service.store.shared["measured"] = begins
+    if MEASURED.get(service.store) != begins:
+        MEASURED.set(service.store, begins)
         _measure(service, now)
     return begins + BIN_SECONDS
 

@@ -19,6 +19,7 @@ from server.outbox.rows import OUTGOING
 from server.store.database import Store
 from server.store.schema import META
 from server.store.statements import slot
+from server.store.store_local import StoreLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.store.writer import Pending
@@ -27,7 +28,6 @@ WRITE_SECONDS = 5.0  # a write that takes longer than this is none
 RECENT_SECONDS = 60.0  # that it is believed by what tells of it along the way, such as a mark on every page
 TRUSTED_SECONDS = 1.0  # that an answer of the disk is believed, so that asking often writes seldom
 LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
-WATCH = "watch"  # where a store keeps the Watch of its service
 MIB = 1024 * 1024
 LOG = log.get("health")
 
@@ -79,15 +79,18 @@ class Watch:
     jobs_running: Callable[[], int]
 
 
+WATCH: StoreLocal[Watch] = StoreLocal()
+
+
 def watch(service: Service, look: Callable[[float], Health], jobs_running: Callable[[], int]) -> None:
     """Let others of this process see how the service is."""
-    service.store.shared[WATCH] = Watch(clock.now(), look, jobs_running)
+    WATCH.set(service.store, Watch(clock.now(), look, jobs_running))
 
 
 def of_running(service: Service) -> Watch:
     """How the service is. Raises Unavailable for one that is only a database, such as that of a command."""
-    found = service.store.shared.get(WATCH)
-    if not isinstance(found, Watch):
+    found = WATCH.get(service.store)
+    if found is None:
         raise Unavailable("nobody looks after this service: it is not running")
     return found
 

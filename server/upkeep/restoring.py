@@ -22,9 +22,9 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict, HelpdeskError, Invalid, Unavailable
 from server.store import backup
 from server.store.database import Store
+from server.store.store_local import StoreLocal
 from server.upkeep import backups
 
-RESTORES = "restores"  # where a store keeps the Restores of its process
 UNDER_WAY = ("copying", "checking", "stopping")
 _log = log.get("restore")
 
@@ -63,7 +63,7 @@ class Restores:
     def offer(self, service: Service) -> None:
         """Let others of this process restore backups of a service; to be called when it has started. The restore that
         made it start again is at its end with that, and is noted in the activity log."""
-        service.store.shared[RESTORES] = self
+        RESTORES.set(service.store, self)
         last = self.last
         if last is None or last.stage != "stopping":
             return
@@ -151,10 +151,13 @@ def last(ctx: Context) -> Restore | None:
     return of_running(ctx).last
 
 
+RESTORES: StoreLocal[Restores] = StoreLocal()
+
+
 def of_running(ctx: Context) -> Restores:
     """Raises AdminOnly, Unavailable for a database that no server runs on."""
     ctx.require_admin("restore backups")
-    found = ctx.service.store.shared.get(RESTORES)
-    if not isinstance(found, Restores):
+    found = RESTORES.get(ctx.service.store)
+    if found is None:
         raise Unavailable("no server runs here; restore it with `helpdesk restore`")
     return found

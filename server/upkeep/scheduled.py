@@ -13,7 +13,7 @@ from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
-from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned, Scheduler
+from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned
 from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import slot
 from server.store.transaction import Transaction, equal_to
@@ -160,8 +160,8 @@ def scans(ctx: Context) -> list[Scan]:
     """All that runs from time to time, by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
-    running = ctx.service.store.shared.get(SCHEDULER)
-    last = dict(running.scanned) if isinstance(running, Scheduler) else {}
+    running = SCHEDULER.get(ctx.service.store)
+    last = dict(running.scanned) if running is not None else {}
 
     def scan(name: str) -> Scan:
         found = last.get(name)

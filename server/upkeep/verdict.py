@@ -10,12 +10,12 @@ from typing import Any
 from server.context import Service
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
+from server.store.store_local import StoreLocal
 from server.upkeep import checkup
 from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
 
 KIND = "service.look"
-NOTES = "what took long to look at"  # where a store keeps the Notes of its service
 LOOK_SECONDS = 600  # after which mail servers and names are looked at once more
 LOOKS = 8  # mail servers and names that are looked at side by side
 TRUSTED_SECONDS = 5  # that a look at them is believed, so that asking often connects seldom
@@ -67,6 +67,9 @@ class Verdict:
         return " and ".join(told) or "all is well"
 
 
+NOTES: StoreLocal[Notes] = StoreLocal()
+
+
 def of(service: Service, now: int) -> Verdict:
     """The state of now. Mail servers and names are not asked: what the last look at them found holds until the next.
     now: Unix seconds."""
@@ -80,7 +83,7 @@ def anew(service: Service, now: int) -> Verdict:
         try:
             far, notes = _far_ends(service, now), _notes(service)
             if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
-                service.store.shared[NOTES] = Notes(now, _looked(far))
+                NOTES.set(service.store, Notes(now, _looked(far)))
         finally:
             _looking.release()
     return of(service, now)
@@ -94,7 +97,7 @@ def at_rest(service: Service, now: int) -> Verdict:
 @periodic("mail servers to look at")
 def find_due(service: Service, now: int) -> None:
     """Add a job when the last look is long ago, or the service has run that long without one."""
-    watch = service.store.shared.get(WATCH)
+    watch = WATCH.get(service.store)
     since = max(_notes(service).at, watch.started_at if watch else now)
     if now - since >= LOOK_SECONDS and _far_ends(service, now):
         service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, unique_key=KIND, is_slow=True))
@@ -131,5 +134,4 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _notes(service: Service) -> Notes:
-    found = service.store.shared.get(NOTES)
-    return found if isinstance(found, Notes) else Notes()
+    return NOTES.get(service.store) or Notes()

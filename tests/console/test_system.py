@@ -67,7 +67,7 @@ def test_each_check_that_fails_says_so_and_what_to_do(desk: Desk, nora: Api) -> 
         assert f"{part} ✕ problem {text} {advice}" in page, text
     for name in failing:
         assert f"{name}: failing" in page
-    desk.service.store.shared.pop(health.WATCH)
+    health.WATCH.clear(desk.service.store)
 
 
 def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:

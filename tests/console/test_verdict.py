@@ -123,7 +123,7 @@ def test_looks_are_side_by_side_and_one_at_a_time(desk: Desk, monkeypatch: pytes
     assert len(_reached(verdict.anew(desk.service, NOW))) == 2  # neither would answer without the other
     with verdict._looking:
         assert len(_reached(verdict.anew(desk.service, NOW + 2 * verdict.TRUSTED_SECONDS))) == 2
-    assert desk.service.store.shared[verdict.NOTES].at == NOW
+    assert (verdict.NOTES.get(desk.service.store) or verdict.Notes()).at == NOW
 
 
 def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> None:
@@ -131,7 +131,7 @@ def test_a_look_becomes_due_where_there_is_something_to_look_at(desk: Desk) -> N
         return len(desk.read(lambda tx: tx.find(JOB, kind=verdict.KIND)))
 
     health.watch(desk.service, lambda seconds: Health(True, True, True, True, True, 0), lambda: 0)
-    desk.service.store.shared[verdict.NOTES] = verdict.Notes(NOW)
+    verdict.NOTES.set(desk.service.store, verdict.Notes(NOW))
     verdict.find_due(desk.service, NOW + verdict.LOOK_SECONDS)
     assert jobs() == 0  # no mail server, and links that stay on this machine
     desk.own("mail_transport", name="Up", extension_id=SMTP, params={"host": "127.0.0.1", "port": 9})

@@ -44,7 +44,7 @@ class Running:
         self.desk, self.times = desk, times
         self.scheduler = Scheduler(desk.service, pool)
         self.scheduler.clock = ClockWatch(desk.service, lambda: times.steady)
-        desk.service.store.shared[clock_watch.WATCH] = self.scheduler.clock
+        clock_watch.WATCH.set(desk.service.store, self.scheduler.clock)
 
     @property
     def watch(self) -> ClockWatch:
@@ -157,7 +157,7 @@ def test_a_jump_is_told(desk: Post, running: Running, times: Times, monkeypatch:
     [found] = checkup.of_clock(desk.service, times.now)
     assert "was set ahead by 259,200 seconds" in found.found and "nothing old is deleted for an hour" in found.advice
     assert (found.state, "259,200 seconds" in found.found) == ("warning", True)
-    desk.service.store.shared.pop(clock_watch.WATCH)  # as a command sees it
+    clock_watch.WATCH.clear(desk.service.store)  # as a command sees it
     assert clock_watch.last_jump(desk.service) is not None
     assert logged == [f"clock.jumped {3 * DAY}"]
 

@@ -45,7 +45,7 @@ def _start(desk: Post) -> None:
     registry, store = desk.service.registry, desk.service.store
     tables = [schema.META, schema.MIGRATION, schema.VERSION, fulltext.TEXT_FILL, *app.all_tables(registry)]
     schema.synchronize(store, tables, registry.texts())
-    store.shared.clear()
+    store.locals.clear()
     word_filling.look(desk.service, desk.now)
 
 

@@ -21,6 +21,7 @@ from server.desk.dictionary import paths
 from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.errors import Forbidden, HelpdeskError, NotFound, Rejected, Unavailable
 from server.records.shared.behavior_events import API_REQUEST, event_name
+from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to who asks for them
@@ -52,14 +53,13 @@ def _turn(service: Service) -> Iterator[None]:
         turns.release()
 
 
+TURNS: StoreLocal[threading.BoundedSemaphore] = StoreLocal()
+
+
 def turns_of(service: Service) -> threading.BoundedSemaphore:
     """The turns that requests for behaviors take."""
-    turns = service.store.shared.get("behaviors")
-    if turns is None:
-        most = max(service.settings.worker_threads // 2, 1)
-        turns = service.store.shared.setdefault("behaviors", threading.BoundedSemaphore(most))
-    assert isinstance(turns, threading.BoundedSemaphore)
-    return turns
+    most = max(service.settings.worker_threads // 2, 1)
+    return TURNS.made(service.store, lambda: threading.BoundedSemaphore(most))
 
 
 def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -> tuple[Behavior, Bot]:

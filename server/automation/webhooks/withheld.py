@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
 from server.store.database import Store
+from server.store.store_local import StoreLocal
 
 HIDDEN = "(hidden)"
 MAX_REMEMBERED = 500  # requests whose secrets are kept in memory, the last
@@ -70,8 +71,9 @@ class Withheld:
             return self.requests.get(delivery_id)
 
 
+WITHHELD: StoreLocal[Withheld] = StoreLocal()
+
+
 def withheld(store: Store) -> Withheld:
     """Those of the service with this store."""
-    found = store.shared.setdefault("webhook secrets", Withheld())
-    assert isinstance(found, Withheld)
-    return found
+    return WITHHELD.made(store, Withheld)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from server.store.database import Store
+from server.store.store_local import StoreLocal
 
 MAX_SAMPLES = 20_000  # different ones between two writes; further ones are dropped and counted
 MAX_DIMENSIONS = 8  # of one sample
@@ -94,10 +95,9 @@ class Noted:
         return taken
 
 
+NOTED: StoreLocal[Noted] = StoreLocal()
+
+
 def noted(store: Store) -> Noted:
     """The notes of the service with this store."""
-    found = store.shared.get("noted")
-    if found is None:
-        found = store.shared.setdefault("noted", Noted())
-    assert isinstance(found, Noted)
-    return found
+    return NOTED.made(store, Noted)

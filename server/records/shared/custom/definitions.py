@@ -11,6 +11,7 @@ from server.digits import is_whole
 from server.records.shared import currencies
 from server.records.shared.currencies import Currencies, Currency
 from server.records.shared.tables import DELETED_FIELD
+from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
@@ -114,27 +115,26 @@ def deleted_fields_of(tx: "Transaction", context: str) -> list[int]:
     return [row[0] for row in tx.find(DELETED_FIELD) if json.loads(row[1])["context"] == context]
 
 
+DEFINITIONS: VersionedLocal[Definitions] = VersionedLocal()
+
+
 def definitions(tx: "Transaction") -> Definitions:
     """The custom fields as this snapshot sees them; kept until one of them changes, whoever changes it."""
-    found = tx.memo.get("custom fields")
+    found: Definitions | None = tx.memo.get("custom fields")
     if found is None:
         now = tx.version("fields")
-        kept = tx.memo.get("custom fields written") or tx.store.shared.get("custom fields")
-        if kept is None or kept[0] != now:
-            kept = (now, _read_definitions(tx))
+        found = tx.memo.get(("custom fields written", now)) or DEFINITIONS.get(tx.store, now)
+        if found is None:
+            found = _read_definitions(tx)
+            keep = partial(DEFINITIONS.set, tx.store, now, found)
             if tx.can_write:
-                tx.memo["custom fields written"] = kept
-                tx.after_commit(partial(_share, tx.store.shared, kept))  # others shall not see what may be undone
+                tx.memo["custom fields written", now] = found
+                tx.after_commit(keep)  # others shall not see what may be undone
             else:
-                _share(tx.store.shared, kept)
-        found = kept[1]
+                keep()
         if not tx.can_write:
             tx.memo["custom fields"] = found
     return found
-
-
-def _share(shared: dict[str, Any], kept: tuple[int, Definitions]) -> None:
-    shared["custom fields"] = kept
 
 
 def _read_definitions(tx: "Transaction") -> Definitions:
