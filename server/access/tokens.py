@@ -91,7 +91,7 @@ def new_text(kind: str) -> str:
 
 
 GRANTS: VersionedLocal[dict[str, Grant | None]] = VersionedLocal()
-MAX_GRANTS = 10_000  # that are kept
+KEPT_GRANTS = 10_000  # that are kept
 
 
 def check(tx: Transaction, token: str, now: int) -> Grant:
@@ -102,7 +102,7 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
     hashed = digest(token)
     version = actor.version(tx)
     grants = GRANTS.get(tx.store, version)
-    if grants is None or len(grants) > MAX_GRANTS:
+    if grants is None or len(grants) > KEPT_GRANTS:
         grants = {}
         GRANTS.set(tx.store, version, grants)
     if hashed in grants:
