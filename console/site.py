@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from console import asking, drafts, files, resume, routes
@@ -42,13 +43,16 @@ class Console(Site):
         """What browsers call us, by the address that we have now."""
         return "/".join(self.service.base_url.split("/", 3)[:3])
 
-    def limit(self, method: str, path: str) -> int:
-        pages, _ = routes.find(path)
-        return pages[method].form_bytes if method in pages else MAX_FORM_BYTES
+    def resolve(self, request: Request) -> Any:
+        return routes.find(request.path)
+
+    def limit(self, request: Request) -> int:
+        page = _page_of(request, request.method)
+        return page.form_bytes if page is not None else MAX_FORM_BYTES
 
     def admit(self, request: Request) -> Answer | None:
         """Only who is signed in, and may open the page, sends a large form. Raises NotAuthenticated, AdminOnly."""
-        found = routes.find(request.path)[0].get(request.method)
+        found = _page_of(request, request.method)
         if found is None or found.form_bytes <= MAX_FORM_BYTES or 0 <= announced(request.headers) <= MAX_FORM_BYTES:
             return None
         visit = Visit(self.service, request, clock.now())
@@ -64,7 +68,7 @@ class Console(Site):
         """Also a form that came too late and carries a password."""
         if request.method != "POST":
             return False
-        found = routes.find(request.path)[0].get("POST")
+        found = _page_of(request, "POST")
         return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
@@ -134,7 +138,7 @@ class Console(Site):
 
     def _page(self, visit: Visit) -> Shown:
         request = visit.request
-        found, visit.arguments = routes.find(request.path)
+        found, visit.arguments = request.found
         if not found:
             raise NotFound("There is no such page.")
         method = "GET" if request.method == "HEAD" else request.method
@@ -191,6 +195,12 @@ class Console(Site):
         is_ours = site in ("same-origin", "none") if site is not None else origin is None or origin in own
         if not is_ours:
             raise Forbidden("This form was sent from another site; nothing was done.")
+
+
+def _page_of(request: Request, method: str) -> Page | None:
+    """The page at the path of a request, by method."""
+    pages: dict[str, Page] = request.found[0]
+    return pages.get(method)
 
 
 def _waits(visit: Visit) -> bool:

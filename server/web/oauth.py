@@ -116,7 +116,7 @@ class OAuthSite(Site):
             self._metadata = (self.service.base_url, found := metadata(self.service))
         return found
 
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: Request) -> int:
         return MAX_FORM_BYTES
 
     def answer(self, request: Request, steps: int | None) -> Answer:

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from server import clock, times
 from server.access import tokens
@@ -25,6 +26,28 @@ FORM_OVERHEAD = 3  # a urlencoded byte may take three
 _BIG_ANSWER = re.compile(r"subtotals|limit(?:=|:|%3[Aa])[0-9]{3}")
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is at the path of a request. method: GET for HEAD. below: the part of the path that endpoints are named by,
+    "" where it has not our form. endpoints: {method: endpoint}, {} where nothing is."""
+
+    method: str
+    below: str
+    endpoints: dict[str, Endpoint]
+    arguments: dict[str, str]
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """That of the method."""
+        return self.endpoints.get(self.method)
+
+    @property
+    def allow(self) -> str:
+        """The methods that are offered."""
+        with_head = {"HEAD"} if "GET" in self.endpoints else set()
+        return ", ".join(sorted({*self.endpoints, *with_head, "OPTIONS"}))
+
+
 class RestSite(Site):
     """Everything under /rest/."""
 
@@ -39,9 +62,14 @@ class RestSite(Site):
         }
         self.rate = PerMinute(settings.rate_limit_per_minute, "with one token")
 
-    def limit(self, method: str, path: str) -> int:
-        endpoints, _ = self.router.find(_below(path) or "")
-        each = endpoints.get(method)
+    def resolve(self, request: Request) -> Target:
+        below = _below(request.path) or ""
+        endpoints, arguments = self.router.find(below)
+        method = "GET" if request.method == "HEAD" else request.method
+        return Target(method, below, endpoints, arguments)
+
+    def limit(self, request: Request) -> int:
+        each = _target(request).endpoint
         return self.limits[each.size] if each else self.limits["body"]
 
     def admit(self, request: Request) -> Answer | None:
@@ -54,9 +82,7 @@ class RestSite(Site):
         return request.path.startswith(WORKERS) and b"password" in request.body
 
     def inline(self, request: Request) -> bool:
-        endpoints, _ = self.router.find(_below(request.path) or "")
-        method = "GET" if request.method == "HEAD" else request.method
-        each = endpoints.get(method)
+        each = _target(request).endpoint
         if each is None:
             return True
         return each.mode == "read" and len(request.body) < BIG_BODY_BYTES and not _BIG_ANSWER.search(request.query)
@@ -66,8 +92,7 @@ class RestSite(Site):
 
     def writing(self, request: Request) -> Callable[[], Answer] | None:
         """A small write: who calls and what was sent is found out here, the endpoint itself runs on the writer."""
-        endpoints, _ = self.router.find(_below(request.path) or "")
-        each = endpoints.get(request.method)
+        each = _target(request).endpoint
         if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
             return None
         each, call = self._call(request, None)
@@ -81,33 +106,29 @@ class RestSite(Site):
         grant = self._grant(request, now)
         self._count(grant, request)
         noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
-        each, arguments = self._endpoint(request, grant)
+        each, target = self._endpoint(request, grant), _target(request)
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
-            return each, Call(ctx, arguments["allow"], {}, Params({}), request.headers)
-        method = "GET" if request.method == "HEAD" else request.method
-        return each, Call(ctx, method, arguments, Params(parameters(request, each)), request.headers)
+            return each, Call(ctx, target.allow, {}, Params({}), request.headers)
+        return each, Call(ctx, target.method, target.arguments, Params(parameters(request, each)), request.headers)
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
 
-    def _endpoint(self, request: Request, grant: Grant) -> tuple[Endpoint, dict[str, str]]:
-        """The endpoint and the arguments of its path; for OPTIONS what is allowed there. Raises as _call."""
-        below = _below(request.path)
-        endpoints, arguments = self.router.find(below) if below is not None else ({}, {})
-        if not endpoints:
+    def _endpoint(self, request: Request, grant: Grant) -> Endpoint:
+        """The endpoint that the grant may call. Raises as _call."""
+        target = _target(request)
+        if not target.endpoints:
             raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
-        allow = _allow(endpoints)
         if request.method == "OPTIONS":
-            return _OPTIONS, {"allow": allow}
-        method = "GET" if request.method == "HEAD" else request.method
-        assert below is not None
-        each = endpoints.get(method)
-        request.route = next(iter(endpoints.values())).path if each is None else each.path
+            return _OPTIONS
+        each = target.endpoint
+        request.route = (each or next(iter(target.endpoints.values()))).path
         if each is None:  # before the scopes, which know five methods only
+            allow = target.allow
             raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
-        _require_scope(grant, method, below)
-        return each, arguments
+        _require_scope(grant, target.method, target.below)
+        return each
 
     def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
         zone = times.zone(grant.actor.timezone or "UTC")
@@ -187,11 +208,9 @@ def _below(path: str) -> str | None:
     return rest[: -len(ENDING)]
 
 
-def _allow(endpoints: dict[str, Endpoint]) -> str:
-    methods = set(endpoints)
-    if "GET" in methods:
-        methods.add("HEAD")
-    return ", ".join(sorted(methods | {"OPTIONS"}))
+def _target(request: Request) -> Target:
+    found: Target = request.found
+    return found
 
 
 def _require_scope(grant: Grant, method: str, below: str) -> None:

@@ -77,11 +77,12 @@ _COUNT = itertools.count(0x1000)
 
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
-    what its path stands for: the path of an endpoint, or the beginning that its site has."""
+    what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
+    there, looked up once by Site.resolve."""
 
     __slots__ = (
         "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries",
+        "is_counted", "queries", "found",
     )  # fmt: skip
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
@@ -97,6 +98,7 @@ class Request:
         self.started = time.perf_counter()
         self.is_counted = False  # for the rate limit
         self.queries = 0  # statements run for it
+        self.found: Any = None
 
 
 class Pool:
@@ -115,7 +117,7 @@ class Site(ABC):
     writing(request): the work to be done on the writer, inside its transaction, for a request that is small enough to
     need no thread of its own; None for others.
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
-    inline(request): whether to try on the event loop. limit(method, path): the largest body in bytes.
+    resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
     admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
     whose body need not be. hashes(request): whether a password may have to be hashed for it; it waits in a queue of its
     own then. share: a name for what all of its bodies together are counted under, "" for nothing.
@@ -127,8 +129,12 @@ class Site(ABC):
     share = ""
     pool: Pool | None = None
 
+    def resolve(self, request: Request) -> Any:
+        """What is at the path of a request, for `request.found`."""
+        return None
+
     @abstractmethod
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: Request) -> int:
         """The largest body in bytes."""
 
     def admit(self, request: Request) -> Answer | None:
@@ -274,7 +280,9 @@ class Exchange(HTTPMessageDelegate):
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
         path = self.request.path
         self.request.route, self.site = self.front.site_of(path, headers.get("Host", ""))
-        self.limit = self.site.limit(start_line.method, path) if self.site else 64 * 1024
+        if self.site is not None:
+            self.request.found = self.site.resolve(self.request)
+        self.limit = self.site.limit(self.request) if self.site is not None else 64 * 1024
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
         self.connection.set_max_body_size(sys.maxsize)  # type: ignore[attr-defined]
         length = announced(headers)

@@ -69,7 +69,7 @@ class WatchingSite(Site):
         self.pool = pool
         self.readers = readers
 
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: Request) -> int:
         return 0
 
     def answer(self, request: Request, steps: int | None) -> Answer:

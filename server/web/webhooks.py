@@ -45,7 +45,7 @@ class WebhookSite(Site):
         settings = service.settings
         self.pool = Pool(settings.webhook_threads, settings.request_queue, "webhook")
 
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: Request) -> int:
         return self.service.settings.max_webhook_bytes
 
     def admit(self, request: Request) -> Answer | None:

@@ -22,7 +22,9 @@ def test_when_a_token_was_last_used_is_noted_by_its_requests(apps: Apps, desk: D
     made = app_tokens.create(desk.context(), ids["milo"], apps.stock.id, label="nightly")
     headers = HTTPHeaders({"Authorization": f"Bearer {made.access_token}"})
     request = Request(RequestStartLine("GET", "/rest/workers/me.json", "HTTP/1.1"), headers, "192.0.2.1", "192.0.2.1")
-    assert RestSite(desk.service).answer(request, None).status == 200
+    site = RestSite(desk.service)
+    request.found = site.resolve(request)
+    assert site.answer(request, None).status == 200
 
     def used() -> list[tuple[str, int, str]]:
         return [

@@ -12,7 +12,6 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from server.records import registry as record_types
 from server.web import errors
 from server.web.openapi import parameters, shapes
-from server.web.openapi.paths import offers
 from server.web.routes import ENDPOINTS, Endpoint, Parameter
 from tests import conformance
 from tests.conformance import Undocumented
@@ -39,7 +38,7 @@ def offered() -> Iterator[tuple[str, str]]:
                 yield f"/rest/{path}.json", each.method
                 continue
             for record_type in TYPES:
-                if offers(record_type, each.operation):
+                if record_type.offers(each.operation):
                     yield f"/rest/{path.replace('{uri}', record_type.uri)}.json", each.method
 
 

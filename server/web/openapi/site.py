@@ -45,7 +45,7 @@ class OpenApiSite(Site):
         self._lock = threading.Lock()
         self._made: dict[tuple[bool, bool], _Made] = {}  # by whether custom types are in it, and JSON bodies only
 
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: Request) -> int:
         return 0
 
     def inline(self, request: Request) -> bool:
