@@ -27,7 +27,7 @@ _BIG_ANSWER = re.compile(r"subtotals|limit(?:=|:|%3[Aa])[0-9]{3}")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RestTarget:
     """What is at the path of a request. method: GET for HEAD. below: the part of the path that endpoints are named by,
     "" where it has not our form. endpoints: {method: endpoint}, {} where nothing is."""
 
@@ -62,11 +62,11 @@ class RestSite(Site):
         }
         self.rate = PerMinute(settings.rate_limit_per_minute, "with one token")
 
-    def resolve(self, request: Request) -> Target:
+    def resolve(self, request: Request) -> RestTarget:
         below = _below(request.path) or ""
         endpoints, arguments = self.router.find(below)
         method = "GET" if request.method == "HEAD" else request.method
-        return Target(method, below, endpoints, arguments)
+        return RestTarget(method, below, endpoints, arguments)
 
     def limit(self, request: Request) -> int:
         each = _target(request).endpoint
@@ -208,8 +208,8 @@ def _below(path: str) -> str | None:
     return rest[: -len(ENDING)]
 
 
-def _target(request: Request) -> Target:
-    found: Target = request.found
+def _target(request: Request) -> RestTarget:
+    found: RestTarget = request.found
     return found
 
 

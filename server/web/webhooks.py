@@ -5,6 +5,7 @@ Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -48,41 +49,60 @@ class WebhookSite(Site):
     def limit(self, request: Request) -> int:
         return self.service.settings.max_webhook_bytes
 
-    def admit(self, request: Request) -> Answer | None:
-        """What nobody listens to need not be sent."""
-        token, _, _ = request.path[len(PREFIX) :].partition("/")
-        place = self._place(request, token)
-        refusal = self._refusal(request, token, place)
-        if refusal is None and not self._is_known(token):
-            refusal = Response(404)
-        return _answer(refusal, place) if refusal is not None else None
-
-    def answer(self, request: Request, steps: int | None) -> Answer:
+    def resolve(self, request: Request) -> "WebhookTarget":
         token, _, path = request.path[len(PREFIX) :].partition("/")
         place = self._place(request, token)
-        return _answer(self._refusal(request, token, place) or self._response(request, token, path, place), place)
+        return WebhookTarget(token, path, place, _refusal(request, token, place))
 
-    def _refusal(self, request: Request, token: str, place: Place) -> Response | None:
-        if request.method not in METHODS:
-            return Response(501)
-        if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
-            return Response(404)
-        return None
+    def admit(self, request: Request) -> Answer | None:
+        """What nobody listens to need not be sent."""
+        target = _target(request)
+        refusal = target.refusal or (None if self._is_known(target.token) else Response(404))
+        return _answer(refusal, target.place) if refusal is not None else None
+
+    def answer(self, request: Request, steps: int | None) -> Answer:
+        target = _target(request)
+        return _answer(target.refusal or self._response(request, target), target.place)
 
     def _is_known(self, token: str) -> bool:
         ctx = own_context(self.service)
         return self.service.store.read(lambda tx: tokens.listener_of(ctx, tx, token)) is not None
 
-    def _response(self, request: Request, token: str, path: str, place: Place) -> Response:
+    def _response(self, request: Request, target: "WebhookTarget") -> Response:
         headers = list(request.headers.get_all())
-        received = received_of(request.method, path, request.query, headers, request.body, request.client, place=place)
-        return responding.respond(own_context(self.service, request_id=request.id), token, received)
+        received = received_of(
+            request.method, target.path, request.query, headers, request.body, request.client, place=target.place
+        )
+        return responding.respond(own_context(self.service, request_id=request.id), target.token, received)
 
     def _place(self, request: Request, token: str) -> Place:
         settings = self.service.settings
         is_apart = bool(settings.webhook_host) and host_name(request.headers.get("Host", "")) == settings.webhook_host
         base = settings.webhook_base_url if is_apart else self.service.base_url
         return Place.of(f"{base}{PREFIX}{token}", is_apart)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTarget:
+    """What a request is for. path: behind the token. refusal: the answer where no webhook is asked."""
+
+    token: str
+    path: str
+    place: Place
+    refusal: Response | None
+
+
+def _target(request: Request) -> WebhookTarget:
+    found: WebhookTarget = request.found
+    return found
+
+
+def _refusal(request: Request, token: str, place: Place) -> Response | None:
+    if request.method not in METHODS:
+        return Response(501)
+    if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
+        return Response(404)
+    return None
 
 
 def _answer(response: Response, place: Place) -> Answer:

@@ -4,7 +4,7 @@ Webhooks have the address of the console. So a script tells what its answer is, 
 as a whole, that a browser takes for the console's word, or that a proxy acts on. Source: ours."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,28 +29,29 @@ NAMES = frozenset(
 ACTED_ON = ("x-accel-", "x-archive-", "x-content-", "x-dns-", "x-download-", "x-frame-", "x-lighttpd-", "x-litespeed-",
             "x-permitted-", "x-reproxy-", "x-send", "x-source", "x-ua-", "x-webkit-", "x-xss-")  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9-]{1,100}\Z")
-Tell = Callable[[str], None]
 
 
 @dataclass
 class AnswerHeaders:
-    """What is sent. cookies: the values of Set-Cookie headers. kind: the content type, "" for none."""
+    """What is sent. cookies: the values of Set-Cookie headers. kind: the content type, "" for none. left_out: what is
+    not sent, and why, a sentence each."""
 
     named: dict[str, str] = field(default_factory=dict)
     cookies: list[str] = field(default_factory=list)
     kind: str = ""
+    left_out: list[str] = field(default_factory=list)
 
 
-def headers_of(given: Any, listener_id: int, place: Place, tell: Tell) -> AnswerHeaders:
-    """Those headers of a script that are sent; `tell` is called with why one is left out."""
+def headers_of(given: Any, listener_id: int, place: Place) -> AnswerHeaders:
+    """Those headers of a script that are sent."""
     found = AnswerHeaders()
     if given not in (None, "") and not isinstance(given, Mapping):
-        tell("the headers were left out: they take a map of names and values")
+        found.left_out.append("the headers were left out: they take a map of names and values")
     for name, text in _texts(given):
         try:
             _take(found, name, _plain(text), listener_id, place)
         except Invalid as error:
-            tell(f"the header {name[:100]!r} was left out: {error.message}")
+            found.left_out.append(f"the header {name[:100]!r} was left out: {error.message}")
     return found
 
 

@@ -189,9 +189,8 @@ def _response(ctx: Context, found: Result, listener_id: int, place: Place) -> Re
     if not 200 <= status <= 599:
         found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
         return Response(500)
-    headers = headers_of(
-        answer.get("headers"), listener_id, place, lambda message: found.log.append(Entry(4, "", message))
-    )
+    headers = headers_of(answer.get("headers"), listener_id, place)
+    found.log += [Entry(4, "", message) for message in headers.left_out]
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
