@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from server.automation import engine
+from server.automation import engine, trace
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.host import FUNCTION, Automation
@@ -48,7 +48,7 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
         raise Invalid("script and policy cannot both come from standard input")
     automation = Automation(texts.read(options.file), texts.read(options.policy) if options.policy else "")
     values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
-    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=engine.MAX_TRACED)
+    found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=trace.MAX_TRACED)
     log = [{"level": each.level, "node": each.node, "message": each.message} for each in found.log]
     more = {"log": log, "trace": [asdict(each) for each in found.trace]}
     texts.put(texts.as_json(_ending(found) | more, indent=1) + "\n")

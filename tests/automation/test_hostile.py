@@ -12,9 +12,11 @@ import pytest
 
 from server.automation import commands, engine, policy
 from server.automation.command import COMMANDS, Call, Command
-from server.automation.engine import MAX_ENTRIES, MAX_MESSAGE, MAX_TRACED, Result
+from server.automation.engine import Result
 from server.automation.host import Alone, Automation
+from server.automation.run_log import MAX_ENTRIES, MAX_MESSAGE
 from server.automation.service import ServiceHost, perform
+from server.automation.trace import MAX_TRACED
 from server.records.registry import load
 from tests.records.desk import Desk
 

@@ -13,10 +13,11 @@ from console.shown import INVALID, Shown, see
 from console.visit import Visit
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
-from server.automation.engine import Result, Step
+from server.automation.engine import Result
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Automation
 from server.automation.inputs import Declared
+from server.automation.trace import Step
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words

@@ -1,0 +1,242 @@
+"""The flow of a run: the blocks that it is inside of, and the commands that say what is run next.
+
+The place of a run is a list of plain values, so that one that awaits something can go on later, in another process."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from server.automation.dictionary import lazy, plain
+from server.automation.program import Block, Node, Program
+from server.errors import BudgetSpent, ScriptError
+from server.kata.annotations import as_bool
+from server.kata.parser import plain as plain_key
+from server.template.values import pairs, printed, truthy
+
+if TYPE_CHECKING:
+    from server.automation.engine import Run
+
+MAX_NODES = 1_000_000  # commands that one run may take
+LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
+
+
+@dataclass
+class Frame:
+    """A block that is being run. place: the next command. kind: plain, repeat, while, simulate. memory: what is left of
+    a loop, or the path of the command that a branch belongs to."""
+
+    block: Block
+    place: int = 0
+    kind: str = "plain"
+    memory: Any = None
+
+
+class Ended(Exception):
+    """The run is over."""
+
+    def __init__(self, state: str, returned: Any) -> None:
+        super().__init__(state)
+        self.state = state
+        self.returned = returned
+
+
+def kept(frame: Frame) -> list[Any]:
+    """A frame as plain values."""
+    return [frame.block.path, frame.place, frame.kind, plain(frame.memory)]
+
+
+def restored(program: Program, kept: Any) -> Frame:
+    """A frame of plain values. Raises ScriptError for what no run left behind."""
+    match kept:
+        case [str(path), int(place), str(kind), memory] if kind in _REMEMBERED and _REMEMBERED[kind](memory):
+            block = program.blocks.get(path)
+            if block is None or not 0 <= place <= len(block.nodes):
+                raise ScriptError(f"the automation was changed while it waited; {path[:200]} is not as it was")
+            return Frame(block, place, kind, memory)
+    raise ScriptError("the automation cannot go on: its `__state` is not what an await left behind")
+
+
+def _is_loop(memory: Any) -> bool:
+    match memory:
+        case {"names": list(names), "left": list(left)}:
+            return all(isinstance(each, str) for each in names) and all(
+                isinstance(each, list) and len(each) == 2 for each in left
+            )
+    return False
+
+
+def _is_condition(memory: Any) -> bool:
+    match memory:
+        case [str(_), str() | dict(), str(_)]:
+            return True
+    return False
+
+
+# What the frames of each kind remember.
+_REMEMBERED: dict[str, Callable[[Any], bool]] = {
+    "plain": lambda memory: memory is None,
+    "repeat": _is_loop,
+    "while": _is_condition,
+    "simulate": lambda memory: isinstance(memory, str),
+}
+
+
+def _set(run: "Run", node: Node) -> None:
+    if isinstance(node.body, str):
+        run.values[""] = run.evaluated("", node.body, node.path)
+        return
+    for key, value in node.body.items():
+        found = run.parameter(key, value, f"{node.path}:{plain_key(key)}")
+        if found is not None:
+            run.values[found[0]] = lazy(found[1], run.load)
+
+
+def _decision(run: "Run", node: Node) -> None:
+    for outcome in node.blocks["outcomes"].nodes:
+        if _outcome(run, outcome):
+            return
+
+
+def _outcome(run: "Run", node: Node) -> bool:
+    part = node.parts.get("if")
+    if part is not None and not truthy(run.evaluated(*part, node.path)):
+        return False
+    then = node.blocks.get("then")
+    if then is not None and then.nodes:
+        run.frames.append(Frame(then))
+    return True
+
+
+def _repeat(run: "Run", node: Node) -> None:
+    part, names = node.parts.get("each"), _names(run, node)
+    listed = run.evaluated(*part, node.path) if part is not None else None
+    block = node.blocks.get("do")
+    count = len(listed) if isinstance(listed, (list, dict)) else 0
+    if not count or block is None or not block.nodes:
+        return
+    if count > MAX_NODES:
+        raise BudgetSpent(f"a loop over {count:,} elements is too long; a run takes {MAX_NODES:,} commands at most")
+    run.budget.made(count)
+    left = [[key, value] for key, value in pairs(listed)]
+    frame = Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
+    _next(run, frame)
+    run.frames.append(frame)
+
+
+def _names(run: "Run", node: Node) -> list[str]:
+    part = node.parts.get("as")
+    found = printed(run.evaluated(*part, node.path)).strip() if part is not None else ""
+    if not found:
+        raise ScriptError(f"{node.path}: repeat needs `as:`, the name of each element (line {node.line})")
+    names = [name.strip() for name in found.split(",")]
+    return [f"{names[0]}__index", names[0]] if len(names) == 1 else names if len(names) == 2 else []
+
+
+def _next(run: "Run", frame: Frame) -> bool:
+    """Give the variables of a loop their next values; False, and they are gone, when there are none."""
+    names, left = frame.memory["names"], frame.memory["left"]
+    if not left:
+        for name in names:
+            run.values.pop(name, None)
+        return False
+    for name, value in zip(names, left.pop(), strict=False):
+        run.values[name] = lazy(value, run.load)
+    frame.place = 0
+    return True
+
+
+def _while(run: "Run", node: Node) -> None:
+    if "if" not in node.parts:
+        raise ScriptError(f"{node.path}: while needs `if:` (line {node.line})")
+    block = node.blocks.get("do")
+    if block is not None and block.nodes:
+        key, value = node.parts["if"]
+        run.frames.append(Frame(block, kind="while", memory=[key, value, node.path]))
+
+
+def goes_on(run: "Run", frame: Frame) -> bool:
+    """Whether a `while` goes on; asked before every command of its body."""
+    if frame.place >= len(frame.block.nodes):
+        frame.place = 0
+    key, value, path = frame.memory
+    return time.monotonic() <= run.ends_at and as_bool(run.evaluated(key, value, path))
+
+
+def block_done(run: "Run", frame: Frame) -> None:
+    if frame.kind == "repeat" and _next(run, frame):
+        return
+    run.frames.pop()
+
+
+def _return(run: "Run", node: Node) -> None:
+    if node.annotations:
+        found = run.evaluated("_@key", node.body, node.path)
+        raise Ended("return", found if isinstance(found, (dict, list)) else {})
+    raise Ended("return", _listed(run, node))
+
+
+def _await(run: "Run", node: Node) -> None:
+    raise Ended("await", _listed(run, node))
+
+
+def _listed(run: "Run", node: Node) -> dict[str, Any]:
+    """The children of a command as a map; a plain text stands under the empty key."""
+    if isinstance(node.body, str):
+        return {"": run.evaluated("", node.body, node.path)}
+    found = {}
+    for key, value in node.body.items():
+        entry = run.parameter(key, value, node.path)
+        if entry is not None:
+            found[entry[0]] = entry[1]
+    return found
+
+
+def _error(run: "Run", node: Node) -> None:
+    if isinstance(node.body, str):
+        message = printed(run.evaluated("", node.body, node.path))
+    else:
+        message = printed(_listed(run, node).get("_message"))
+    raise ScriptError(message or "the automation ended with an error")
+
+
+def _log(run: "Run", node: Node) -> None:
+    if isinstance(node.body, str):
+        message = printed(run.evaluated("", node.body, node.path))
+        if message not in ("", "0"):
+            run.note(LEVELS[node.type], node.path, message)
+
+
+def _simulated(run: "Run", node: Node) -> None:
+    """simulate.success and simulate.error: the answer of the command whose on_simulate this is."""
+    while run.frames and run.frames[-1].kind != "simulate":
+        run.frames.pop()
+    frame = run.frames.pop() if run.frames else None
+    above = run.frames[-1].block.nodes if run.frames else ()
+    owner = next((each for each in above if frame is not None and each.path == frame.memory), None)
+    if owner is None:
+        raise ScriptError(f"{node.path}: {node.type} belongs in on_simulate (line {node.line})")
+    output = run.output_of(owner, owner.body if isinstance(owner.body, dict) else {})
+    if output:
+        run.values[output] = _listed(run, node)
+    branch = "on_success" if node.type == "simulate.success" else "on_error"
+    if branch in owner.blocks:
+        run.frames.append(Frame(owner.blocks[branch]))
+
+
+CONTROL: dict[str, Callable[["Run", Node], Any]] = {
+    "set": _set,
+    "decision": _decision,
+    "outcome": _outcome,
+    "repeat": _repeat,
+    "while": _while,
+    "return": _return,
+    "await": _await,
+    "error": _error,
+    "log": _log,
+    "log.warn": _log,
+    "log.error": _log,
+    "log.alert": _log,
+    "simulate.success": _simulated,
+    "simulate.error": _simulated,
+}
