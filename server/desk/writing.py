@@ -6,10 +6,8 @@ traits keep beside it are written, the full-text index follows. Not for who may:
 from typing import Any
 
 from server.context import Context
-from server.desk import activity, acts, events
+from server.desk import activity, acts, events, sent_values
 from server.desk.reading import RecordReader
-from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
-from server.fields import Field
 from server.records import traits
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks
@@ -33,12 +31,12 @@ class RecordWriter(RecordReader):
         """Create from sent values, as the caller; answers the id. reserved_id: of Transaction.reserve, 0 for the next
         one. Raises Forbidden, Invalid, Conflict."""
         self.rules.require_create(record_type)
-        change = self._read(record_type, None, fields)
+        change = sent_values.read(self, record_type, None, fields)
         if reserved_id:
             change.new["id"] = reserved_id
         record_type.privileged(change, self)
         self._prepare(change)
-        self._require_finished(change)
+        sent_values.require_finished(change)
         if not self.actor.is_admin:
             self.rules.require(self.tx, "create", record_type, self._after(change))
         id = self._write(change)
@@ -51,7 +49,7 @@ class RecordWriter(RecordReader):
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
         self.rules.require(self.tx, "update", record_type, record)
-        change = self._read(record_type, record, fields)
+        change = sent_values.read(self, record_type, record, fields)
         self.rules.require_same_person(change)
         record_type.privileged(change, self)
         self._prepare(change)
@@ -87,7 +85,7 @@ class RecordWriter(RecordReader):
         if reserved_id:
             change.new["id"] = reserved_id
         self._prepare(change)
-        self._require_finished(change)
+        sent_values.require_finished(change)
         return self._write(change)
 
     def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
@@ -134,109 +132,12 @@ class RecordWriter(RecordReader):
         checks.require(change)
         change.type.prepare(change, self)
 
-    def _read(self, record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
-        """Sent values as a change: names known, required ones there, each value read by its kind."""
-        sent = dict(fields)
-        taken = [(trait, trait.take(record_type, sent, self)) for trait in record_type.traits]
-        mistakes = Mistakes()
-        self._check_names(record_type, sent, mistakes)
-        self._check_required(record_type, old, sent, mistakes)
-        change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
-        values: dict[str, Any] = dict(old) if old else {}
-        intake = self.intake(values)
-        # A field whose target another one names comes after that one.
-        for name in sorted(sent, key=lambda each: bool(getattr(self._field(record_type, each), "target_from", ""))):
-            field = self._field(record_type, name)
-            is_dependent = bool(getattr(field, "target_from", ""))
-            if mistakes and is_dependent:
-                continue  # what it depends on may be what is wrong
-            with mistakes.noted():
-                value = field.coerce(sent[name], intake)
-                if field.stored:
-                    change.new[field.name] = values[field.name] = value
-                else:
-                    change.extras[field.name] = value
-        for name, field in record_type.fields.items():
-            if field.auto_update == "now" and name not in change.new:
-                change.new[name] = self.now
-            if old is None and name not in change.new and field.auto == "now":
-                change.new[name] = self.now
-        for trait, values_taken in taken:
-            trait.coerce(values_taken, change, intake, mistakes)
-        mistakes.require_none()
-        for trait in record_type.traits:
-            trait.check(change, self)
-        self._check_unique(change)
-        return change
-
-    def _field(self, record_type: RecordType, name: str) -> Field:
-        return record_type.fields[record_type.alternatives.get(name, name)]
-
-    def _check_names(self, record_type: RecordType, sent: dict[str, Any], mistakes: Mistakes) -> None:
-        """Names that are none are taken out of what was sent."""
-        for name in list(sent):
-            wrong = self._wrong_name(record_type, name)
-            if wrong is not None:
-                mistakes.add(wrong)
-                del sent[name]
-
-    def _wrong_name(self, record_type: RecordType, name: str) -> Invalid | None:
-        known = record_type.alternatives.get(name, name)
-        field = record_type.fields.get(known)
-        if name == "id" or (field is not None and field.immutable):
-            return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
-        return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in known else None
-
-    def _check_required(
-        self, record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
-    ) -> None:
-        """What must not be blank and is, is taken out of what was sent."""
-        for name, field in record_type.fields.items():
-            given = [each for each in (name, *field.alternatives) if each in sent]
-            if not field.required:
-                continue
-            if old is None and not given:
-                mistakes.add(Required(f"{name} is required", field=name))
-            is_blank = all(self._field(record_type, each).is_blank(sent[each]) for each in given)
-            if given and is_blank and not getattr(field, "blank_ok", False):
-                mistakes.add(Required(f"{given[0]} must not be empty", field=given[0]))
-                for each in given:
-                    del sent[each]
-
-    def _check_unique(self, change: Change) -> None:
-        for name, field in change.type.fields.items():
-            if not field.unique or name not in change.new:
-                continue
-            value = change.new[name]
-            if value in ("", 0):
-                if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
-                    continue
-                raise Required(f"{name} must not be empty", field=name)
-            if not change.changes(name) and change.old is not None:
-                continue
-            taken = self.tx.first(change.type.table, **{name: value})
-            if taken is not None and taken[0] != change.id:
-                raise Conflict(f"{name}: '{value}' belongs to {change.type.uri} {taken[0]} already", field=name)
-
-    def _require_finished(self, change: Change) -> None:
-        """After `prepare`, every required column must hold something, whoever creates the record."""
-        for name, field in change.type.fields.items():
-            if not field.required or not field.stored or getattr(field, "blank_ok", False):
-                continue
-            if getattr(field, "target_from", ""):
-                continue  # what it points to may be the app, whose id is 0
-            value = change.value(name)
-            is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
-            if value in ("", None) or is_no_id:
-                raise Required(f"{name} is required", field=name)
-
     def _stored_change(self, record_type: RecordType, old: Record | None, values: dict[str, Any]) -> Change:
         new = {name: value for name, value in values.items() if name in record_type.initial}
         extras = {name: value for name, value in values.items() if name not in new}
-        for name, field in record_type.fields.items():
-            if name not in new and ((old is None and field.auto == "now") or field.auto_update == "now"):
-                new[name] = self.now
-        return Change(record_type, old["id"] if old else 0, old, new, extras, frozenset())
+        change = Change(record_type, old["id"] if old else 0, old, new, extras, frozenset())
+        sent_values.stamp(change, self.now)
+        return change
 
     def _after(self, change: Change) -> Record:
         base = change.old if change.old is not None else change.type.initial

@@ -1,0 +1,122 @@
+"""Values as they were sent, on their way to a record: names known, required ones there, each read by its kind."""
+
+from typing import TYPE_CHECKING, Any
+
+from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
+from server.fields import Field, Intake
+from server.records.base import Change, Record, RecordType
+
+if TYPE_CHECKING:
+    from server.desk.writing import RecordWriter
+
+
+def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
+    """Sent values as a change: names known, required ones there, each value read by its kind."""
+    sent = dict(fields)
+    taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.traits]
+    mistakes = Mistakes()
+    _check_names(record_type, sent, mistakes)
+    _check_required(record_type, old, sent, mistakes)
+    change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
+    values: dict[str, Any] = dict(old) if old else {}
+    intake = writing.intake(values)
+    _coerce(change, sent, values, intake, mistakes)
+    stamp(change, writing.now)
+    for trait, values_taken in taken:
+        trait.coerce(values_taken, change, intake, mistakes)
+    mistakes.require_none()
+    for trait in record_type.traits:
+        trait.check(change, writing)
+    _check_unique(writing, change)
+    return change
+
+
+def _coerce(change: Change, sent: dict[str, Any], values: dict[str, Any], intake: Intake, mistakes: Mistakes) -> None:
+    """values: of the record as far as they are read, which later ones may look at through the intake."""
+    fields = {name: _field(change.type, name) for name in sent}
+    # A field whose target another one names comes after that one.
+    for name, field in sorted(fields.items(), key=lambda each: _is_dependent(each[1])):
+        if mistakes and _is_dependent(field):
+            continue  # what it depends on may be what is wrong
+        with mistakes.noted():
+            value = field.coerce(sent[name], intake)
+            if field.stored:
+                change.new[field.name] = values[field.name] = value
+            else:
+                change.extras[field.name] = value
+
+
+def _is_dependent(field: Field) -> bool:
+    return bool(getattr(field, "target_from", ""))
+
+
+def stamp(change: Change, now: int) -> None:
+    """Set the times that a write sets by itself."""
+    for name, field in change.type.fields.items():
+        if name not in change.new and (field.auto_update == "now" or (change.is_create and field.auto == "now")):
+            change.new[name] = now
+
+
+def _field(record_type: RecordType, name: str) -> Field:
+    return record_type.fields[record_type.alternatives.get(name, name)]
+
+
+def _check_names(record_type: RecordType, sent: dict[str, Any], mistakes: Mistakes) -> None:
+    """Names that are none are taken out of what was sent."""
+    for name in list(sent):
+        wrong = _wrong_name(record_type, name)
+        if wrong is not None:
+            mistakes.add(wrong)
+            del sent[name]
+
+
+def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
+    known = record_type.alternatives.get(name, name)
+    field = record_type.fields.get(known)
+    if name == "id" or (field is not None and field.immutable):
+        return Invalid(f"{name}: is kept by the service and cannot be sent", field=name)
+    return UnknownField(record_type.unknown_field(name), field=name) if field is None or "<" in known else None
+
+
+def _check_required(record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes) -> None:
+    """What must not be blank and is, is taken out of what was sent."""
+    for name, field in record_type.fields.items():
+        given = [each for each in (name, *field.alternatives) if each in sent]
+        if not field.required:
+            continue
+        if old is None and not given:
+            mistakes.add(Required(f"{name} is required", field=name))
+        is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in given)
+        if given and is_blank and not getattr(field, "blank_ok", False):
+            mistakes.add(Required(f"{given[0]} must not be empty", field=given[0]))
+            for each in given:
+                del sent[each]
+
+
+def _check_unique(writing: "RecordWriter", change: Change) -> None:
+    for name, field in change.type.fields.items():
+        if not field.unique or name not in change.new:
+            continue
+        value = change.new[name]
+        if value in ("", 0):
+            if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
+                continue
+            raise Required(f"{name} must not be empty", field=name)
+        if not change.changes(name) and change.old is not None:
+            continue
+        taken = writing.tx.first(change.type.table, **{name: value})
+        if taken is not None and taken[0] != change.id:
+            raise Conflict(f"{name}: '{value}' belongs to {change.type.uri} {taken[0]} already", field=name)
+
+
+def require_finished(change: Change) -> None:
+    """After `prepare`, every required column must hold something, whoever creates the record."""
+    for name, field in change.type.fields.items():
+        if not field.required or not field.stored or getattr(field, "blank_ok", False):
+            continue
+        if _is_dependent(field):
+            continue  # what it points to may be the app, whose id is 0
+        value = change.value(name)
+        is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
+        if value in ("", None) or is_no_id:
+            raise Required(f"{name} is required", field=name)
