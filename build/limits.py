@@ -23,6 +23,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.records.UPSERT_STEPS", "steps of SQLite", "the search of an upsert; one that takes more is refused"),
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("counting.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),
+        ("desk.changes.MAX_KEPT", "", "changes of the change log; the oldest go first"),
         ("desk.dictionary.MAX_PATHS", "", "keys in `expand`; further ones are not opened"),
         ("desk.dictionary.MAX_PATH_CHARS", "characters", "one key in `expand`; a longer one is not opened"),
         ("desk.dictionary.MAX_DEPTH", "", "records opened inside each other by one key of `expand`"),

@@ -1,6 +1,7 @@
 """What an operation is done in: who asks, when, on which service. Frozen and handed down; there is no global state."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 class Service:
     """The parts of one running service that operations need.
 
-    base_url: the absolute address of this service, without a slash at its end; only `move` changes it."""
+    base_url: the absolute address of this service, without a slash at its end; only `move` changes it. followers: who
+    is told, by its name, that there is something new on a channel; on the writer's thread."""
 
     store: "Store"
     registry: "Registry"
@@ -26,6 +28,7 @@ class Service:
     base_url: str
     installation: str
     wake_scheduler: Any = None
+    followers: list[Callable[[str], None]] = field(default_factory=list)
 
     def webhook_url(self, token: str) -> str:
         """The address of a webhook."""
@@ -39,6 +42,17 @@ class Service:
         """Let the scheduler look for what is due once the transaction is on disk; nothing where no scheduler runs."""
         if self.wake_scheduler is not None:
             tx.after_commit(self.wake_scheduler)
+
+    def tell_after(self, tx: "Transaction", channel: str) -> None:
+        """Tell those who follow a channel to look, once the transaction is on disk. A hint: what is new is in rows."""
+        if ("told", channel) not in tx.memo:
+            tx.memo["told", channel] = True
+            tx.at_commit(lambda: self.tell(channel))
+
+    def tell(self, channel: str) -> None:
+        """Tell those who follow a channel to look."""
+        for told in tuple(self.followers):
+            told(channel)
 
 
 @dataclass(frozen=True, slots=True)

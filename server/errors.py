@@ -3,7 +3,7 @@
 HelpdeskError
     NotAuthenticated
     Forbidden          ScopeDenied  AdminOnly
-    NotFound
+    NotFound           Gone
     Invalid            Required  UnknownField  BadQuery  BadDataQuery  Malformed  UnsupportedMedia  Rejected
     Conflict           AmbiguousUpsert
     TooLarge
@@ -51,6 +51,10 @@ class AdminOnly(Forbidden):
 
 class NotFound(HelpdeskError):
     """There is no such record, record type or path."""
+
+
+class Gone(NotFound):
+    """It was there once and is kept no longer."""
 
 
 class Invalid(HelpdeskError):

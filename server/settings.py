@@ -386,6 +386,15 @@ SETTINGS: tuple[Setting, ...] = (
     # Upkeep
     Setting("purge_deleted_days", 30, "Days a deleted ticket is kept; 0: for ever.", "days", most=36500),
     Setting(
+        "change_log_days",
+        7,
+        "Days a change is kept in the change log, which programs follow.",
+        "days",
+        least=1,
+        most=3660,
+        is_live=True,
+    ),
+    Setting(
         "automation_log_days",
         14,
         "Days an entry of the automation log is kept.",

@@ -69,7 +69,7 @@ INTERNAL = {
         console.pages.explorer.MAX_KEPT
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
-        access.rules.MAX_KEPT
+        access.rules.MAX_KEPT web.rest.changes.MAX_KEPT
         search.parser.MAX_CACHED_CHARS
         store.database.MAX_FREE store.database.MAX_WARM store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
         template.__init__.MAX_KEPT template.__init__.MAX_KEPT_CHARS template.patterns.MAX_KEPT

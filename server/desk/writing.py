@@ -6,7 +6,7 @@ traits keep beside it are written, the full-text index follows. Not for who may:
 from typing import Any
 
 from server.context import Context
-from server.desk import activity, acts, events, sent_values
+from server.desk import activity, acts, changes, events, sent_values
 from server.desk.reading import RecordReader
 from server.records import traits
 from server.records.base import Change, Record, RecordType
@@ -97,6 +97,10 @@ class RecordWriter(RecordReader):
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
         self.tx.update(record_type.table, id, record_type.row_values(values))
+        changes.note(self, "updated", record_type, id)
+
+    def touch(self, uri: str, **equals: Any) -> None:
+        changes.note_all(self, self.registry.type(uri), equals)
 
     def delete(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
@@ -155,8 +159,10 @@ class RecordWriter(RecordReader):
             tx.update(record_type.table, change.id, record_type.row_values(differing))
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
-        if was is not None and events.is_change(change, differing):
-            events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
+        if events.is_change(change, differing):
+            kind: changes.Event = "created" if is_create else "updated"
+            changes.note(self, kind, record_type, change.id)
+            events.changed(self, kind, record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):
             self.wake()
@@ -182,6 +188,7 @@ class RecordWriter(RecordReader):
         if record_type.text is not None:
             fulltext.remove(tx, record_type.text, id)
         tx.delete(record_type.table, id=id)
+        changes.note_deleted(self, record_type, record)
         if self.clear(context, id):
             tx.add(REMAINS, {"context": context, "record_id": id})
             self.wake()

@@ -81,7 +81,7 @@ class Calendar(RecordType):
         for uri in EVENTS:
             for id in _event_ids(writing.tx, uri, record["id"]):
                 writing.delete(uri, id)
-        redirect(writing.tx, "worker", "calendar_id", record["id"])
+        redirect(writing, "worker", "calendar_id", record["id"])
 
 
 def _event_ids(tx: Transaction, uri: str, calendar_id: int) -> list[int]:

@@ -61,7 +61,7 @@ class Currency(RecordType):
             )
         elif default["id"] != change.id and change.value("is_default"):
             # What was in the currency that nobody named stays in it.
-            redirect(writing.tx, "opportunity", "amount_currency_id", 0, default["id"])
+            redirect(writing, "opportunity", "amount_currency_id", 0, default["id"])
         if not change.is_create and change.changes("decimal_at"):
             user = self._with_amounts(change.id, bool(change.was("is_default")), writing)
             if user:
@@ -73,6 +73,7 @@ class Currency(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         if change.value("is_default"):
+            writing.touch(self.uri, is_default=1)
             table: Any = self.table.sql
             writing.tx.run(
                 lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
@@ -88,7 +89,7 @@ class Currency(RecordType):
             raise Conflict(f"{user} is in this currency; choose another one there first")
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        redirect(writing.tx, "opportunity", "amount_currency_id", record["id"])  # those without an amount
+        redirect(writing, "opportunity", "amount_currency_id", record["id"])  # those without an amount
 
     def _with_amounts(self, id: int, is_default: bool, writing: Writing) -> str:
         """What has amounts in a currency, "" for nothing."""

@@ -241,6 +241,9 @@ class Writing(Reading, Protocol):
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
         """Change columns only: no hooks, no events. For counters and pointers."""
 
+    def touch(self, uri: str, **equals: Any) -> None:
+        """Before one statement changes all records with these column values, without hooks: note that they change."""
+
     def delete(self, uri: str, id: int) -> None:
         """Remove a record with all that hangs on it, without asking for privileges."""
 

@@ -23,4 +23,4 @@ class TimetrackingActivity(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         """The time that was tracked stays, on nothing in particular."""
-        redirect(writing.tx, "time_entry", "activity_id", record["id"])
+        redirect(writing, "time_entry", "activity_id", record["id"])

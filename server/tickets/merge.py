@@ -85,10 +85,11 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     """Everything that hangs on one ticket, onto another."""
     tx = writing.tx
     for table in ("message", "draft"):
-        redirect(tx, table, "ticket_id", old, new)
-    redirect(tx, "ticket", "merged_into", old, new)
+        redirect(writing, table, "ticket_id", old, new)
+    redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)
+    writing.touch("comment", target__context=TICKET, target_id=old)
     comments: Any = writing.registry.type("comment").table.sql
     tx.run(
         lambda: comments.update({comments.target_id: slot(0)}).where(

@@ -7,6 +7,7 @@ from typing import Any
 from server.context import Context
 from server.digits import id_in
 from server.errors import NotFound
+from server.records.shared.scopes import Scope
 from server.web.params import Params
 
 SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one all the same, it runs nothing
@@ -14,13 +15,14 @@ SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser
 
 @dataclass(frozen=True)
 class Call:
-    """arguments: those of the path. params: query and body, decoded."""
+    """arguments: those of the path. params: query and body, decoded. scopes: those of the token."""
 
     ctx: Context
     method: str
     arguments: dict[str, str]
     params: Params
     headers: Any
+    scopes: tuple[Scope, ...] = ()
 
     @property
     def id(self) -> int:

@@ -11,6 +11,7 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.NotAuthenticated: (401, "ERROR_UNAUTHORIZED"),
     errors.ScopeDenied: (403, "ERROR_SCOPE"),
     errors.Forbidden: (403, "ERROR_PERMISSIONS"),
+    errors.Gone: (410, "ERROR_GONE"),
     errors.NotFound: (404, "ERROR_NOT_FOUND"),
     errors.NotOffered: (405, "ERROR_METHOD"),
     errors.Malformed: (400, "ERROR_PARAM_INVALID"),

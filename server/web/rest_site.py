@@ -110,7 +110,8 @@ class RestSite(Site):
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
             return each, Call(ctx, target.allow, {}, Params({}), request.headers)
-        return each, Call(ctx, target.method, target.arguments, Params(parameters(request, each)), request.headers)
+        params = Params(parameters(request, each))
+        return each, Call(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))

@@ -32,7 +32,8 @@ class Endpoint:
     path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
     answer: what the payload of a success holds, in the words of openapi/shapes.py.
     text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
-    such parameter. operation: which a record type that `{uri}` names must offer: create, search, ..."""
+    such parameter. operation: which a record type that `{uri}` names must offer: create, search, ... may_fail: statuses
+    with which it may fail, and most do not."""
 
     method: str
     path: str
@@ -46,6 +47,7 @@ class Endpoint:
     answer: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
     operation: str = ""
+    may_fail: tuple[int, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -75,13 +77,26 @@ def endpoint(
     answer: shapes.Shape = shapes.ANY,
     text_body: str = "",
     operation: str = "",
+    may_fail: tuple[int, ...] = (),
 ) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
     def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
         ENDPOINTS.append(
             Endpoint(
-                method, path, function, note, mode, parameters, size, aliases, is_small, answer, text_body, operation
+                method,
+                path,
+                function,
+                note,
+                mode,
+                parameters,
+                size,
+                aliases,
+                is_small,
+                answer,
+                text_body,
+                operation,
+                may_fail,
             )
         )
         return function

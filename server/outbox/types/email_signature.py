@@ -36,4 +36,4 @@ class EmailSignature(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for table, column in REFERENCES:
-            redirect(writing.tx, table, column, record["id"])
+            redirect(writing, table, column, record["id"])

@@ -44,4 +44,4 @@ class HtmlTemplate(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for table in ("group", "bucket"):
-            redirect(writing.tx, table, "reply_html_template_id", record["id"])
+            redirect(writing, table, "reply_html_template_id", record["id"])

@@ -64,7 +64,7 @@ class MailTransport(RecordType):
         default_transport.follow(writing, change)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        redirect(writing.tx, "address", "mail_transport_id", record["id"])
+        redirect(writing, "address", "mail_transport_id", record["id"])
 
 
 def _with_known_password(params: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:

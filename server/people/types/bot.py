@@ -68,4 +68,4 @@ class Bot(RecordType):
     def after_delete(self, record: Record, writing: Writing) -> None:
         for behavior_id in ids_pointing(writing.tx, BEHAVIOR, "bot_id", record["id"]):
             writing.delete(BEHAVIOR, behavior_id)
-        owners.forget(writing.tx, self.registry, self.context, record["id"])
+        owners.forget(writing, self.context, record["id"])

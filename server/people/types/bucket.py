@@ -110,6 +110,7 @@ class Bucket(RecordType):
         if change.value("is_default"):
             self._make_default(writing, group_id, change.id)
         if not change.is_create and change.changes("group_id"):
+            writing.touch("ticket", bucket_id=change.id)
             ticket: Any = table_named("ticket")
             writing.tx.run(
                 lambda: ticket.update({ticket.c.group_id: slot(0)}).where(ticket.c.bucket_id == slot(1)),
@@ -125,6 +126,7 @@ class Bucket(RecordType):
         group = writing.record("group", record["group_id"])
         if group is None:
             return  # the group took its tickets elsewhere before
+        writing.touch("ticket", bucket_id=record["id"])
         ticket: Any = table_named("ticket")
         writing.tx.run(
             lambda: ticket.update({ticket.c.bucket_id: slot(0)}).where(ticket.c.bucket_id == slot(1)),
@@ -149,6 +151,7 @@ class Bucket(RecordType):
         return writing.find("bucket", group_id=group_id, is_default=1)
 
     def _make_default(self, writing: Writing, group_id: int, id: int) -> None:
+        writing.touch(self.uri, group_id=group_id, is_default=1)
         table: Any = self.table.sql
         writing.tx.run(
             lambda: table.update({table.is_default: 0}).where(

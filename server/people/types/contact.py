@@ -150,7 +150,7 @@ class Contact(RecordType):
             reindex(writing, "address", "contact_id", change.id)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
-        redirect(writing.tx, "address", "contact_id", record["id"])
+        redirect(writing, "address", "contact_id", record["id"])
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         org = writing.record("org", record["org_id"]) if record["org_id"] else None

@@ -252,11 +252,12 @@ class Group(RecordType):
         for bucket_id in self._bucket_ids(id, writing):
             writing.delete("bucket", bucket_id)
         rosters.forget_group(writing, id)
-        owners.forget(writing.tx, self.registry, self.context, id)
+        owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def _clear_other_defaults(self, id: int, writing: Writing) -> None:
+        writing.touch(self.uri, is_default=1)
         table: Any = self.table.sql
         writing.tx.run(
             lambda: table.update({table.is_default: 0}).where(table.is_default == 1, table.id != slot(0)),
@@ -268,6 +269,7 @@ class Group(RecordType):
         default = writing.find("group", is_default=1)
         if default is None:
             raise Invalid("there is no default group that could take the tickets; make one first")
+        writing.touch("ticket", group_id=id)
         ticket: Any = table_named("ticket")
         writing.tx.run(
             lambda: ticket.update({ticket.c.group_id: slot(0), ticket.c.bucket_id: slot(1)}).where(

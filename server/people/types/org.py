@@ -68,7 +68,7 @@ class Org(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for uri in MEMBERS:
-            redirect(writing.tx, uri, "org_id", record["id"])
+            redirect(writing, uri, "org_id", record["id"])
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         place = [record[name] for name in ("street", "city", "province", "postal", "country")]

@@ -104,7 +104,7 @@ class Role(RecordType):
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         rosters.forget_role(writing, record["id"])
-        owners.forget(writing.tx, self.registry, self.context, record["id"])
+        owners.forget(writing, self.context, record["id"])
 
     def _privileges(self, listed: list[object]) -> list[str]:
         """The list without repetitions. Raises Invalid for a name that no record type has."""

@@ -299,7 +299,7 @@ class Worker(RecordType):
     def after_delete(self, record: Record, writing: Writing) -> None:
         tx, id = writing.tx, record["id"]
         for table, column in REFERENCES:
-            redirect(tx, table, column, id)
+            redirect(writing, table, column, id)
         notification: Any = table_named("notification")
         tx.run(
             lambda: notification.delete().where(notification.c.worker_id == slot(0)),
@@ -310,7 +310,7 @@ class Worker(RecordType):
         for reminder in tx.find(self.registry.type("reminder").table, worker_id=id):
             writing.delete("reminder", reminder[0])
         rosters.forget_worker(writing, id)
-        owners.forget(tx, self.registry, self.context, id)
+        owners.forget(writing, self.context, id)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 Who may read and change what is owned is said once for all types in access/rules.py ("owner")."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from server.errors import Forbidden, Invalid, Required
 from server.fields import ContextName, Field, Id
@@ -13,9 +13,6 @@ from server.search.filters import AppFilter, BehindContext, DeepFilter, Filter, 
 from server.store.statements import slot
 from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
-
-if TYPE_CHECKING:
-    from server.records.registry import Registry
 
 GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
 BOT = "svc.contexts.bot"
@@ -116,11 +113,12 @@ def _owner_of_bot() -> Any:
     return bot.select(bot.c.owner__context, bot.c.owner_id).where(bot.c.id == slot(0))
 
 
-def forget(tx: Transaction, registry: "Registry", context: str, id: int) -> None:
+def forget(writing: Writing, context: str, id: int) -> None:
     """A removed record owns nothing: what was its own keeps the type of its owner and is for administrators only."""
-    for each in registry:
+    for each in writing.registry:
         if "owner__context" in each.initial:
-            _disown(tx, each.table, context, id)
+            writing.touch(each.uri, owner__context=context, owner_id=id)
+            _disown(writing.tx, each.table, context, id)
 
 
 def _disown(tx: Transaction, table: Table, context: str, id: int) -> None:

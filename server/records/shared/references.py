@@ -1,16 +1,21 @@
 """What points to a record that is gone, or about to be."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from server.records.parts import Writing
 
-def redirect(tx: Transaction, table: str, column: str, old: int, new: int = 0) -> int:
-    """Let a column hold `new` wherever it holds `old`; answers how many rows changed. One statement, no hooks."""
+
+def redirect(writing: "Writing", table: str, column: str, old: int, new: int = 0) -> int:
+    """Let a column of a record type's table hold `new` wherever it holds `old`; answers how many rows changed. One
+    statement, no hooks."""
+    writing.touch(table, **{column: old})
     changed: Any = table_named(table)
-    return tx.run(
+    return writing.tx.run(
         lambda: changed.update({getattr(changed.c, column): slot(0)}).where(getattr(changed.c, column) == slot(1)),
         (new, old),
     )

@@ -73,7 +73,16 @@ SNIPPET_USE = Table(
     key=("snippet_id", "worker_id", "hour"),
 )  # hour: its first second
 
+CHANGE = Table(
+    "change_log",
+    [
+        Column("at"), Column("context", "TEXT"), Column("record_id"), Column("event", "TEXT"),
+        Column("owner__context", "TEXT"), Column("owner_id"),
+    ],
+)  # fmt: skip
+# event: created, updated or deleted; owner: of a deleted record, where that decides who may know of it
+
 SHARED = (
     LINK, ATTACHED, CUSTOM_VALUE, DELETED_FIELD, REMAINS, FIELDSET_USE, REQUESTER, GROUP_MEMBER, ROLE_WORKER,
-    SNIPPET_USE,
+    SNIPPET_USE, CHANGE,
 )  # fmt: skip

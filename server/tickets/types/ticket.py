@@ -378,7 +378,7 @@ class Ticket(RecordType):
             return
         tx = writing.tx
         tx.delete(REQUESTER, ticket_id=record["id"])
-        redirect(tx, "draft", "ticket_id", record["id"])
+        redirect(writing, "draft", "ticket_id", record["id"])
         _forget_merged(tx, record["id"])
 
     def export(self, tx: "Transaction", records: list[Record]) -> Exported:

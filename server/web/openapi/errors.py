@@ -51,7 +51,7 @@ def codes() -> dict[int, list[str]]:
 def statuses(each: Endpoint) -> list[int]:
     """The statuses with which an endpoint may fail."""
     is_typed = each.method == "POST" and not each.text_body
-    return sorted((*ALWAYS, *(() if each.mode == "read" else WRITING), *(TYPED if is_typed else ())))
+    return sorted((*ALWAYS, *(() if each.mode == "read" else WRITING), *(TYPED if is_typed else ()), *each.may_fail))
 
 
 def name(status: int) -> str:

@@ -1,0 +1,195 @@
+"""The change log: which records were created, changed and deleted, in this order. It is written in the transaction of
+the change, told to those who follow it, and kept for the setting `change_log_days`. It holds no values: who wants them
+reads the record. What the service writes about itself, such as logs and notifications, is not in it.
+
+Its ids rise by one with each row, so that one of them says up to where somebody has read: a cursor.
+
+Source: ours."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import peewee
+
+from server.access.gone import NOBODY, Owner, may_know, owner_of
+from server.context import Context, Service
+from server.desk.dictionary import Dictionaries
+from server.errors import Gone
+from server.jobs.scheduler import periodic
+from server.records.base import Record, RecordType
+from server.records.shared.tables import CHANGE
+from server.search.conditions import NEVER
+from server.store.statements import in_list, slot
+from server.store.transaction import Row, Transaction, equal_to
+
+if TYPE_CHECKING:
+    from server.desk.writing import RecordWriter
+
+Event = Literal["created", "updated", "deleted"]
+CHANNEL = "changes"
+DAY_SECONDS = 86400
+MAX_KEPT = 2_000_000  # changes; the oldest go first, about
+BATCH = 1000  # removed in one transaction
+_LOG: Any = CHANGE.sql
+
+
+def is_kept(record_type: RecordType) -> bool:
+    """Whether changes of a type are in the log."""
+    return not record_type.is_silent
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int, owner: Owner = NOBODY) -> None:
+    """A record was created or changed; once for a record and transaction."""
+    tx, key = writing.tx, ("change noted", record_type.context, id)
+    if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
+        return
+    tx.memo[key] = True
+    tx.insert(CHANGE, {
+        "at": writing.now, "context": record_type.context, "record_id": id, "event": event,
+        "owner__context": owner[0], "owner_id": owner[1],
+    })  # fmt: skip
+    writing.ctx.service.tell_after(tx, CHANNEL)
+
+
+def note_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
+    """A record is gone."""
+    note(writing, "deleted", record_type, record["id"], owner_of(record_type, record))
+
+
+def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str, Any]) -> None:
+    """All records with these column values are about to be changed by one statement."""
+    if not is_kept(record_type):
+        return
+    names, table = tuple(equals), record_type.table
+
+    def build() -> Any:
+        at = len(names)
+        found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
+        return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
+
+    writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
+    writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One change. cursor: the id of its row. at: Unix seconds."""
+
+    cursor: int
+    type: str
+    id: int
+    event: Event
+    at: int
+
+    def shown(self) -> dict[str, Any]:
+        return {"type": self.type, "id": self.id, "event": self.event, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
+    has_more: whether there is something behind it already; a page may hold few of them, or none, all the same."""
+
+    changes: list[Told]
+    cursor: int
+    has_more: bool
+
+
+Wanted = Callable[[RecordType], bool]
+
+
+def now(tx: Transaction) -> int:
+    """The cursor behind all changes so far."""
+    return tx.next_ids(CHANGE, 1).start - 1
+
+
+def require_kept(tx: Transaction, cursor: int) -> None:
+    """Raises Gone for a cursor behind which something is kept no longer, or that this database has not given yet."""
+    last = now(tx)
+    first = tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id)))
+    if not (last if first is None else first - 1) <= cursor <= last:
+        raise Gone(
+            f"the changes since {cursor} are kept no longer; search for the records anew, and follow from the cursor "
+            "of a request without since",
+            cursor=last,
+        )
+
+
+def page(ctx: Context, tx: Transaction, cursor: int, limit: int, wanted: Wanted) -> Page:
+    """Up to `limit` changes after a cursor, of the types that are wanted, without those that the caller may not read.
+    Raises Gone."""
+    require_kept(tx, cursor)
+    seeing, end = Dictionaries(ctx, tx), now(tx)
+    types = _types(seeing, wanted)
+    rows = [] if cursor == end else _after(tx, cursor, types, limit)
+    if len(rows) == limit:
+        end = rows[-1][0]
+    return Page([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < now(tx))
+
+
+def _types(seeing: Dictionaries, wanted: Wanted) -> dict[str, RecordType]:
+    """By context: the types that are wanted, but those of which the caller may read nothing."""
+    may_be_read = (each for each in seeing.registry if is_kept(each) and seeing.rules.readable(each) is not NEVER)
+    return {each.context: each for each in may_be_read if wanted(each)}
+
+
+def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> list[Row]:
+    return tx.rows(
+        lambda: (
+            _LOG.select(*CHANGE.all_columns)
+            .where(_LOG.id > slot(0), in_list(_LOG.context, slot(1)))
+            .order_by(_LOG.id)
+            .limit(slot(2))
+        ),
+        (cursor, json.dumps(sorted(contexts)), limit),
+    )
+
+
+def _readable(seeing: Dictionaries, types: dict[str, RecordType], rows: list[Row]) -> list[Row]:
+    """Those of records that the caller may read now: one statement for each type at most."""
+    there: dict[str, set[int]] = {}
+    for _, _, context, id, event, _, _ in rows:
+        if event != "deleted":
+            there.setdefault(context, set()).add(id)
+    readable = {context: seeing.readable_ids(types[context].uri, ids) for context, ids in there.items()}
+    return [row for row in rows if _may_know(seeing, types[row[2]], row, readable)]
+
+
+def _may_know(seeing: Dictionaries, record_type: RecordType, row: Row, readable: dict[str, set[int]]) -> bool:
+    _, _, context, id, event, owner, owner_id = row
+    if event == "deleted":
+        return may_know(seeing.rules, record_type, (owner, owner_id))
+    return id in readable[context]
+
+
+def _told(record_type: RecordType, row: Row) -> Told:
+    cursor, at, _, id, event, _, _ = row
+    return Told(cursor, record_type.uri, id, event, at)
+
+
+# -- clearing out -----------------------------------------------------------------------------------------------------
+
+
+@periodic("old changes", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Remove changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
+    before = now - service.settings.change_log_days * DAY_SECONDS
+    while up_to := service.store.read(lambda tx: _old_up_to(tx, before)):
+        service.store.write(lambda tx, up_to=up_to: tx.run(  # type: ignore[misc]
+            lambda: _LOG.delete().where(_LOG.id <= slot(0)), (up_to,)
+        ))  # fmt: skip
+
+
+def _old_up_to(tx: Transaction, before: int) -> int:
+    """The id up to which the oldest may go, at most BATCH of them; 0 for none. They are in the order of their time."""
+    oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
+    beyond = now(tx) - MAX_KEPT
+    return max((id for id, at in oldest if at < before or id <= beyond), default=0)

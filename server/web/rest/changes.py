@@ -1,0 +1,88 @@
+"""What changed: a page of the change log, or the same as it happens. Source: ours."""
+
+from typing import Any
+
+from server.desk import changes
+from server.desk.records import reading
+from server.digits import id_in
+from server.errors import Invalid, ScopeDenied, nearest
+from server.records.base import RecordType
+from server.records.registry import Registry, names_of
+from server.records.shared.scopes import Scope, allowed
+from server.web.call import Call
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+LIMIT, MOST = 100, 500
+MAX_KEPT = 64  # sets of scopes whose types are kept
+CHANGE = shapes.keys(
+    type=shapes.TEXT, id=shapes.ID, event={"type": "string", "enum": ["created", "updated", "deleted"]}, at=shapes.TIME
+)
+
+
+@endpoint(
+    "GET", "changes", "What changed, in order: which records of which types, when; without their values.", "read",
+    Parameter("since", "integer", "The cursor of an earlier answer. Without it: no changes, and the cursor of now."),
+    Parameter("types", "string", "Only of these record types, with commas between, such as ticket,message."),
+    Parameter("limit", "integer", f"Changes that are looked at for a page, 1 to {MOST}; {LIMIT} when absent."),
+    answer=shapes.keys(
+        results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID, more=shapes.BOOLEAN
+    ),
+    may_fail=(410,),
+)  # fmt: skip
+def list_changes(call: Call) -> dict[str, Any]:
+    cursor, wanted = cursor_in(call.params.text("since", "")), _wanted(call, call.params.text("types", ""))
+    limit = call.params.integer("limit", LIMIT, 1, MOST)
+    if cursor is None:
+        found = changes.Page([], reading(call.ctx, changes.now), False)
+    else:
+        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted))
+    return {
+        "results": [each.shown() for each in found.changes], "count": len(found.changes), "limit": limit,
+        "cursor": found.cursor, "more": found.has_more,
+    }  # fmt: skip
+
+
+def cursor_in(text: str) -> int | None:
+    """The cursor that was sent, None for none. Raises Invalid."""
+    if not text:
+        return None
+    cursor = id_in(text)
+    if cursor is None:
+        raise Invalid(f"since: '{text[:50]}' is no cursor; send the one of an earlier answer", field="since")
+    return cursor
+
+
+def _wanted(call: Call, types: str) -> changes.Wanted:
+    """The types that are asked for and that the token's scopes let be read. Raises Invalid, ScopeDenied."""
+    registry = call.ctx.service.registry
+    seen = covered(registry, call.scopes)
+    asked = {_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name}
+    return lambda record_type: record_type.uri in seen and (not asked or record_type.uri in asked)
+
+
+def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:
+    record_type = registry.find(name)
+    if record_type is None:
+        raise Invalid(f"types: there is no record type '{name[:50]}'{nearest(name, registry.uris())}", field="types")
+    if not changes.is_kept(record_type):
+        raise Invalid(f"types: changes of {record_type.label_names[1].lower()} are not kept", field="types")
+    if record_type.uri not in seen:
+        raise ScopeDenied(f"types: the token's scopes do not let records of {record_type.uri} be read")
+    return record_type.uri
+
+
+def covered(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
+    """The types whose records these scopes let be read, or searched."""
+    kept: dict[tuple[Scope, ...], frozenset[str]] = registry.kept.setdefault(covered, {})
+    found = kept.get(scopes)
+    if found is None:
+        if len(kept) >= MAX_KEPT:
+            kept.clear()
+        found = kept[scopes] = frozenset(each.uri for each in registry if _covers(scopes, each))
+    return found
+
+
+def _covers(scopes: tuple[Scope, ...], record_type: RecordType) -> bool:
+    names = (record_type.uri, *names_of(record_type))
+    return any(allowed(scopes, "GET", f"records/{name}/{below}") for name in names for below in ("1", "search"))

@@ -1,0 +1,249 @@
+"""GET /rest/changes.json: what is told of which write, in which order, and to whom. The same as a stream is tested in
+tests/web/test_streams.py."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from server.records.registry import load
+from tests.api.minimal import MINIMAL, made, number
+from tests.api.test_tokens import token_for
+from tests.service import Api
+
+REGISTRY = load()
+KEPT = [each.uri for each in REGISTRY if each.uri in MINIMAL and not each.is_silent]
+TICKETS_ONLY = """
+tickets:
+  label: Follow tickets
+  endpoints: [changes, "records/tickets/*"]
+blind:
+  label: Follow nothing
+  endpoints: [changes]
+"""
+
+
+class Log:
+    """What somebody is told from here on."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.cursor = api.get("/rest/changes.json").ok()["cursor"]
+
+    def told(self, **params: Any) -> list[tuple[str, str, int]]:
+        """(event, type, id) of all that was written since it was asked last."""
+        found: list[tuple[str, str, int]] = []
+        more = True
+        while more:
+            page = self.api.get("/rest/changes.json", since=self.cursor, **params).ok()
+            found += [(each["event"], each["type"], each["id"]) for each in page["results"]]
+            self.cursor, more = page["cursor"], page["more"]
+        return found
+
+
+def ticket(api: Api, **more: Any) -> int:
+    return made(api, "ticket", **more)
+
+
+def merged(api: Api) -> set[tuple[str, str, int]]:
+    first, second = (ticket(api) for _ in range(2))
+    message = made(api, "message", ticket_id=second)
+    comment = made(api, "comment", target__context="ticket", target_id=second)
+    api.post("/rest/tickets/merge.json", **{"ticket_ids[]": [first, second]}).ok()
+    return {("updated", "ticket", first), ("updated", "ticket", second), ("updated", "comment", comment),
+            ("updated", "message", message)}  # fmt: skip
+
+
+def deleted(api: Api, uri: str) -> set[tuple[str, str, int]]:
+    id = made(api, uri)
+    api.remove(uri, id).ok()
+    return {("created", uri, id), ("deleted", uri, id)}
+
+
+def changed(api: Api, uri: str, **fields: Any) -> set[tuple[str, str, int]]:
+    id = made(api, uri)
+    api.update(uri, id, **fields).ok()
+    return {("created", uri, id), ("updated", uri, id)}
+
+
+def soft_deleted(api: Api) -> set[tuple[str, str, int]]:
+    id = ticket(api)
+    api.remove("ticket", id).ok()
+    return {("updated", "ticket", id)}
+
+
+def mailed(api: Api) -> set[tuple[str, str, int]]:
+    raw = f"From: ana@example.com\nTo: help@desk.example\nSubject: Pump\nMessage-ID: <{number()}@x>\n\nIt leaks.\n"
+    id = api.parse(raw).ok()["id"]
+    return {("created", "ticket", id), ("created", "message", api.found("message", f"ticket.id:{id}")[0])}
+
+
+def packaged(api: Api) -> set[tuple[str, str, int]]:
+    name = f"Packed {number()}"
+    document = {"package": {"name": name, "revision": 1}, "records": [{"uid": "a", "_context": "org", "name": name}]}
+    api.call("POST", "/rest/packages/import.json", json={"package_json": document}).ok()
+    return {("created", "org", api.found("org", f'name:"{name}"')[0])}
+
+
+def moved(api: Api) -> set[tuple[str, str, int]]:
+    """A group that goes leaves its tickets to the default one."""
+    group = made(api, "group")
+    id = ticket(api, group_id=group)
+    api.remove("group", group).ok()
+    return {("updated", "ticket", id), ("deleted", "group", group)}
+
+
+def disowned(api: Api) -> set[tuple[str, str, int]]:
+    """What a worker owned is told of when the worker goes."""
+    worker = made(api, "worker")
+    task = made(api, "task", owner_id=worker)
+    api.remove("worker", worker).ok()
+    return {("updated", "task", task), ("deleted", "worker", worker)}
+
+
+def answered(api: Api) -> set[tuple[str, str, int]]:
+    """A message changes what its ticket counts."""
+    id = ticket(api)
+    log = Log(api)
+    message = made(api, "message", ticket_id=id)
+    assert ("updated", "ticket", id) in log.told(types="ticket")
+    return {("created", "message", message)}
+
+
+WRITES: list[tuple[str, Callable[[Api], set[tuple[str, str, int]]]]] = [
+    ("a change", lambda api: changed(api, "org", name="Kite")),
+    ("a change of links alone", lambda api: changed(api, "org", links=[f"org:{made(api, 'org')}"])),
+    ("a delete", lambda api: deleted(api, "task")),
+    ("a ticket that is deleted, which keeps it", soft_deleted),
+    ("a merge", merged),
+    ("a mail", mailed),
+    ("a package", packaged),
+    ("a group that goes", moved),
+    ("a worker who goes", disowned),
+    ("a message", answered),
+]
+
+
+@pytest.mark.parametrize(("what", "write"), WRITES, ids=[name for name, _ in WRITES])
+def test_every_write_is_told(api: Api, what: str, write: Callable[[Api], set[tuple[str, str, int]]]) -> None:
+    log = Log(api)
+    expected = write(api)
+    assert expected <= set(log.told())
+    assert log.told() == []
+
+
+def test_a_transaction_tells_of_a_record_once_and_a_change_of_nothing_is_none(api: Api) -> None:
+    log = Log(api)
+    org = made(api, "org", name="Kite")
+    assert log.told() == [("created", "org", org)]
+    api.update("org", org, name="Kite").ok()
+    assert log.told() == []
+    assert api.update("org", org, name="").status == 422  # undone
+    assert log.told() == []
+
+
+def test_pages_follow_each_other_without_a_gap(api: Api) -> None:
+    log = Log(api)
+    orgs = [made(api, "org") for _ in range(5)]
+    page = api.get("/rest/changes.json", since=log.cursor, limit=2).ok()
+    assert (page["count"], page["limit"], page["more"]) == (2, 2, True)
+    assert page["results"][0].keys() == {"type", "id", "event", "at"}
+    assert [id for _, _, id in log.told(limit=2)] == orgs
+    assert api.get("/rest/changes.json", since=log.cursor, limit=2).ok()["more"] is False
+
+
+def test_types_are_those_asked_for_and_the_cursor_is_behind_all_others(api: Api) -> None:
+    log = Log(api)
+    org, task = made(api, "org"), made(api, "task")
+    made(api, "org")
+    page = api.get("/rest/changes.json", since=log.cursor, types="tasks,ticket").ok()
+    assert [(each["type"], each["id"]) for each in page["results"]] == [("task", task)]
+    assert page["cursor"] == Log(api).cursor
+    assert ("created", "org", org) in log.told(types=" org , task,")
+
+
+WRONG = [
+    ({"since": "x"}, 422, "since: 'x' is no cursor"),
+    ({"since": "-1"}, 422, "is no cursor"),
+    ({"since": "1.5"}, 422, "is no cursor"),
+    ({"since": "\u0661"}, 422, "is no cursor"),
+    ({"since": str(2**63)}, 422, "is no cursor"),
+    ({"since": str(2**63 - 1)}, 410, "kept no longer"),
+    ({"since[]": "1"}, 422, "since"),
+    ({"types": "tickt"}, 422, "did you mean 'ticket'?"),
+    ({"types": "automation_log"}, 422, "are not kept"),
+    ({"types[x]": "ticket"}, 422, "types"),
+]
+
+
+@pytest.mark.parametrize(("params", "status", "text"), WRONG)
+def test_wrong_values_are_told(api: Api, params: dict[str, str], status: int, text: str) -> None:
+    answer = api.get("/rest/changes.json", **params)
+    assert answer.status == status and text in answer["message"]
+    if status == 410:
+        assert answer["__error"] == "ERROR_GONE"
+
+
+# -- who is told ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("uri", KEPT)
+def test_everybody_is_told_of_what_they_may_read_and_of_nothing_else(
+    actors: dict[str, Api], api: Api, uri: str
+) -> None:
+    logs = {name: Log(actors[name]) for name in ("nora", "milo", "olga", "tina")}
+    id = made(api, uri)
+    for name, log in logs.items():
+        told = [each for each in log.told() if each[1:] == (uri, id)]
+        may_read = actors[name].record(uri, id).status == 200
+        assert [event for event, _, _ in told[:1]] == (["created"] if may_read else []), name
+
+
+def test_tickets_of_private_groups_are_told_to_their_members(actors: dict[str, Api], api: Api) -> None:
+    nora, milo = Log(api), Log(actors["milo"])
+    id = ticket(api, group_id=api.ids["private"])
+    message = made(api, "message", ticket_id=id)
+    api.update("ticket", id, subject="Salaries").ok()
+    assert {("created", "ticket", id), ("created", "message", message)} <= set(nora.told())
+    assert not [each for each in milo.told() if each[1:] in (("ticket", id), ("message", message))]
+    api.update("ticket", id, group_id=api.ids["support"]).ok()
+    assert ("updated", "ticket", id) in milo.told()
+    api.update("ticket", id, group_id=api.ids["private"]).ok()
+    assert ("updated", "ticket", id) not in milo.told()
+
+
+def test_what_is_gone_is_told_to_who_could_read_it(actors: dict[str, Api], api: Api) -> None:
+    """Of what belongs to nobody by itself, to those who read all of the type."""
+    group = made(api, "group", is_private=1)
+    api.update("group", group, members={"member": str(api.ids["olga"])}).ok()
+    owned = made(api, "snippet", owner__context="group", owner_id=group)
+    own = made(api, "snippet", owner__context="worker", owner_id=api.ids["olga"])
+    task = made(api, "task")
+    logs = {name: Log(actors[name]) for name in ("nora", "olga", "milo")}
+    for uri, id in (("snippet", owned), ("snippet", own), ("task", task)):
+        api.remove(uri, id).ok()
+    gone = {name: {each for each in log.told() if each[0] == "deleted"} for name, log in logs.items()}
+    all_three = {("deleted", "snippet", owned), ("deleted", "snippet", own), ("deleted", "task", task)}
+    assert gone["nora"] >= all_three and gone["olga"] >= all_three
+    assert gone["milo"] & all_three == {("deleted", "task", task)}
+    api.remove("group", group).ok()
+
+
+def test_a_token_is_told_of_the_types_that_its_scopes_let_be_read(api: Api) -> None:
+    app = made(api, "oauth_app", scopes=TICKETS_ONLY)
+    follower, blind = (token_for(api, app=app, scopes=name) for name in ("tickets", "blind"))
+    log, nothing = Log(follower), Log(blind)
+    id = ticket(api)
+    made(api, "org")
+    assert {each[1] for each in log.told()} == {"ticket"}
+    assert nothing.told() == []
+    answer = follower.get("/rest/changes.json", types="ticket,org")
+    assert (answer.status, answer["__error"]) == (403, "ERROR_SCOPE")
+    assert ("created", "ticket", id) in Log(api).told() or follower.found("tickets", f"id:{id}") == [id]
+
+
+def test_a_token_without_the_scope_and_nobody_are_refused(actors: dict[str, Api], api: Api) -> None:
+    app = made(api, "oauth_app", scopes='tickets: {label: T, endpoints: ["records/*"]}')
+    assert token_for(api, app=app, scopes="tickets").get("/rest/changes.json").status == 403
+    assert actors["dora"].get("/rest/changes.json").status == 401
+    assert Api(api.url, "svc_at_unknown").get("/rest/changes.json").status == 401

@@ -1,0 +1,56 @@
+"""The change log without a server: what is cleared out, and what a cursor is worth then."""
+
+import pytest
+
+from server.desk import changes, records
+from server.errors import Gone
+from tests.desk.conftest import Post
+
+DAY = 86400
+
+
+def page(desk: Post, cursor: int, limit: int = 100) -> changes.Page:
+    ctx = desk.context()
+    return desk.read(lambda tx: changes.page(ctx, tx, cursor, limit, lambda record_type: True))
+
+
+def orgs(desk: Post, number: int) -> list[int]:
+    return [int(records.create(desk.context(), "org", {"name": f"Org {each}"})["id"]) for each in range(number)]
+
+
+def test_what_is_old_goes_and_a_cursor_before_it_is_told_so(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "BATCH", 2)
+    orgs(desk, 5)
+    old = desk.read(changes.now)
+    desk.now += 7 * DAY
+    young = orgs(desk, 3)
+    changes.forget_old(desk.service, desk.now)
+    assert len(page(desk, 0 if old == 0 else old).changes) == 3
+    changes.forget_old(desk.service, desk.now + 1)
+    assert [each.id for each in page(desk, old).changes] == young
+    with pytest.raises(Gone, match="search for the records anew"):
+        page(desk, old - 1)
+    changes.forget_old(desk.service, desk.now + 8 * DAY)
+    assert page(desk, old + 3) == changes.Page([], old + 3, False)
+    for cursor in (old + 2, old + 4):  # behind all that was ever given, too: of another database
+        with pytest.raises(Gone):
+            page(desk, cursor)
+
+
+def test_no_more_are_kept_than_the_limit(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "MAX_KEPT", 2)
+    kept = orgs(desk, 5)[-2:]
+    changes.forget_old(desk.service, desk.now)
+    assert [each.id for each in page(desk, desk.read(changes.now) - 2).changes] == kept
+    with pytest.raises(Gone):
+        page(desk, desk.read(changes.now) - 3)
+
+
+def test_who_follows_is_told_once_for_a_transaction_and_not_of_one_that_fails(desk: Post) -> None:
+    told: list[str] = []
+    desk.service.followers.append(told.append)
+    orgs(desk, 1)
+    assert told == [changes.CHANNEL]
+    with pytest.raises(Exception, match="name"):
+        records.create(desk.context(), "org", {"name": ""})
+    assert told == [changes.CHANNEL]
