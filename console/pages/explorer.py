@@ -260,6 +260,7 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[
             request.body = encoded.encode()
         began = time.perf_counter()
         try:
+            request.found = site.resolve(request)
             answer = site.answer(request, None)
         except HelpdeskError as error:
             status, _ = web_errors.status_and_code(error)
