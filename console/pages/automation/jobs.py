@@ -34,6 +34,7 @@ DOES = {
 }  # fmt: skip
 # What is done by what runs from time to time, by its name.
 SCANS_DO = {
+    "old changes": "Deletes entries of the change log that are older than the setting allows.",
     "automatic answers": "Forgets who was answered automatically more than an hour ago.",
     "automation resources that expired": "Removes them.", "automation timers": "Adds a job for each that is due.",
     "backups": "Adds a job when the backup of its time is missing.",
