@@ -70,7 +70,7 @@ class Article:
 
 
 @dataclass(frozen=True)
-class Hit:
+class ArticleHit:
     """A place that a search found. before, word, after: the text there, with what was looked for in its middle.
     missing: words of the search that are not there."""
 
@@ -144,14 +144,14 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
-def found(pages: tuple[Article, ...], query: str) -> list[Hit]:
+def found(pages: tuple[Article, ...], query: str) -> list[ArticleHit]:
     """Where the words of a query stand below one heading: headings that have them first, then the most hits. Where no
     place has all of them, those that have the most, at least half.
 
     At most MAX_FOUND places. Letters are small or capital, and words may be parts of longer ones; words of one or two
     letters and those of a question do not count beside others."""
     words = _words(query)
-    ranked: list[tuple[tuple[int, int, bool, int], Hit]] = []
+    ranked: list[tuple[tuple[int, int, bool, int], ArticleHit]] = []
     for article in pages:
         for part, text, small in _texts(article):
             heading = f"{article.title} {part.title}".lower()
@@ -177,14 +177,14 @@ def _texts(article: Article) -> list[tuple[Part, str, str]]:
     return [(part, text, text.lower()) for part, text in plain]
 
 
-def _hit(article: Article, part: Part, text: str, words: list[str], missing: tuple[str, ...]) -> Hit:
+def _hit(article: Article, part: Part, text: str, words: list[str], missing: tuple[str, ...]) -> ArticleHit:
     small = text.lower()
     places = [(small.index(word), len(word)) for word in words if word in small]
     start, length = min(places, default=(0, 0))
     begin, end = max(0, start - AROUND), start + length + AROUND
     before = ("… " if begin else "") + text[begin:start].partition(" " if begin else "\0")[2 if begin else 0]
     after = text[start + length : end].rpartition(" ")[0] + " …" if end < len(text) else text[start + length :]
-    return Hit(article, part, before, text[start : start + length], after, missing)
+    return ArticleHit(article, part, before, text[start : start + length], after, missing)
 
 
 def _html(markdown: str) -> str:

@@ -9,7 +9,7 @@ from console.routes import page
 from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
 from server.access import provider
-from server.access.provider import Asked, Refused
+from server.access.provider import AuthorizationRequest, Refused
 from server.context import Service
 from server.errors import Invalid
 from server.people import consenting
@@ -56,7 +56,7 @@ def answer(visit: Visit) -> Shown:
     return _to(consenting.allow(visit.ctx, asked))
 
 
-def _asked(visit: Visit) -> Asked | Refused:
+def _asked(visit: Visit) -> AuthorizationRequest | Refused:
     try:
         sent = oauth.pairs(visit.request.query.encode("latin-1"))
     except Invalid as error:
@@ -71,7 +71,7 @@ def _refused(visit: Visit, refused: Refused) -> Shown:
     return Shown(shown.html, 400, PRIVATE)
 
 
-def _question(visit: Visit, asked: Asked, wrong: str = "") -> Shown:
+def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> Shown:
     service, worker_id = visit.service, visit.actor.worker_id
     known = consenting.given(visit.ctx, asked.app_id)
     shown = render(
@@ -86,12 +86,12 @@ def _days(service: Service) -> int:
     return days
 
 
-def _target(asked: Asked) -> str:
+def _target(asked: AuthorizationRequest) -> str:
     """Where the form may lead, as a content security policy writes it: it knows no IPv6 addresses."""
     return "http:" if "[" in asked.origin else asked.origin
 
 
-def _leave(visit: Visit, asked: Asked, url: str) -> Shown:
+def _leave(visit: Visit, asked: AuthorizationRequest, url: str) -> Shown:
     """On to the app. After the form of the sign-in page browsers follow no redirect to another site, since that page
     told them so; there a page says it instead."""
     if not _is_from_us(visit):

@@ -48,7 +48,7 @@ PAIRS_HINT = "One a line, as name=value."
 
 
 @dataclass(frozen=True)
-class Input:
+class RequestInput:
     """One value of a request. key: of the field on the page. name: as it is sent. place: path, query, header or form.
 
     kind: text, lines (several values), pairs (a map), flag or choice."""
@@ -71,7 +71,7 @@ class Operation:
     path: str
     summary: str
     tag: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[RequestInput, ...]
     answers: tuple[tuple[str, str], ...]
     keys: tuple[tuple[str, str, str], ...]
 
@@ -222,7 +222,7 @@ def _sample(each: Operation, form: Form) -> Sample:
     return Sample(each.method.upper(), path, query if each.is_read else fields)
 
 
-def _values(one: Input, text: str) -> Iterator[tuple[str, str]]:
+def _values(one: RequestInput, text: str) -> Iterator[tuple[str, str]]:
     if one.kind == "lines":
         name = one.name if one.name.endswith("[]") else f"{one.name}[]"
         yield from ((name, line.strip()) for line in text.split("\n") if line.strip())
@@ -315,7 +315,7 @@ def _fits(each: Operation, tag: str, q: str) -> bool:
     return (not tag or each.tag == tag) and all(word in text for word in q.lower().split())
 
 
-def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
+def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[RequestInput]:
     listed = [
         (one["name"], one["in"], one["schema"], bool(one.get("required")), one.get("description", ""))
         for one in told["parameters"]
@@ -327,7 +327,7 @@ def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
             listed += _flat(made, name, one, name in schema.get("required", ()))
     for number, (name, place, schema, is_required, note) in enumerate(listed):
         kind, options = _kind(schema)
-        yield Input(f"v{number}", name, place, kind, is_required, note, options)
+        yield RequestInput(f"v{number}", name, place, kind, is_required, note, options)
 
 
 def _flat(made: dict[str, Any], name: str, schema: dict[str, Any], is_required: bool) -> Iterator[tuple[Any, ...]]:

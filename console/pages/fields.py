@@ -16,7 +16,7 @@ from server.errors import HelpdeskError, Invalid
 from server.records.base import RecordType
 from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
-from server.records.shared.custom.definitions import CustomField
+from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
 
 URI, SET_URI = "custom_field", "custom_fieldset"
@@ -69,7 +69,7 @@ def show_list(visit: Visit) -> Shown:
     record_type = _type(visit, name)
     fields = listed.get(record_type.context, ())
     own = [each for each in sets if each["context"] == record_type.context]
-    sections: list[tuple[dict[str, Any] | None, list[CustomField]]]
+    sections: list[tuple[dict[str, Any] | None, list[FieldDefinition]]]
     sections = [(None, [each for each in fields if each.fieldset_id == 0])]
     sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
     return render(
@@ -301,7 +301,7 @@ def _list_path(record_type: RecordType) -> str:
 
 def _last_place(visit: Visit, record_type: RecordType) -> int:
     """The place behind all fields of a type."""
-    fields: tuple[CustomField, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
+    fields: tuple[FieldDefinition, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
     return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
 
 

@@ -10,7 +10,7 @@ from console.visit import Visit
 from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim
-from server.mailroom.dkim import Key
+from server.mailroom.dkim import DkimKey
 
 BASE = "/admin/mail/signing"
 LABELS = {"domain": "Domain"}
@@ -54,7 +54,7 @@ def delete(visit: Visit) -> Shown:
     return _changed(visit, dkim.delete, "The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
 
 
-def _changed(visit: Visit, change: Callable[[Context, int], Key], told: str) -> Shown:
+def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str) -> Shown:
     """What follows a change of the key of a path. told: what is said of it."""
     try:
         key = change(visit.ctx, visit.id)

@@ -22,7 +22,7 @@ from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import document as documents
 from server.packages import exporting, importing, library, requirements, shipped
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
 from server.packages.importing import Imported
 from server.packages.library import Past
 from server.packages.prompts import unanswered
@@ -260,7 +260,7 @@ def _open(
     )  # fmt: skip
 
 
-def _prompts(visit: Visit, document: Document) -> list[Prompt]:
+def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
     found = []
     for number, each in enumerate(document.prompts):
         params = each.get("params")

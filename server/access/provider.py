@@ -3,7 +3,8 @@
 For the page at /oauth/authorize (sign-in and consent), in this order:
 
 1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. A `Refused` without
-   `url` is a page with its message and status 400; one with `url` is a redirect there (303). Else it is an `Asked`.
+   `url` is a page with its message and status 400; one with `url` is a redirect there (303). Else it is an
+   `AuthorizationRequest`.
 2. Nobody signed in: the sign-in page, which leads back to this very address. No form holds the request: it is in the
    address, and is read anew each time.
 3. `needs_consent(service, asked, worker_id)`: False means `allow` at once. True: show app, worker, `scopes` with
@@ -66,7 +67,7 @@ TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthorizationRequest:
     """A request for a worker's consent that is in order. origin: where the answer is sent to, as people may see it.
 
     parameters: the request itself. is_consent_forced: whether the worker is asked even when that is known already."""
@@ -108,11 +109,11 @@ class Reply:
     payload: dict[str, Any] | None
 
 
-def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> Asked | Refused:
+def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> AuthorizationRequest | Refused:
     """What an app asks for, or why it cannot. parameters: as they came, decoded. Changes nothing."""
     pairs = _known(parameters, ASKED)
 
-    def read(tx: Transaction) -> Asked | Refused:
+    def read(tx: Transaction) -> AuthorizationRequest | Refused:
         try:
             _require_short(pairs)
             _require_once(pairs)
@@ -128,7 +129,7 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
             return Refused(error.message)
         app, sent = found["request"].client, dict(pairs)
         address = str(found["redirect_uri"])
-        return Asked(
+        return AuthorizationRequest(
             app.id, app.client_id, app.name, app.url, tuple(app.scopes[each] for each in scopes), address,
             callbacks.origin(address), sent.get("state", ""), "consent" in sent.get("prompt", "").split(), pairs,
         )  # fmt: skip
@@ -136,7 +137,7 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
     return service.store.read(read)
 
 
-def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
+def needs_consent(service: Service, asked: AuthorizationRequest, worker_id: int) -> bool:
     """Whether the worker must be asked: every time. Where the service is set to remember, not for scopes that were
     allowed before, unless another program could stand behind the callback, or the app wants it."""
     if not service.settings.oauth_remember_consent or asked.is_consent_forced:
@@ -147,13 +148,13 @@ def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
     return not {each.id for each in asked.scopes} <= allowed
 
 
-def seal(service: Service, asked: Asked, worker_id: int, now: int) -> str:
+def seal(service: Service, asked: AuthorizationRequest, worker_id: int, now: int) -> str:
     """What shows that a form is that of a page shown to this worker for this request, a while ago at most."""
     told = json.dumps([worker_id, now, asked.app_id, [each.id for each in asked.scopes], asked.parameters])
     return f"{now}.{hmac.digest(_seal_key(service), told.encode(), 'sha256').hex()}"
 
 
-def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now: int) -> None:
+def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, given: str, now: int) -> None:
     """Raises Invalid for a form that is not the one shown, or is too old."""
     at = given.partition(".")[0]
     is_fresh = at.isascii() and at.isdigit() and len(at) <= 12 and 0 <= now - int(at) <= SEAL_SECONDS
@@ -162,7 +163,7 @@ def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now
 
 
 def allow(
-    service: Service, asked: Asked, worker_id: int, now: int, scopes: Iterable[str] | None = None,
+    service: Service, asked: AuthorizationRequest, worker_id: int, now: int, scopes: Iterable[str] | None = None,
     along: Callable[[Transaction], None] = lambda tx: None,
 ) -> str:  # fmt: skip
     """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
@@ -191,7 +192,7 @@ def allow(
     return service.store.write(write)
 
 
-def deny(service: Service, asked: Asked) -> str:
+def deny(service: Service, asked: AuthorizationRequest) -> str:
     """The address to send the browser to when the worker refused."""
     return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
 
@@ -265,7 +266,7 @@ def _guessed(endpoints: Endpoints, error: str, keys: list[str]) -> list[str]:
     return keys[1:] if error == "invalid_grant" and (app is None or app.is_public) else []
 
 
-def _allowed(asked: Asked, scopes: Iterable[str] | None) -> tuple[str, ...]:
+def _allowed(asked: AuthorizationRequest, scopes: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(each.id for each in asked.scopes)
     if scopes is None:
         return names

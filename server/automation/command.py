@@ -28,7 +28,7 @@ class Input:
 
 
 @dataclass
-class Call:
+class CommandCall:
     """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives.
     output: the key that its answer is kept under, "" for none."""
 
@@ -53,7 +53,7 @@ class Command:
     reaches beyond the program's own data, so that a simulated run must not do it."""
 
     name: str
-    call: Callable[[Call], Any]
+    call: Callable[[CommandCall], Any]
     inputs: tuple[Input, ...]
     note: str
     governed: bool = True
@@ -75,10 +75,10 @@ def command(
     effects: bool = False,
     own_keys: tuple[str, ...] = (),
     tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+) -> Callable[[Callable[[CommandCall], Any]], Callable[[CommandCall], Any]]:
     """Declare the decorated function as a command."""
 
-    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    def declare(call: Callable[[CommandCall], Any]) -> Callable[[CommandCall], Any]:
         COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, tells)
         return call
 

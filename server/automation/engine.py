@@ -8,14 +8,14 @@ from typing import Any
 
 from server import clock, log, template, times
 from server.automation import commands, flow, inputs, policy, run_log
-from server.automation.command import COMMANDS, Call, Command, CommandFailed, checked
+from server.automation.command import COMMANDS, Command, CommandCall, CommandFailed, checked
 from server.automation.dictionary import Dictionary, require_bounded
 from server.automation.flow import MAX_NODES, Ended, Frame
-from server.automation.host import Automation, Entry, Host
+from server.automation.host import Host, LogEntry, Script
 from server.automation.program import Node, Program, compiled
 from server.automation.trace import Step, Trace, shown
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
-from server.kata import Given, Parameters
+from server.kata import Environment, Parameters
 from server.kata.annotations import parts_of
 from server.kata.parser import Tree, annotations
 from server.kata.parser import plain as plain_key
@@ -35,7 +35,7 @@ class Result:
     state: str
     returned: Any = None
     values: dict[str, Any] = field(default_factory=dict)
-    log: list[Entry] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
     message: str = ""
     trace: list[Step] = field(default_factory=list)
     at_step: dict[str, Any] | None = None  # the dictionary after the command that was asked for, if it was reached
@@ -52,7 +52,7 @@ class Run:
 
     def __init__(
         self,
-        automation: Automation,
+        automation: Script,
         values: dict[str, Any],
         host: Host,
         *,
@@ -69,7 +69,7 @@ class Run:
         self.load = host.load
         self.values = Dictionary(values, host.load)
         self.simulates = truthy(values.get("__simulate"))
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.at_end: list[Callable[[bool], None]] = []
         self.around = Surroundings(zone=host.zone, host=host.functions())
         self.budget = Budget()
@@ -267,7 +267,7 @@ class Run:
             self.ask_policy(node, command, taken, output)
         if command.effects and self.host.dry:
             raise CommandFailed(f"{command.name} is not done in a simulation; say in on_simulate what it answers")
-        return command.call(Call(self, node, taken, frozenset(given), output))
+        return command.call(CommandCall(self, node, taken, frozenset(given), output))
 
     def ask_policy(self, node: Node, command: Command, taken: dict[str, Any], output: str) -> None:
         """Whether the policy lets a node run a command with these inputs. Raises PolicyDenied."""
@@ -321,7 +321,7 @@ class Run:
         found = self.parameter(key, value, path)
         return None if found is None else found[1]
 
-    def called(self, automation: Automation, values: dict[str, Any]) -> Result:
+    def called(self, automation: Script, values: dict[str, Any]) -> Result:
         """Run another automation inside this run; its entries come into this log."""
         values = values | ({"__simulate": True} if self.simulates else {})
         inner = self._inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
@@ -333,13 +333,13 @@ class Run:
         self.at_end += inner.at_end
         return found
 
-    def _given(self, path: str, key: str = "") -> Given:
+    def _given(self, path: str, key: str = "") -> Environment:
         """What the values below a path are evaluated with. key: of the value, where the path does not end with it."""
 
         def log(here: str, error: TemplateFailed) -> None:
             self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
-        return Given(self.values, self.render, self.read_date, log, self._charge)
+        return Environment(self.values, self.render, self.read_date, log, self._charge)
 
     def _charge(self, annotation: str, text: str) -> None:
         """Before a text becomes many values. Raises BudgetSpent."""
@@ -357,7 +357,7 @@ class Run:
 
 
 def run(
-    automation: Automation,
+    automation: Script,
     values: dict[str, Any],
     host: Host,
     *,

@@ -12,7 +12,7 @@ from typing import Any
 from server.automation import service
 from server.automation.dictionary import plain
 from server.automation.engine import Result
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.context import Context
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
@@ -136,7 +136,7 @@ def remove(ctx: Context, automation_id: int, id: int) -> Example:
     return found
 
 
-def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Checked]:
+def check(ctx: Context, automation: Script, of: list[Example]) -> list[Checked]:
     """Run examples again, as simulations, for CHECK_SECONDS in all."""
     found = []
     ends_at = time.monotonic() + CHECK_SECONDS
@@ -149,7 +149,7 @@ def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Check
 
 
 def simulate(
-    ctx: Context, automation: Automation, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
+    ctx: Context, automation: Script, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
     seconds: float | None = None, stop_code: str = "",
 ) -> Result:  # fmt: skip
     """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from server import app, log
 from server.access.own import command_context
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
 from server.context import Context, Service
@@ -142,9 +142,7 @@ class OfflineHost:
     depth = 0
     zone = "UTC"
 
-    def __init__(
-        self, store: Workspace, automations: Mapping[str, Automation] | None = None, *, dry: bool = False
-    ) -> None:
+    def __init__(self, store: Workspace, automations: Mapping[str, Script] | None = None, *, dry: bool = False) -> None:
         self.dry = dry
         self._store = store
         self._automations = automations or {}
@@ -154,7 +152,7 @@ class OfflineHost:
     def ctx(self) -> Context:
         return self._inside().ctx
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self._inside().automation(name) if self._store.is_open else self._automations.get(name)
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
@@ -172,9 +170,9 @@ class OfflineHost:
 class _Within(ServiceHost):
     """The host once there is a store."""
 
-    def __init__(self, ctx: Context, automations: Mapping[str, Automation], *, dry: bool) -> None:
+    def __init__(self, ctx: Context, automations: Mapping[str, Script], *, dry: bool) -> None:
         super().__init__(ctx, dry=dry)
         self._automations = automations
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self._automations.get(name) or super().automation(name)

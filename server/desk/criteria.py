@@ -13,7 +13,7 @@ from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, nearest
 from server.records.base import RecordType
-from server.search.ast import Group, Items, Node, Sort, Term, Text
+from server.search.ast import BooleanGroup, Items, Node, Sort, Term, Text
 from server.search.filters import Filter
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
 
@@ -55,7 +55,7 @@ def search(ctx: Context, uri: str, asked: SearchRequest, criteria: Criteria) -> 
     record_type = ctx.service.registry.type(uri)
     query = parse(asked.q)
     terms = _terms(record_type, criteria.listed)
-    root = Group("and", (query.root, *criteria.also, *terms), False, 0)
+    root = BooleanGroup("and", (query.root, *criteria.also, *terms), False, 0)
     order = query.sort or _order(record_type, criteria)
     try:
         return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), asked)

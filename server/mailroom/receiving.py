@@ -11,7 +11,7 @@ from server.errors import Rejected
 from server.mailroom import asking, bounces, flood, repeats, routing, storing, threading
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
-from server.mailroom.asking import Asked
+from server.mailroom.asking import FilteredMail
 from server.mailroom.incoming import Incoming
 from server.mailroom.sender import Addresses
 from server.mailroom.threading import Known, Thread
@@ -64,7 +64,7 @@ def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
     return lambda tx: _take(by, tx, found, sender)
 
 
-def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
+def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Received:
     writing, incoming = RecordWriter(ctx, tx), asked.incoming
     thread = threading.find(writing, incoming)
     known = senders.known_addresses(writing, incoming.mail)
@@ -83,7 +83,7 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
     return _store(senders.as_author(writing, sender), asked, thread, sender, known)
 
 
-def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, known: Addresses) -> Received:
+def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> Received:
     is_stranger, incoming = False, asked.incoming
     forged = senders.forged(incoming, sender, known)
     if forged:
@@ -106,7 +106,7 @@ def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, 
     return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 
-def _new_ticket(writing: RecordWriter, asked: Asked, sender: Record, known: Addresses) -> Record:
+def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
     incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
     place = asking.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)

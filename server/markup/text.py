@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from server.markup.tokens import Kind, Token, tokens
+from server.markup.tokens import HtmlTokenKind, Token, tokens
 
 MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment
 MAX_INDENT = 6  # levels of lists that are indented; deeper ones stand below each other
@@ -31,9 +31,9 @@ def text_of_html(html: str) -> str:
     """
     page = _Page()
     for token in tokens(_head(html)):
-        if token.kind is Kind.TEXT:
+        if token.kind is HtmlTokenKind.TEXT:
             page.text(token.value)
-        elif token.kind is Kind.START:
+        elif token.kind is HtmlTokenKind.START:
             page.start(token)
         else:
             page.end(token.value)

@@ -31,7 +31,7 @@ _UNREADABLE_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for n
 _ENDLESS_REFERENCE = re.compile(rf"&#[xX]?+[0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+;?")
 
 
-class Kind(Enum):
+class HtmlTokenKind(Enum):
     TEXT = "text"
     START = "start"
     END = "end"
@@ -42,7 +42,7 @@ class Token:
     """A piece of HTML. `value`: the text with entities resolved, or the element's name in lower case.
     `attributes`: of a start tag, names in lower case, the first of equal names, entities resolved."""
 
-    kind: Kind
+    kind: HtmlTokenKind
     value: str
     attributes: dict[str, str] = field(default_factory=dict)
 
@@ -54,11 +54,11 @@ def tokens(html: str) -> Iterator[Token]:
     while (markup := _MARKUP.search(html, position)) is not None:
         start = markup.start()
         if start > position:
-            yield Token(Kind.TEXT, resolve(html[position:start]))
+            yield Token(HtmlTokenKind.TEXT, resolve(html[position:start]))
         tag = _TAG.match(html, start)
         if tag is not None:
             name = tag[2].lower()
-            yield Token(Kind.END, name) if tag[1] else Token(Kind.START, name, _attributes(tag[3]))
+            yield Token(HtmlTokenKind.END, name) if tag[1] else Token(HtmlTokenKind.START, name, _attributes(tag[3]))
             position = _after_unreadable(html, tag.end(), name) if not tag[1] else tag.end()
         elif _DECLARATION.match(html, start):
             position = _after_declaration(html, start)
@@ -68,7 +68,7 @@ def tokens(html: str) -> Iterator[Token]:
         if position < 0:
             return
     if position < len(html):
-        yield Token(Kind.TEXT, resolve(html[position:]))
+        yield Token(HtmlTokenKind.TEXT, resolve(html[position:]))
 
 
 def resolve(text: str) -> str:

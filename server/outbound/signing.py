@@ -24,7 +24,7 @@ _NO_LETTERS = re.compile(r"[\x00-\x20\x7f]")
 
 
 @dataclass(frozen=True)
-class Kind:
+class AuthScheme:
     """A way to log in. service, account: the keys of their maps; those in `required` must be there. sign: adds the
     proof to a request, given both maps in one and Unix seconds."""
 
@@ -61,15 +61,15 @@ def _oauth2(asked: Request, values: Values, now: int) -> Request:
     return asked.with_headers({"authorization": f"{scheme} {_word(values, 'access_token')}"})
 
 
-KINDS: dict[str, Kind] = {
-    API_KEY: Kind(("location", "name"), ("api_key",), ("api_key",), _api_key),
-    AWS: Kind(
+KINDS: dict[str, AuthScheme] = {
+    API_KEY: AuthScheme(("location", "name"), ("api_key",), ("api_key",), _api_key),
+    AWS: AuthScheme(
         ("region", "service"), ("access_key_id", "secret_access_key", "session_token"),
         ("access_key_id", "secret_access_key"), aws.sign,
     ),
-    BASIC: Kind((), ("username", "password"), ("username",), _basic),
-    BEARER: Kind(("token_type",), ("token",), ("token",), _bearer),
-    OAUTH2: Kind(
+    BASIC: AuthScheme((), ("username", "password"), ("username",), _basic),
+    BEARER: AuthScheme(("token_type",), ("token",), ("token",), _bearer),
+    OAUTH2: AuthScheme(
         ("token_url", "client_id", "client_secret", "client_authentication", "scope"),
         ("access_token", "refresh_token", "expires_at", "token_type"), ("token_url", "client_id"), _oauth2,
     ),

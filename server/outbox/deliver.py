@@ -19,10 +19,10 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
-from server.mail.addresses import Address, parse_all
+from server.mail.addresses import NamedAddress, parse_all
 from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
-from server.mail.transports import Delivery, TokenRefused, TransportFailed
+from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
 from server.outbox import causes, rows, signing, standing
 from server.outbox.content import ImageUrl, Placeholders, in_template
@@ -91,7 +91,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeliveryFailure:
     """Why a mail did not leave. `is_permanent`: it is not tried again. `transport_id` 0: it came to no transport."""
 
     text: str
@@ -114,13 +114,13 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         outgoing = late_links.filled(ctx, draft_id, loaded.outgoing)
         delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
     except TransportFailed as error:
-        failure = Failure(error.message, error.is_permanent, transport_id)
+        failure = DeliveryFailure(error.message, error.is_permanent, transport_id)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
-        failure = Failure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
+        failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:
         # A mail is never lost for a fault of ours: it stays queued like one that a server did not take.
         _log.exception("mail.failed", draft=draft_id)
-        failure = Failure("an internal error; the log tells more")
+        failure = DeliveryFailure("an internal error; the log tells more")
     else:
         _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
         service.store.write(lambda tx: _sent(RecordWriter(ctx, tx), draft_id, claim, delivery))
@@ -148,7 +148,7 @@ def park(writing: RecordWriter, draft_id: int, email: str) -> None:
     rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
 
 
-def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -> None:
+def failed(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
     """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
 
     The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
@@ -172,7 +172,7 @@ def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -
         rows.wake_others(writing, draft["ticket_id"])
 
 
-def _transport(writing: RecordWriter, failure: Failure) -> Actor:
+def _transport(writing: RecordWriter, failure: DeliveryFailure) -> Actor:
     """The transport as the one who acts, as the sentence of the entry has it."""
     if not failure.transport_id:
         return writing.actor
@@ -187,7 +187,7 @@ def _say(writing: RecordWriter, draft_id: int, text: str) -> None:
     })  # fmt: skip
 
 
-def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) -> None:
+def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: DeliveryReport) -> None:
     """The draft goes; who did not get the mail is told on the message, or on the ticket when none is kept."""
     draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -246,7 +246,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
-def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
+def hand_over(ctx: Context, loaded: Loaded, way: Way) -> DeliveryReport:
     """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
     raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
     chosen, settings = opened(ctx, way)
@@ -276,7 +276,7 @@ def without_own_files(base_url: str, text: str) -> str:
     return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
 
 
-def _recipients(name: str, value: object) -> tuple[Address, ...]:
+def _recipients(name: str, value: object) -> tuple[NamedAddress, ...]:
     """The addresses of a list, which somebody may have corrected since the mail was made. Raises Invalid with what is
     none."""
     try:

@@ -12,7 +12,7 @@ from server.context import Context
 from server.desk import records
 from server.errors import Forbidden, NotFound
 from server.packages import grants, placeholders, prompts, requirements
-from server.packages.document import Document, Tree, at
+from server.packages.document import PackageDocument, Tree, at
 from server.packages.sections import CUSTOM_TYPE, Part, Plan, plan
 from server.packages.substitution import Substitution, Values, uids_in
 from server.records.base import RecordType
@@ -32,7 +32,7 @@ class Prepared:
     to wait for them: it is rendered in the transaction. in_order: the parts but those types, as they are made."""
 
     def __init__(
-        self, ctx: Context, document: Document, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
+        self, ctx: Context, document: PackageDocument, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
     ) -> None:
         """keeps_ids: whether nobody else may get the ids, though they be lost when nothing is made with them.
 

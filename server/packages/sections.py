@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.errors import TooLarge
-from server.packages.document import LISTED, MAX_ENTRIES, Document, Tree, bad
+from server.packages.document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
 from server.packages.substitution import Substitution
 from server.records.shared.behavior_events import EVENTS, refused
 
@@ -51,7 +51,7 @@ class Plan:
     additions: list[Addition]
 
 
-def plan(document: Document, substitution: Substitution) -> Plan:
+def plan(document: PackageDocument, substitution: Substitution) -> Plan:
     """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge. Source: Packages, records."""
     reader = _Reader(substitution)
     parts: list[Part] = []

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from server import times
 from server.desk.dictionary import Dictionaries
 from server.errors import BadDataQuery, Invalid, nearest
-from server.queries.reading import Given, source_of
-from server.search.ast import Group, Query, Sort, Subquery, Text
+from server.queries.reading import KeyValue, source_of
+from server.search.ast import BooleanGroup, Query, Sort, Subquery, Text
 from server.search.compile import Scope
 from server.search.controls import query_of
 from server.search.placeholders import filled_text
@@ -32,8 +32,8 @@ class Values:
 
     position: where it begins."""
 
-    given: dict[str, Given]
-    asked: "Asked | None" = None  # None before there is a snapshot: then nothing can be looked up yet
+    given: dict[str, KeyValue]
+    asked: "DataQuery | None" = None  # None before there is a snapshot: then nothing can be looked up yet
     id: str = ""
     position: int = 0
 
@@ -90,7 +90,7 @@ class Values:
                 assert group is not None
                 yield group
 
-    def named(self, pattern: str) -> list[Given]:
+    def named(self, pattern: str) -> list[KeyValue]:
         """Each key that a pattern such as `by.<id>` declares, in the order of the text."""
         return [found for found in self.given.values() if found.key.name == pattern]
 
@@ -119,7 +119,7 @@ class Values:
             scope = scope.in_zone(zone_of(first.timezone))
         children = tuple(each.root for each in (first, second) if each is not None and each.root.children)
         sort: tuple[Sort, ...] = first.sort if first is not None else ()
-        query = Query(Group("and", children, False, self.position), sort, None, None, None, self.position)
+        query = Query(BooleanGroup("and", children, False, self.position), sort, None, None, None, self.position)
         search = compile_search(record_type, query, scope)
         if not sort:
             search = replace(search, order=order)
@@ -165,7 +165,7 @@ class Searched:
 
 
 @dataclass
-class Asked:
+class DataQuery:
     """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
 
     placeholders: the values of each `${name}` in it; None when those are no placeholders."""

@@ -11,9 +11,9 @@ from server.context import Context
 from server.discovery import load_all
 from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
 from server.queries import kinds
-from server.queries.asked import Asked, Values, zone_of
-from server.queries.declared import TIMEOUT, TIMEZONE, Answer, Key, QueryType
-from server.queries.reading import Given, given, require, terms_of
+from server.queries.asked import DataQuery, Values, zone_of
+from server.queries.declared import TIMEOUT, TIMEZONE, QueryKey, QueryResult, QueryType
+from server.queries.reading import KeyValue, given, require, terms_of
 from server.search.ast import Term, Text
 from server.search.compile import Scope
 from server.store.database import OutOfSteps
@@ -40,10 +40,10 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
     if ctx.steps is not None and not query_type.is_quick:
         raise OutOfSteps  # what is done with the rows afterwards would hold the event loop: on a thread from the start
 
-    def read(tx: Transaction) -> Answer:
+    def read(tx: Transaction) -> QueryResult:
         rules = Rules(ctx.service.registry, ctx.actor)
         scope = Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
-        asked = Asked(ctx, tx, q, format, scope, placeholders)
+        asked = DataQuery(ctx, tx, q, format, scope, placeholders)
         asked.values = Values(found, asked)
         return query_type.run(asked)
 
@@ -101,18 +101,20 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
     return found
 
 
-def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, Given]:
+def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue]:
     keys = keys_of(query_type)
     found = given(terms, keys, query_type.name)
     require(found, keys, found["type"].position, query_type.name)
     return found
 
 
-def keys_of(query_type: QueryType) -> tuple[Key, ...]:
+def keys_of(query_type: QueryType) -> tuple[QueryKey, ...]:
     """The keys of a type with those that every type has."""
     common = (
-        Key("type", "text", "What is asked.", required=True),
-        Key("format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]),
+        QueryKey("type", "text", "What is asked.", required=True),
+        QueryKey(
+            "format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]
+        ),
         TIMEZONE,
         TIMEOUT,
     )

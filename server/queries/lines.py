@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from server.counting.bins import MAX_AXIS_BINS, Bin, Calendar
+from server.counting.bins import MAX_AXIS_BINS, Bin, TimeScale
 from server.counting.counting import MAX_ROWS, count
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
@@ -12,7 +12,7 @@ from server.counting.dimensions.records import RecordDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function
 from server.errors import BadDataQuery
-from server.queries.asked import Asked, Values
+from server.queries.asked import DataQuery, Values
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
 from server.records.base import RecordType
 
@@ -33,12 +33,12 @@ class Line:
     hits: dict[Hashable, int]
 
     @property
-    def calendar(self) -> Calendar | None:
+    def calendar(self) -> TimeScale | None:
         """The bins of x; None when it is no date."""
         return self.x.calendar if isinstance(self.x, DateDimension) else None
 
 
-def line(asked: Asked, values: Values, label: str) -> Line:
+def line(asked: DataQuery, values: Values, label: str) -> Line:
     """One `series.<id>:` as counted. What has no date has no place on an axis of dates, and is left out."""
     record_type = values.record_type()
     searched = values.searched(record_type)

@@ -4,14 +4,14 @@ import random
 
 from server.counting.measures import plain
 from server.queries.asked import Values
-from server.queries.declared import Key
+from server.queries.declared import QueryKey
 from server.queries.numbers import number_of
 
 MAX_SAMPLES = 1_000  # of one series
 DEFAULT_SAMPLES = 10
 DECIMALS = 2
-LABEL = Key("label", "text", "Its name; the id when absent.")
-TREND = Key("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
+LABEL = QueryKey("label", "text", "Its name; the id when absent.")
+TREND = QueryKey("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
 
 
 def bounds(series: Values, axis: str) -> tuple[float, float]:

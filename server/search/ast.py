@@ -1,10 +1,10 @@
 """The tree of a search text, as the parser makes it and the compiler reads it. Knows no record type and no filter.
 
 Query
-    root: Group
+    root: BooleanGroup
         Bare   a word or phrase outside any field
         Term   field:value, where the value is Text, Items or Subquery
-        Group  ( ... ), or operands that AND or neighbourhood ties together
+        BooleanGroup  ( ... ), or operands that AND or neighbourhood ties together
     sort: Sort ...
 
 Every `position` counts characters from 0 in the whole search text, also deep inside brackets, so that an error can
@@ -44,7 +44,7 @@ class Bare:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BooleanGroup:
     """Operands under one operator.
 
     children: only the root, and the root of a Subquery, may have none; they then restrict nothing.
@@ -63,7 +63,7 @@ class Group:
 class Subquery:
     """`field:( ... )`; `all` is true for `field:all( ... )`, where every linked record must match."""
 
-    root: Group
+    root: BooleanGroup
     all: bool
     position: int
 
@@ -96,7 +96,7 @@ class Sort:
 class Query:
     """A whole search. `limit` (1-250) and `page` (from 1) are None when the text does not say."""
 
-    root: Group
+    root: BooleanGroup
     sort: tuple[Sort, ...]
     limit: int | None
     page: int | None
@@ -105,4 +105,4 @@ class Query:
 
 
 Value: TypeAlias = Text | Items | Subquery
-Node: TypeAlias = Bare | Term | Group
+Node: TypeAlias = Bare | Term | BooleanGroup

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, Group, Subquery, Term
+from server.search.ast import Bare, BooleanGroup, Subquery, Term
 from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
@@ -58,7 +58,7 @@ class Scope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def ids_of(self, target: str, group: Group) -> Condition:
+    def ids_of(self, target: str, group: BooleanGroup) -> Condition:
         """As a condition whose expression is the select of the ids of what answers `group`."""
         record_type = self.registry.type(target)
         inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
@@ -74,7 +74,7 @@ class Scope:
         return replace(self, tz=tz)
 
 
-def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Condition:
+def compile_group(record_type: "RecordType", group: BooleanGroup, scope: Scope) -> Condition:
     """The condition of a group of terms on records of this type.
 
     Raises BadQuery with the position of the first mistake."""
@@ -94,7 +94,7 @@ def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Cond
         if isinstance(child, Bare):
             found = _bare(record_type, [child], scope)
             parts.append(negated(found) if child.negated else found)
-        elif isinstance(child, Group):
+        elif isinstance(child, BooleanGroup):
             parts.append(compile_group(record_type, child, scope))
         else:
             parts.append(_term(record_type, child, scope))
@@ -109,7 +109,9 @@ def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Conditi
     default = record_type.default_filter
     if default is None:
         raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
-    group = Group("and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position)
+    group = BooleanGroup(
+        "and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position
+    )
     if default.type == "fulltext":
         return default.condition(Term("text", Subquery(group, False, group.position), False, group.position), scope)
     return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])

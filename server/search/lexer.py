@@ -11,7 +11,7 @@ from server.errors import BadQuery
 from server.search.ast import Items, Text
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """What a token is; what its `value` holds stands beside it."""
 
     FIELD = 1  # str, the name without its colon
@@ -26,7 +26,7 @@ class Kind(IntEnum):
 class Token(NamedTuple):
     """A token, and where it begins, counted in characters from 0."""
 
-    kind: Kind
+    kind: TokenKind
     value: str | Text | Items
     position: int
 
@@ -71,24 +71,24 @@ def tokens(q: str) -> list[Token]:
         kind = match.lastgroup or ""
         start, at = match.span(kind)
         if kind == "field":
-            found.append(Token(Kind.FIELD, q[start : at - 1], start))
+            found.append(Token(TokenKind.FIELD, q[start : at - 1], start))
         elif kind == "text":
             found.append(_text(q, start, at))
         elif kind == "quoted":
-            found.append(Token(Kind.QUOTED, Text(q[start + 1 : at - 1], True, start), start))
+            found.append(Token(TokenKind.QUOTED, Text(q[start + 1 : at - 1], True, start), start))
         elif kind == "list":
             items, at = _list(q, start)
-            found.append(Token(Kind.LIST, items, start))
+            found.append(Token(TokenKind.LIST, items, start))
         else:
-            found.append(Token(Kind.OPEN if kind == "open" else Kind.CLOSE, q[start:at], start))
+            found.append(Token(TokenKind.OPEN if kind == "open" else TokenKind.CLOSE, q[start:at], start))
     return found
 
 
 def _text(q: str, start: int, end: int) -> Token:
     value = q[start:end]
     if value in ("AND", "OR") and start and q[start - 1] in _SPACE and q[end : end + 1] and q[end] in _SPACE:
-        return Token(Kind.OPERATOR, value, start)
-    return Token(Kind.TEXT, Text(value, False, start), start)
+        return Token(TokenKind.OPERATOR, value, start)
+    return Token(TokenKind.TEXT, Text(value, False, start), start)
 
 
 def _list(q: str, start: int) -> tuple[Items, int]:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from server.errors import BadQuery
-from server.search.ast import Bare, Group, Items, Node, Query, Subquery, Term, Text, Value
+from server.search.ast import Bare, BooleanGroup, Items, Node, Query, Subquery, Term, Text, Value
 from server.search.controls import CONTROLS, query_of
-from server.search.lexer import Kind, Token, tokens
+from server.search.lexer import Token, TokenKind, tokens
 
 MAX_QUERY_CHARS = 8192
 MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
@@ -36,7 +36,7 @@ def _cached(q: str) -> Query:
     return query_of(parse_group(q))
 
 
-def parse_group(q: str) -> Group:
+def parse_group(q: str) -> BooleanGroup:
     """As parse(), but with control terms left in `controls` of their groups: for languages that share this grammar."""
     if len(q) > MAX_QUERY_CHARS:
         raise BadQuery(
@@ -97,7 +97,7 @@ class _Tree:
         else:
             self._operand(token)
 
-    def finish(self) -> Group:
+    def finish(self) -> BooleanGroup:
         if self.bang is not None:
             self._bare(cast(Text, self.bang.value), False)
         if self.field is not None:
@@ -111,10 +111,10 @@ class _Tree:
         bang = cast(Token, self.bang)
         self.bang = None
         joined = token.position == bang.position + 1
-        if joined and token.kind is Kind.QUOTED:
+        if joined and token.kind is TokenKind.QUOTED:
             self._bare(cast(Text, token.value), True, bang.position)
             return
-        if joined and token.kind is Kind.LIST:
+        if joined and token.kind is TokenKind.LIST:
             raise BadQuery(
                 f"the '!' at position {bang.position} negates a list that has no field; write field:![...]",
                 position=bang.position,
@@ -125,11 +125,11 @@ class _Tree:
     def _value(self, token: Token) -> None:
         """The token after a field: its value, or the `!` in front of that."""
         field = cast(_Field, self.field)
-        if token.kind is Kind.TEXT:
+        if token.kind is TokenKind.TEXT:
             self._text_value(field, cast(Text, token.value))
-        elif token.kind is Kind.QUOTED or token.kind is Kind.LIST:
+        elif token.kind is TokenKind.QUOTED or token.kind is TokenKind.LIST:
             self._term(field, cast("Text | Items", token.value))
-        elif token.kind is Kind.OPEN:
+        elif token.kind is TokenKind.OPEN:
             self._open(token)
         else:
             raise _without_value(field)
@@ -163,17 +163,17 @@ class _Tree:
     def _operand(self, token: Token) -> None:
         """A token where no field waits for its value."""
         kind = token.kind
-        if kind is Kind.FIELD:
+        if kind is TokenKind.FIELD:
             self.field = _Field(cast(str, token.value), token.position)
-        elif kind is Kind.TEXT:
+        elif kind is TokenKind.TEXT:
             self._word(token)
-        elif kind is Kind.QUOTED:
+        elif kind is TokenKind.QUOTED:
             self._bare(cast(Text, token.value), False)
-        elif kind is Kind.OPERATOR:
+        elif kind is TokenKind.OPERATOR:
             self._operator(token)
-        elif kind is Kind.OPEN:
+        elif kind is TokenKind.OPEN:
             self._open(token)
-        elif kind is Kind.CLOSE:
+        elif kind is TokenKind.CLOSE:
             self._close(token)
         else:  # a list without a field is no list, only words
             for item in cast(Items, token.value).items:
@@ -245,7 +245,7 @@ class _Tree:
         self._count(node.position)
         _append(self.frame, node)
 
-    def _add_group(self, group: Group) -> None:
+    def _add_group(self, group: BooleanGroup) -> None:
         """Brackets with nothing in them say nothing and leave no trace."""
         if group.children:
             _append(self.frame, group)
@@ -257,14 +257,14 @@ class _Tree:
         if self.terms > MAX_TERMS:
             raise BadQuery(f"the search has more than {MAX_TERMS} terms", position=position, limit=MAX_TERMS)
 
-    def _group(self, frame: _Frame, negated: bool) -> Group:
+    def _group(self, frame: _Frame, negated: bool) -> BooleanGroup:
         last = frame.dangling
         if isinstance(last, Token):  # an operator with nothing behind it is only a word
             frame.joint = ""
             self._bare(Text(cast(str, last.value), False, last.position), False)
         op: Literal["and", "or"] = "or" if "OR" in frame.joints else "and"
         children = _alternatives(frame) if op == "or" else tuple(frame.nodes)
-        return Group(op, children, negated, frame.position, tuple(frame.controls))
+        return BooleanGroup(op, children, negated, frame.position, tuple(frame.controls))
 
 
 def _append(frame: _Frame, node: Node) -> None:
@@ -284,7 +284,7 @@ def _alternatives(frame: _Frame) -> tuple[Node, ...]:
             runs[-1].append(node)
         else:
             runs.append([node])
-    return tuple(run[0] if len(run) == 1 else Group("and", tuple(run), False, run[0].position) for run in runs)
+    return tuple(run[0] if len(run) == 1 else BooleanGroup("and", tuple(run), False, run[0].position) for run in runs)
 
 
 def _without_value(field: _Field) -> BadQuery:

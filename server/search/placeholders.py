@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, Group, Items, Node, Subquery, Term, Text, Value
+from server.search.ast import Bare, BooleanGroup, Items, Node, Subquery, Term, Text, Value
 
 MAX_LISTED = 1000  # elements of one value that is a list
 _PLACE = re.compile(r"\$\{([A-Za-z0-9_.]{1,64})\}")
 
 
-def filled(group: Group, values: Mapping[str, Any]) -> Group:
+def filled(group: BooleanGroup, values: Mapping[str, Any]) -> BooleanGroup:
     """The tree with every `${name}` replaced. A text that is nothing but a placeholder becomes a quoted one, or a list.
 
     values: texts, numbers, booleans, null, or lists of them. Raises BadQuery for a name that there is not, and for a
@@ -48,7 +48,7 @@ def _is_quoted(q: str, position: int) -> bool:
 
 
 def _node(node: Node, values: Mapping[str, Any]) -> Node:
-    if isinstance(node, Group):
+    if isinstance(node, BooleanGroup):
         return filled(node, values)
     if isinstance(node, Term):
         return _term(node, values)

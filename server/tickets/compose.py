@@ -29,7 +29,7 @@ from server.tickets.unsent import NOTE, is_unsent
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SendResult:
     """The record that an operation answers with, a ticket or the draft that waits; and what became of the mail."""
 
     uri: str
@@ -49,7 +49,7 @@ class Prepared:
     mask: str
 
 
-def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
+def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     """Create a ticket and send its first message; answers ("ticket", id).
 
     With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
@@ -68,7 +68,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
     told = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
-    return Answer("draft", draft_id, told) if is_refused else Answer("ticket", ticket_id, told)
+    return SendResult("draft", draft_id, told) if is_refused else SendResult("ticket", ticket_id, told)
 
 
 def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> Prepared:
@@ -174,7 +174,7 @@ def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | N
     }
 
 
-def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+def _schedule(ctx: Context, prepared: Prepared) -> SendResult:
     """Only the draft; ticket and message are made when it is due. Source: Queue and delivery states."""
     request = prepared.request
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
@@ -188,4 +188,4 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("draft", draft_id, delivery.of_draft(ctx, draft_id))
+    return SendResult("draft", draft_id, delivery.of_draft(ctx, draft_id))

@@ -38,7 +38,7 @@ HTML_NAME = "original_message.html"
 MAX_NAME = 255
 MAX_INLINE = 50  # images of ours in one mail
 
-Customs = list[tuple[custom.CustomField, custom.Coerced]]
+Customs = list[tuple[custom.FieldDefinition, custom.Coerced]]
 
 
 @dataclass(frozen=True, slots=True)

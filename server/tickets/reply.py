@@ -23,7 +23,7 @@ from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
 from server.tickets import answers, asking, drafts, letter, requesters, spam
-from server.tickets.compose import Answer
+from server.tickets.compose import SendResult
 from server.tickets.letter import Facts, Recipients
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
@@ -60,7 +60,7 @@ class Prepared:
         return not self.request.dont_send and not self.read.recipients.is_empty
 
 
-def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
+def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
     could not be sent yet.
 
@@ -76,7 +76,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
-    return Answer("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+    return SendResult("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
 
 
 def _told(ctx: Context, prepared: Prepared, draft_id: int) -> Delivery:
@@ -254,7 +254,7 @@ def _draft_values(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+def _schedule(ctx: Context, prepared: Prepared) -> SendResult:
     """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
     states."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
@@ -273,4 +273,4 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("ticket", ticket_id, delivery.of_draft(ctx, draft_id))
+    return SendResult("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -84,7 +84,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Failure:
+class BackupFailure:
     """at: when the last backup failed, Unix seconds. error: why."""
 
     at: int
@@ -288,11 +288,11 @@ def _failed(service: Service, now: int, error: str) -> None:
         _log.exception("backup.failure_not_noted")
 
 
-def failure(ctx: Context) -> Failure | None:
+def failure(ctx: Context) -> BackupFailure | None:
     """How the last backup failed; None when it was made. Raises AdminOnly."""
     ctx.require_admin(DOING)
     found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
-    return Failure(found["at"], found["error"]) if found else None
+    return BackupFailure(found["at"], found["error"]) if found else None
 
 
 def progress(ctx: Context) -> tuple[int, int] | None:

@@ -69,7 +69,7 @@ def decode_form(raw: bytes) -> Tree:
         return {}
     if raw.count(b"&") >= MAX_FIELDS:
         raise TooLarge(f"the form has more than {MAX_FIELDS} fields", limit=MAX_FIELDS)
-    form = Form()
+    form = FormBuilder()
     for pair in raw.split(b"&"):
         name, _, value = pair.partition(b"=")
         if name:
@@ -162,7 +162,7 @@ class _Branch(dict[str, Value]):
         self.next_index = 0
 
 
-class Form:
+class FormBuilder:
     """Takes names and values one after the other and grows the tree."""
 
     __slots__ = ("_branches", "_root")

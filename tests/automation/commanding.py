@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation import engine
 from server.automation.dictionary import plain
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from tests.automation.cases.case import ALLOW
 from tests.records.desk import Desk
@@ -40,4 +40,4 @@ def ran(
     for key, (name, _) in commands.items():
         text += f"  {name}/{key}:\n    output: {key}\n    inputs@key: given:{key}\n"
     given = {"given": {key: inputs for key, (_, inputs) in commands.items()}}
-    return engine.run(Automation(text + after, policy), given, ServiceHost(desk.context(), dry=dry))
+    return engine.run(Script(text + after, policy), given, ServiceHost(desk.context(), dry=dry))

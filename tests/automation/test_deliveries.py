@@ -13,7 +13,7 @@ from server.automation.webhooks.deliveries import (
     DELIVERY,
     KEPT_DAYS,
     KEPT_FAILURES,
-    Delivery,
+    WebhookDelivery,
     forget_old,
     keep,
 )
@@ -36,7 +36,7 @@ def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"", status: int = 
     received = Received("POST", "", "", [], {}, body, "127.0.0.1")
 
     def write(tx: Transaction) -> list[int]:
-        made = [Delivery.of(hook, received, at) for _ in range(count)]
+        made = [WebhookDelivery.of(hook, received, at) for _ in range(count)]
         for each in made:
             each.status = status
         return [keep(tx, each) for each in made]
@@ -78,7 +78,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     headers = [("Authorization", "Bearer dear"), ("Cookie", "sid=dear"), ("X-Hub-Signature-256", "sha256=dear"),
                ("webhook-signature", "v1,dear"), ("X-Api-Key", "dear"), ("Accept", "text/html")]  # fmt: skip
     received = Received("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
-    made = Delivery.of(1, received, NOW)
+    made = WebhookDelivery.of(1, received, NOW)
     made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
     id = desk.store.write(lambda tx: keep(tx, made))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
@@ -180,7 +180,7 @@ BODIES = [
 def test_bodies_are_kept_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
     assert b"dear" not in expected
     received = Received("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
-    made = Delivery.of(1, received, NOW)
+    made = WebhookDelivery.of(1, received, NOW)
     assert made.kept_body == expected
     assert redacted(expected, kind) == expected  # once more changes nothing
     id = desk.store.write(lambda tx: keep(tx, made))

@@ -14,7 +14,7 @@ import yaml
 
 from server.automation import contents
 from server.automation.engine import Result, run
-from server.automation.host import Alone, Automation
+from server.automation.host import Alone, Script
 from server.automation.service import perform
 from server.connections import accounts
 from server.errors import NotFound, Unavailable
@@ -62,7 +62,7 @@ def script(inputs: str) -> str:
 def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> Result:
     """Run a script that sends one request. inputs: lines of KATA; the url is added."""
     written = script(f"url: {peer.url(path)}\n{inputs}")
-    return perform(desk.context(), Automation(written, policy), values)
+    return perform(desk.context(), Script(written, policy), values)
 
 
 def answered(found: Result) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def test_inputs_that_cannot_be_sent_fail_the_command(inputs, words, desk, peer):
             "http://169.254.169.254/latest/", "https://ann:pw@shop.example/", "http://" + "a" * 2050],
 )  # fmt: skip
 def test_places_that_are_not_reached_fail_the_command(url, desk):
-    found = perform(desk.context(), Automation(script(f"url: {url}"), ALLOW), {})
+    found = perform(desk.context(), Script(script(f"url: {url}"), ALLOW), {})
     assert failed(found)["error"]
 
 
@@ -183,7 +183,7 @@ def test_without_a_rule_nothing_is_sent(desk, peer):
 
 def test_an_answer_must_be_kept_somewhere(desk, peer):
     written = f"start:\n  http.request:\n    inputs:\n      url: {peer.url()}\n"
-    found = perform(desk.context(), Automation(written, ALLOW), {})
+    found = perform(desk.context(), Script(written, ALLOW), {})
     assert found.state == "failure" and "output" in found.message and peer.asked == []
 
 
@@ -238,7 +238,7 @@ def test_from_400_on_an_answer_is_a_failure_with_all_of_it(status, desk, peer):
 
 def test_a_failure_without_a_branch_ends_the_run(desk, peer):
     written = f"start:\n  http.request:\n    output: o\n    inputs:\n      url: {peer.url('/gone')}\n"
-    found = perform(desk.context(), Automation(written, ALLOW), {})
+    found = perform(desk.context(), Script(written, ALLOW), {})
     assert (found.state, found.message) == ("failure", f"{HOST} answered 404 Said So")
 
 
@@ -307,14 +307,14 @@ def test_a_token_is_fetched_within_the_time_of_the_automation(desk, peer):
 
 
 def test_in_a_simulation_nothing_is_sent(desk, peer):
-    found = perform(desk.context(), Automation(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
+    found = perform(desk.context(), Script(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
     assert "on_simulate" in failed(found)["error"] and peer.asked == []
 
 
 def test_without_a_service_the_same_rules_hold(peer):
-    found = run(Automation(script(f"url: {peer.url()}"), ALLOW), {}, Alone())
+    found = run(Script(script(f"url: {peer.url()}"), ALLOW), {}, Alone())
     assert "not on the open internet" in failed(found)["error"] and peer.asked == []
-    found = run(Automation(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, Alone())
+    found = run(Script(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, Alone())
     assert "needs a running service" in failed(found)["error"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from server.access import provider, tokens
-from server.access.provider import Asked, Refused, Reply, Sent
+from server.access.provider import AuthorizationRequest, Refused, Reply, Sent
 from server.errors import NotAuthenticated
 from tests.records.desk import NOW, Desk
 from tests.service import Api
@@ -83,7 +83,7 @@ class Apps:
         made = self.desk.create("oauth_app", **values)
         return App(made["id"], made["client_id"], made.get("client_secret", ""))
 
-    def ask(self, app: App, now: int = NOW, **changes: str | None) -> Asked | Refused:
+    def ask(self, app: App, now: int = NOW, **changes: str | None) -> AuthorizationRequest | Refused:
         """What a request for consent leads to; None leaves a parameter out."""
         sent = {
             "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "s1",
@@ -92,12 +92,12 @@ class Apps:
         pairs = [(name, value) for name, value in sent.items() if value is not None]
         return provider.begin(self.desk.service, pairs, now)
 
-    def asked(self, app: App, **changes: str | None) -> Asked:
+    def asked(self, app: App, **changes: str | None) -> AuthorizationRequest:
         """The same for a request that is in order."""
         if app == self.phone and "redirect_uri" not in changes:
             changes["redirect_uri"] = "com.example.phone:/back"
         found = self.ask(app, **changes)
-        assert isinstance(found, Asked), found
+        assert isinstance(found, AuthorizationRequest), found
         return found
 
     def code(self, app: App, now: int = NOW, worker_id: int = 0, **changes: str | None) -> str:
@@ -147,7 +147,7 @@ class Apps:
         return call(self.desk.service, sent, now)
 
 
-def changed(asked: Asked, **changes: Any) -> Asked:
+def changed(asked: AuthorizationRequest, **changes: Any) -> AuthorizationRequest:
     """A request with other contents than those that were looked at."""
     return replace(asked, **changes)
 

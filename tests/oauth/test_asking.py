@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.access import consents, provider
-from server.access.provider import Asked, Refused
+from server.access.provider import AuthorizationRequest, Refused
 from server.errors import Forbidden, Invalid
 from tests.oauth.apps import CALLBACK, SCOPES, Apps, answer_of, challenge, changed
 from tests.oauth.test_callbacks import REGISTERED, VARIANTS
@@ -45,7 +45,11 @@ def test_no_mistake_sends_anybody_to_an_address_that_is_almost_registered(mistak
         if sent:  # without one it is the only one that is registered
             assert isinstance(found, Refused) and found.url == "", sent
     found = apps.ask(app, redirect_uri=REGISTERED, **mistake)
-    assert isinstance(found, Asked) if not mistake else isinstance(found, Refused) and found.url.startswith(REGISTERED)
+    assert (
+        isinstance(found, AuthorizationRequest)
+        if not mistake
+        else isinstance(found, Refused) and found.url.startswith(REGISTERED)
+    )
 
 
 # what is sent instead, the error that the app gets
@@ -96,7 +100,9 @@ def test_a_parameter_that_is_there_twice_is_refused(name: str, apps: Apps, desk:
     pairs = [*apps.asked(apps.stock, redirect_uri=CALLBACK).parameters, (name, "x")]
     found = provider.begin(desk.service, pairs, NOW)
     assert isinstance(found, Refused) and found.url == "" and "more than once" in found.message
-    assert isinstance(provider.begin(desk.service, [*pairs[:-1], ("nonce", "1"), ("nonce", "2")], NOW), Asked)
+    assert isinstance(
+        provider.begin(desk.service, [*pairs[:-1], ("nonce", "1"), ("nonce", "2")], NOW), AuthorizationRequest
+    )
 
 
 def test_parameters_that_mean_nothing_here_change_nothing(apps: Apps, desk: Desk) -> None:
@@ -135,7 +141,7 @@ def test_which_callback_an_answer_goes_to(
     if not leads_to:
         assert isinstance(found, Refused) and not found.url
         return
-    assert isinstance(found, Asked) and found.redirect_uri == leads_to
+    assert isinstance(found, AuthorizationRequest) and found.redirect_uri == leads_to
     for url in (provider.allow(desk.service, found, apps.worker_id, NOW), provider.deny(desk.service, found)):
         assert url.startswith(leads_to + ("&" if "?" in leads_to else "?"))
 
@@ -270,8 +276,8 @@ def test_a_challenge_is_needed_where_the_app_cannot_keep_a_secret_or_wants_it(ap
         redirect = "com.example.phone:/back" if app == apps.phone else None
         found = apps.ask(app, redirect_uri=redirect, **without)
         assert isinstance(found, Refused) and answer_of(found.url)["error"] == "invalid_request"
-        assert isinstance(apps.ask(app, redirect_uri=redirect), Asked)
-    assert isinstance(apps.ask(apps.stock, **without), Asked)
+        assert isinstance(apps.ask(app, redirect_uri=redirect), AuthorizationRequest)
+    assert isinstance(apps.ask(apps.stock, **without), AuthorizationRequest)
 
 
 def test_the_scopes_of_an_app_count_as_they_are_now(apps: Apps, desk: Desk) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from server.errors import BadQuery, Invalid
 from server.search import lexer, values
-from server.search.ast import Bare, Group, Items, Query, Sort, Subquery, Term, Text
+from server.search.ast import Bare, BooleanGroup, Items, Query, Sort, Subquery, Term, Text
 from server.search.controls import query_of
 from server.search.parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
 from tests.steps import steps
@@ -20,7 +20,7 @@ def compact(node: object) -> str:
     match node:
         case Query():
             return compact(node.root)
-        case Group():
+        case BooleanGroup():
             return f"{'!' * node.negated}{node.op}({' '.join(map(compact, node.children))})"
         case Bare():
             return f"{'!' * node.negated}{compact(node.text)}"

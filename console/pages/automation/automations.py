@@ -15,7 +15,7 @@ from server.automation import checker, examples, history, inputs, names, overvie
 from server.automation.dictionary import plain
 from server.automation.engine import Result
 from server.automation.examples import Example
-from server.automation.host import FUNCTION, Automation
+from server.automation.host import FUNCTION, Script
 from server.automation.inputs import Declared
 from server.automation.trace import Step
 from server.automation.versions import TEXTS
@@ -294,7 +294,7 @@ def _keep(visit: Visit, editing: _Editing) -> None:
         editing.note = f"The example '{name}' is kept. It is run again whenever the automation is saved."
 
 
-def _automation(visit: Visit, editing: _Editing) -> Automation:
+def _automation(visit: Visit, editing: _Editing) -> Script:
     """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
     form = editing.form
     if editing.id:
@@ -302,9 +302,7 @@ def _automation(visit: Visit, editing: _Editing) -> Automation:
         typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
         if typed == (saved.script, saved.policy, saved.name, saved.trigger):
             return saved
-    return Automation(
-        form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
-    )
+    return Script(form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

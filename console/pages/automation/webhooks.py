@@ -50,7 +50,7 @@ LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Hea
 
 
 @dataclass(frozen=True)
-class Entry:
+class BindingEntry:
     """An entry of a binding. kind, told: of its badge. note: what more there is to say. inputs: that the automation
     would be given, as JSON, "" for none."""
 
@@ -66,7 +66,7 @@ class Verdict:
     """Who answers to a request. trouble: why callers get no answer, "" when they do. winner: the name of the
     automation, "" for none. is_broken: whether they get 500."""
 
-    entries: list[Entry]
+    entries: list[BindingEntry]
     trouble: str = ""
     winner: str = ""
     is_broken: bool = False
@@ -311,20 +311,20 @@ def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
         considered = responding.considered(visit.ctx, each, received)
     except HelpdeskError as error:
         return Verdict([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
-    entries: list[Entry] = []
+    entries: list[BindingEntry] = []
     winner, wrong = None, None
     for one in considered:
         if one.handler is None:
             kind, told = ("muted", "disabled") if one.is_off else ("err", "cannot answer")
-            entries.append(Entry(one, kind, told, one.reason))
+            entries.append(BindingEntry(one, kind, told, one.reason))
         elif winner is None:
             winner, given = one.handler.automation, one.handler.inputs
             wrong = misfit(winner.script, given)
             kind, told, note = ("err", "answers 500", wrong.message) if wrong else ("ok", "answers", "")
             as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
-            entries.append(Entry(one, kind, told, note, as_json))
+            entries.append(BindingEntry(one, kind, told, note, as_json))
         else:
-            entries.append(Entry(one, "muted", "not asked", "an entry above it answers"))
+            entries.append(BindingEntry(one, "muted", "not asked", "an entry above it answers"))
     if winner is None:
         reason = "none of the automations below can answer" if considered else "no automation is bound yet"
         return Verdict(entries, f"Callers get 404: {reason}.")

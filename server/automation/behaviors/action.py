@@ -17,7 +17,7 @@ RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cann
 
 
 @dataclass(frozen=True)
-class Call:
+class ActionCall:
     """An action that is reached: the run, and its parameters as they are kept."""
 
     run: "Run"
@@ -67,14 +67,14 @@ class Action:
     a simulated run does it only with `run_in_simulator`."""
 
     name: str
-    call: Callable[[Call], Any]
+    call: Callable[[ActionCall], Any]
     note: str
     placeholder: str = ""
     default: str = ""
     otherwise: Callable[[], Any] = lambda: None
     effects: bool = False
 
-    def place(self, call: Call) -> str:
+    def place(self, call: ActionCall) -> str:
         """The key of the dictionary that the result goes to, "" for none."""
         return (call.raw(self.placeholder) or self.default)[:MAX_KEY_CHARS] if self.placeholder else ""
 
@@ -91,10 +91,10 @@ def action(
     default: str = "",
     otherwise: Callable[[], Any] = lambda: None,
     effects: bool = False,
-) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+) -> Callable[[Callable[[ActionCall], Any]], Callable[[ActionCall], Any]]:
     """Declare the decorated function as an action; what it answers is the result."""
 
-    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    def declare(call: Callable[[ActionCall], Any]) -> Callable[[ActionCall], Any]:
         ACTIONS[name] = Action(name, call, note, placeholder, default, otherwise, effects)
         return call
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from server import log, template
 from server.automation.behaviors import actions, conditions
-from server.automation.behaviors.action import ACTIONS, RISING, Action, Call
+from server.automation.behaviors.action import ACTIONS, RISING, Action, ActionCall
 from server.automation.behaviors.actions.setting import set_variable
-from server.automation.behaviors.stored import Behavior, Bot
+from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
 from server.automation.behaviors.tree import Node
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
@@ -38,7 +38,7 @@ class Spent:
     it off. running: the ids of the behaviors that are at it."""
 
     caller: Context
-    bot: Bot
+    bot: BehaviorOwner
     budget: Budget
     steps: int = 0
     nested: int = 0
@@ -53,7 +53,7 @@ class Spent:
             raise BudgetSpent(f"the behavior takes longer than {MAX_SECONDS:.0f} seconds; let it handle less at once")
 
 
-def fresh(ctx: Context, bot: Bot) -> Spent:
+def fresh(ctx: Context, bot: BehaviorOwner) -> Spent:
     """For a run that no other one runs."""
     return Spent(ctx, bot, Budget(ends_at=time.monotonic() + MAX_SECONDS))
 
@@ -70,7 +70,13 @@ class Run:
     """values: the dictionary. simulates: nodes for simulations run too, and actions only where they say so."""
 
     def __init__(
-        self, behavior: Behavior, values: dict[str, Any], host: ServiceHost, spent: Spent, *, simulates: bool = False
+        self,
+        behavior: BehaviorProgram,
+        values: dict[str, Any],
+        host: ServiceHost,
+        spent: Spent,
+        *,
+        simulates: bool = False,
     ) -> None:
         actions.load()
         self.behavior = behavior
@@ -189,7 +195,7 @@ class Run:
     def _action(self, params: dict[str, Any]) -> None:
         name = params["action"]
         variable = self.behavior.variables.get(name)
-        call = Call(self, params)
+        call = ActionCall(self, params)
         if variable is not None:
             self._try(name, lambda: set_variable(call, variable))
             return
@@ -199,7 +205,7 @@ class Run:
         elif not action.effects or not self.simulates or call.flag("run_in_simulator"):
             self._do(action, call)
 
-    def _do(self, action: Action, call: Call) -> None:
+    def _do(self, action: Action, call: ActionCall) -> None:
         place = action.place(call)
         found, is_done = self._try(action.name, lambda: action.call(call))
         if place:

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import Invalid, nearest
 from server.records.base import Access, Change, Key, Record, RecordType, Shown, Writing
-from server.search.ast import Bare, Group, Node, Subquery, Term
+from server.search.ast import Bare, BooleanGroup, Node, Subquery, Term
 from server.search.compile import Scope, compile_group
 from server.search.conditions import Condition
 from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFilter
@@ -40,12 +40,14 @@ class AutomationFilter(TextFilter):
             return compile_group(scope.registry.type("automation_log"), self._named(term, term.value.root), scope)
         return super().meaning(term, scope)
 
-    def _named(self, term: Term, group: Group) -> Group:
+    def _named(self, term: Term, group: BooleanGroup) -> BooleanGroup:
         """The group with the names that the filters of the log have."""
-        return Group(group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position)
+        return BooleanGroup(
+            group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position
+        )
 
     def _part(self, term: Term, node: Node) -> Node:
-        if isinstance(node, Group):
+        if isinstance(node, BooleanGroup):
             return self._named(term, node)
         if isinstance(node, Bare):
             return Term("automation.name", node.text, node.negated, node.position)

@@ -55,7 +55,7 @@ _LISTENER: Any = table_named("webhook_listener")
 
 
 @dataclass
-class Delivery:
+class WebhookDelivery:
     """A delivery that is about to be kept. former_token_id: the old address that the request came to, 0 for none. ms:
     what the automation took."""
 
@@ -75,7 +75,7 @@ class Delivery:
     ms: int = 0
 
     @classmethod
-    def of(cls, listener_id: int, received: "Received", now: int, former_token_id: int = 0) -> "Delivery":
+    def of(cls, listener_id: int, received: "Received", now: int, former_token_id: int = 0) -> "WebhookDelivery":
         # Here, since the writer has no time for it.
         kept_body = redacted(received.body[:MAX_BODY_BYTES], _type_of(received.headers))
         return cls(listener_id, now, received, former_token_id, kept_body=kept_body)
@@ -88,7 +88,7 @@ class Delivery:
         self.trace = [vars(step) for step in found.trace]
 
 
-def keep(tx: Transaction, each: Delivery) -> int:
+def keep(tx: Transaction, each: WebhookDelivery) -> int:
     """Write a delivery, without the secrets of request and answer; its id, 0 when its webhook was removed meanwhile."""
     received = each.received
     if tx.value(

@@ -12,10 +12,10 @@ from server.automation import bindings, contents
 from server.automation.bindings import Considered
 from server.automation.dictionary import plain
 from server.automation.engine import Result
-from server.automation.host import Entry
+from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
-from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep, note_run
+from server.automation.webhooks.deliveries import MAX_STEPS, WebhookDelivery, keep, note_run
 from server.automation.webhooks.place import NOWHERE, Place, for_script
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
@@ -94,7 +94,7 @@ def deliver(ctx: Context, listener: Record, received: Received, former_id: int =
     id, client = listener["id"], received.client
     metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
     received = replace(received, headers=for_script(received.headers, id))
-    delivery, host = Delivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
+    delivery, host = WebhookDelivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
     response, log, version = _answered(ctx, host, listener, delivery)
 
     def write(tx: Transaction) -> int:
@@ -135,8 +135,8 @@ def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
 
 
 def _answered(
-    ctx: Context, host: ServiceHost, listener: Record, delivery: Delivery
-) -> tuple[Response, list[Entry], int]:
+    ctx: Context, host: ServiceHost, listener: Record, delivery: WebhookDelivery
+) -> tuple[Response, list[LogEntry], int]:
     """The answer, which the delivery notes too; what is to be logged of it, and of which version of the automation."""
     values = _values(listener, delivery.received)
     if listener["is_disabled"]:
@@ -145,7 +145,7 @@ def _answered(
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"the binding of webhook {listener['id']} fails: {error.message}"
-        return _refused(delivery, 500, message), [Entry(3, "", message)], 0
+        return _refused(delivery, 500, message), [LogEntry(3, "", message)], 0
     if handler is None:
         return _refused(delivery, 404), [], 0
     began = time.perf_counter()
@@ -156,7 +156,7 @@ def _answered(
     return response, found.log, handler.automation.version
 
 
-def _refused(delivery: Delivery, status: int, message: str = "") -> Response:
+def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> Response:
     """An answer that no automation gave."""
     delivery.status, delivery.message = status, message
     return Response(status)
@@ -187,19 +187,21 @@ def _response(ctx: Context, found: Result, listener_id: int, place: Place) -> Re
     answer = returned if isinstance(returned, Mapping) else {}
     status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
-        found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
+        found.log.append(
+            LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent")
+        )
         return Response(500)
     headers = headers_of(answer.get("headers"), listener_id, place)
-    found.log += [Entry(4, "", message) for message in headers.left_out]
+    found.log += [LogEntry(4, "", message) for message in headers.left_out]
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
-        found.log.append(Entry(3, "", f"body: {error.message}"))
+        found.log.append(LogEntry(3, "", f"body: {error.message}"))
         return Response(500)
     kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
-            found.log.append(Entry(4, "", f"the body was left out: an answer with the status {status} has none"))
+            found.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
         body, kind = b"", ""
     return Response(status, headers.named, body, kind, tuple(headers.cookies))
 

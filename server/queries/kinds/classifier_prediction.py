@@ -1,6 +1,6 @@
 """`classifier.prediction`: needs classifiers, which this program does not have. Source: Data queries, Others."""
 
-from server.queries.declared import Key
+from server.queries.declared import QueryKey
 from server.queries.refused import Refused
 
 
@@ -10,6 +10,6 @@ class ClassifierPrediction(Refused):
     name = "classifier.prediction"
     description = "What a classifier takes a text for."
     keys = (
-        Key("classifier", "query", "A search for the classifier.", required=True),
-        Key("text", "text", "The text to classify.", required=True),
+        QueryKey("classifier", "query", "A search for the classifier.", required=True),
+        QueryKey("text", "text", "The text to classify.", required=True),
     )

@@ -1,6 +1,6 @@
 """`gpg.keyinfo`: needs a key ring, which this program does not have. Source: Data queries, Others."""
 
-from server.queries.declared import Key
+from server.queries.declared import QueryKey
 from server.queries.refused import Refused
 
 
@@ -10,6 +10,6 @@ class GpgKeyinfo(Refused):
     name = "gpg.keyinfo"
     description = "What is known of a PGP key."
     keys = (
-        Key("fingerprint", "text", "The fingerprint of the key.", required=True),
-        Key("filter", "text", "Only one part of it.", choices=("uids", "subkeys")),
+        QueryKey("fingerprint", "text", "The fingerprint of the key.", required=True),
+        QueryKey("filter", "text", "Only one part of it.", choices=("uids", "subkeys")),
     )

@@ -9,8 +9,8 @@ from server.counting.dimensions.plain import FlagDimension, NumberDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.points import MAX_POINTS, points, raw_field
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.asked import DataQuery, Values
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.geography import FORMATS, Place, coordinates, shown
 from server.queries.labels import labels
 from server.records.base import RecordType
@@ -20,15 +20,15 @@ from server.search.compile import Scope
 from server.search.conditions import all_of
 
 MAX_FIELDS = 20
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One set of points.", required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        Key("label", "text", "What it is called in tables; the id when absent."),
-        Key("point", "text", "The geolocation field; the first one of fields: when absent."),
-        Key("fields", "list", "What is told of each point."),
+        QueryKey("label", "text", "What it is called in tables; the id when absent."),
+        QueryKey("point", "text", "The geolocation field; the first one of fields: when absent."),
+        QueryKey("fields", "list", "What is told of each point."),
     ),
 )  # fmt: skip
 
@@ -41,17 +41,17 @@ class WorklistGeoPoints(QueryType):
     keys = (SERIES,)
     formats = FORMATS
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         groups = list(asked.values.groups("series.<id>"))
         named = labels(groups)
         places = {
             label if asked.format == "table" else values.id: _places(asked, values)
             for label, values in zip(named, groups, strict=True)
         }
-        return Answer(shown(places, asked.format))
+        return QueryResult(shown(places, asked.format))
 
 
-def _places(asked: Asked, values: Values) -> list[Place]:
+def _places(asked: DataQuery, values: Values) -> list[Place]:
     record_type = values.record_type()
     searched = values.searched(record_type)
     dictionaries = asked.dictionaries()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from server.search.compile import Scope
     from server.store.transaction import Transaction
 
-Values = Iterable[tuple[custom.CustomField, custom.Coerced]]
+Values = Iterable[tuple[custom.FieldDefinition, custom.Coerced]]
 
 PATTERN = "<custom field>"
 POINT = "custom.other"  # no point of its own: a changed field makes no entry, it only tells one worker

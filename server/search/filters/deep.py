@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Bare, Group, Items, Subquery, Term, Text
+from server.search.ast import Bare, BooleanGroup, Items, Subquery, Term, Text
 from server.search.conditions import NEVER, Condition, all_of, any_of, equals, negated
 from server.search.filters.base import Filter, is_null
 from server.search.filters.ways import Behind, Way
@@ -30,7 +30,7 @@ class DeepFilter(Filter):
             return any_of([self._word(text, scope) for text in self.items(value, term)])
         return self._word(value, scope)
 
-    def matching(self, group: Group, scope: "Scope") -> Condition:
+    def matching(self, group: BooleanGroup, scope: "Scope") -> Condition:
         """The condition that a record of the target type, one the caller may read, answers `group`."""
         if scope.record_type(self.target) is None:
             return NEVER  # no record of a type that is not installed exists
@@ -43,7 +43,7 @@ class DeepFilter(Filter):
     def _word(self, text: Text, scope: "Scope") -> Condition:
         if is_null(text) and isinstance(self.way, Behind):
             return equals(self.way_column(), 0)
-        return self.matching(Group("and", (Bare(text, False, text.position),), False, text.position), scope)
+        return self.matching(BooleanGroup("and", (Bare(text, False, text.position),), False, text.position), scope)
 
     def way_column(self) -> Any:
         """The column behind which the target stands."""
@@ -53,6 +53,8 @@ class DeepFilter(Filter):
     def _every(self, value: Subquery, scope: "Scope") -> Condition:
         """At least one, and none that does not match."""
         root = value.root
-        opposite = Group("and", (Group(root.op, root.children, not root.negated, root.position),), False, root.position)
-        some = self.matching(Group("and", (), False, value.position), scope)
+        opposite = BooleanGroup(
+            "and", (BooleanGroup(root.op, root.children, not root.negated, root.position),), False, root.position
+        )
+        some = self.matching(BooleanGroup("and", (), False, value.position), scope)
         return all_of([some, negated(self.matching(opposite, scope))])

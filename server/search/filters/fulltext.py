@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.search.ast import Bare, Group, Items, Subquery, Term, Text
+from server.search.ast import Bare, BooleanGroup, Items, Subquery, Term, Text
 from server.search.conditions import NEVER, Condition, all_of, any_of, negated
 from server.search.filters.base import Filter
 from server.search.filters.ways import Own, Way
@@ -53,11 +53,11 @@ class WordsFilter(Filter):
             lambda at: way.build(table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))),
         )
 
-    def _group(self, group: Group, term: Term) -> Condition:
+    def _group(self, group: BooleanGroup, term: Term) -> Condition:
         parts: list[Condition] = []
         plain: list[Text] = []
         for child in group.children:
-            if isinstance(child, Group):
+            if isinstance(child, BooleanGroup):
                 parts.append(self._group(child, term))
             elif not isinstance(child, Bare):
                 raise self.bad(term, "takes words, not other filters")

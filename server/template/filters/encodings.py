@@ -14,7 +14,7 @@ from server.template.registry import filter
 from server.template.run import Run
 from server.template.shared.forms import form_text, form_tree
 from server.template.shared.json_text import encoded
-from server.template.shared.texts import Bytes, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
+from server.template.shared.texts import ByteText, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
 from server.template.values import printed, truthy
 
 ALGORITHMS = {name.replace("_", "-"): name for name in hashlib.algorithms_guaranteed if not name.startswith("shake")}
@@ -85,7 +85,7 @@ def hash_hmac(run: Run, value: Any, key: Any = "", algo: Any = "sha256", raw: An
     if not text:
         return ""
     made = hmac.new(bytes_of(read(run, key)), bytes_of(text), ALGORITHMS[name])
-    return Bytes(made.digest()) if truthy(raw) else made.hexdigest()
+    return ByteText(made.digest()) if truthy(raw) else made.hexdigest()
 
 
 @filter("convert_encoding")
@@ -117,7 +117,7 @@ def url_encode(run: Run, value: Any) -> str:
     Source: Templates, url_encode."""
     if isinstance(value, (list, dict)):
         return form_text(run, value)
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteText):
         return mapped(run, value.data.decode("latin-1"), lambda part: quote(part, safe="", encoding="latin-1"))
     return percent_encoded(run, value)
 

@@ -14,28 +14,28 @@ PARTS_AT_ONCE = 4096
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Bytes(str):
+class ByteText(str):
     """Bytes as a text: what can be read of them as UTF-8. In `data` they stand themselves, to be encoded or hashed."""
 
     data: bytes
 
-    def __new__(cls, data: bytes) -> "Bytes":
+    def __new__(cls, data: bytes) -> "ByteText":
         found = super().__new__(cls, data.decode("utf-8", "replace"))
         found.data = data
         return found
 
 
 def text_of_bytes(data: bytes) -> str:
-    """Plain text where the bytes are UTF-8, else Bytes."""
+    """Plain text where the bytes are UTF-8, else ByteText."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return Bytes(data)
+        return ByteText(data)
 
 
 def bytes_of(value: str) -> bytes:
     """The bytes that a text stands for: UTF-8 for most; lone surrogates, as `@base64` of KATA makes them, are bytes."""
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteText):
         return value.data
     try:
         return value.encode("utf-8", "surrogateescape")

@@ -8,7 +8,7 @@ from typing import Any, Union
 from xml.parsers import expat
 
 from server.errors import TemplateFailed
-from server.markup.tokens import Kind, tokens
+from server.markup.tokens import HtmlTokenKind, tokens
 from server.template.run import Run
 from server.template.shared.texts import Growing, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
@@ -167,11 +167,11 @@ def parse_html(run: Run, value: Any) -> Node:
     for token in tokens(read_slowly(run, value)):
         run.budget.made(1, ELEMENT_BYTES)
         run.budget.made(len(token.attributes), ATTRIBUTE_BYTES)
-        if token.kind is Kind.TEXT:
+        if token.kind is HtmlTokenKind.TEXT:
             if len(stack) == 1 and not token.value.strip():
                 continue
             _body(stack).parts.append(token.value)
-        elif token.kind is Kind.END:
+        elif token.kind is HtmlTokenKind.END:
             _close(stack, token.value)
         elif token.value == "html":
             root.attributes.update(token.attributes)

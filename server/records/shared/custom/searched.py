@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, CustomField, definitions
+from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
 from server.search.ast import Subquery, Term, Text
 from server.search.conditions import Condition, negated
@@ -55,7 +55,7 @@ def _of_type(
     return None
 
 
-def _filter(field: CustomField, name: str, own: str, by_id: bool) -> Filter:
+def _filter(field: FieldDefinition, name: str, own: str, by_id: bool) -> Filter:
     if field.target and not by_id and field.kind != "W":
         only = (("field_id", field.id),)
         inner: Filter = DeepFilter(name, "", field.target, Through("custom_value", "record_id", "value", only))
@@ -81,7 +81,7 @@ class CustomFilter(Filter):
 
     type = "by custom field"
 
-    def __init__(self, field: CustomField, name: str, own: str, inner: Filter) -> None:
+    def __init__(self, field: FieldDefinition, name: str, own: str, inner: Filter) -> None:
         super().__init__(name, f"Custom field {field.name}.", sortable=own == "id")
         self.field = field
         self.own = own
@@ -139,6 +139,6 @@ class CustomFilter(Filter):
         return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
 
 
-def countable(field: CustomField) -> bool:
+def countable(field: FieldDefinition) -> bool:
     """Whether subtotals can be counted by it."""
     return field.kind in COUNTABLE

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from server.records.shared.collections import ids_text
-from server.records.shared.custom.definitions import LINKS, SEVERAL, CustomField, definitions
+from server.records.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
 from server.store.statements import in_list, slot
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def values_of(
-    tx: "Transaction", fields: Sequence[CustomField], records: "Sequence[Record]"
+    tx: "Transaction", fields: Sequence[FieldDefinition], records: "Sequence[Record]"
 ) -> dict[int, dict[int, list[Any]]]:
     """{record id: {field id: [values]}}, in one statement."""
     found: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
@@ -36,7 +36,7 @@ def values_of(
     return found
 
 
-def shown_value(field: CustomField, values: list[Any]) -> Any:
+def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
     """As in `custom` and under the uri: None when unset, lists for kinds with several.
 
     Source: Decisions, JSON types."""
@@ -45,7 +45,7 @@ def shown_value(field: CustomField, values: list[Any]) -> Any:
     return values if field.kind in SEVERAL else values[0]
 
 
-def shown_text(field: CustomField, values: list[Any]) -> Any:
+def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
     """As in `custom_<id>`: text, "" when unset; record links stay a list."""
     if field.kind == LINKS:
         return values
@@ -74,7 +74,7 @@ def load_by_id(record_type: "RecordType") -> "Loader":
     return load
 
 
-def _flat(shown: "Shown", field: CustomField, values: list[Any]) -> dict[str, Any]:
+def _flat(shown: "Shown", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
     name = f"custom_{field.id}"
     keys = {name: shown_text(field, values)}
     if field.kind in ("L", "W") and field.target:
