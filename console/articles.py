@@ -36,7 +36,7 @@ _MARKS = re.compile(r"^[|:\s-]+$|^#+ |^```.*$|[|`]|\*\*|\\(?=[<|])", re.MULTILIN
 
 
 @dataclass(frozen=True)
-class Part:
+class ArticleSection:
     """What stands below one heading. id: of its place on the page, "" for what comes first. text: its Markdown."""
 
     id: str
@@ -61,7 +61,7 @@ class Article:
     name: str
     title: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[ArticleSection, ...]
 
     @property
     def folder(self) -> str:
@@ -75,7 +75,7 @@ class ArticleHit:
     missing: words of the search that are not there."""
 
     article: Article
-    part: Part
+    part: ArticleSection
     before: str
     word: str
     after: str
@@ -117,10 +117,10 @@ def read(name: str, text: str, base_url: str = "") -> Article:
         if match[1] == "#":
             title, place = _as_text(match[2]), match.end()
             continue
-        parts.append(Part(id, heading, plain[place : match.start()]))
+        parts.append(ArticleSection(id, heading, plain[place : match.start()]))
         heading = _as_text(match[2])
         id, place = slug(heading), match.end()
-    parts.append(Part(id, heading, plain[place:]))
+    parts.append(ArticleSection(id, heading, plain[place:]))
     paragraph = _as_text(parts[0].text.strip().partition("\n\n")[0])
     first = re.split(r"(?<=\.)\s", paragraph, maxsplit=1)[0]
     return Article(name, title, " ".join(first.split()).rstrip(".:") + ".", tuple(parts))
@@ -171,13 +171,13 @@ def _words(query: str) -> list[str]:
 
 
 @cache
-def _texts(article: Article) -> list[tuple[Part, str, str]]:
+def _texts(article: Article) -> list[tuple[ArticleSection, str, str]]:
     """Each part with its text without marks, as it is and in small letters."""
     plain = [(part, " ".join(_MARKS.sub(" ", _LABEL.sub(r"\1", part.text)).split())) for part in article.parts]
     return [(part, text, text.lower()) for part, text in plain]
 
 
-def _hit(article: Article, part: Part, text: str, words: list[str], missing: tuple[str, ...]) -> ArticleHit:
+def _hit(article: Article, part: ArticleSection, text: str, words: list[str], missing: tuple[str, ...]) -> ArticleHit:
     small = text.lower()
     places = [(small.index(word), len(word)) for word in words if word in small]
     start, length = min(places, default=(0, 0))

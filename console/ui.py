@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from console import asking, diffs, drafts, locales
 from console.forms import Form, sentence
 from console.locales import Locale
-from console.places import PLACES, Place, here, open_to, rail
+from console.places import PLACES, NavigationItem, here, open_to, rail
 from console.shown import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
@@ -72,7 +72,7 @@ def keys(worker: Actor) -> list[tuple[str, str, str]]:
     return [each for each in KEYS if each[2] in paths]
 
 
-def nav(visit: Visit, worker: Actor) -> list[tuple[str, list[tuple[Place, str]]]]:
+def nav(visit: Visit, worker: Actor) -> list[tuple[str, list[tuple[NavigationItem, str]]]]:
     """The rail: (group, ((place, how it is the one that is shown), ...)): `page`, `true` for a part of it, or ""."""
     groups = rail(worker)
     shown = here([each for _, places in groups for each in places], visit.path)
@@ -223,7 +223,7 @@ def breakable(text: str) -> str:
     return fragment("parts/breakable.html", parts=_AFTER_A_PART.split(text))
 
 
-def diff(lines: Sequence[diffs.Line], label: str) -> str:
+def diff(lines: Sequence[diffs.DiffLine], label: str) -> str:
     """Two texts beside each other, from diffs.compared. label: what they are."""
     return fragment("parts/diff.html", lines=lines, label=label, signs=DIFF_SIGNS)
 

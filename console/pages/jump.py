@@ -7,7 +7,7 @@ from console import articles, lists, owners, places
 from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.settings import SETTINGS
 
@@ -47,20 +47,20 @@ class JumpTarget:
 
 
 @page("GET", "/jump")
-def jump(visit: Visit) -> Shown:
+def jump(visit: Visit) -> PageResponse:
     """The places that fit what was typed."""
     q = visit.query.text("q", "").strip()
     return render(visit, "jump.html", q=q, hits=found(visit, q), most=MAX_HITS)
 
 
 @page("GET", "/-/jump")
-def jump_while_typing(visit: Visit) -> Shown:
+def jump_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {hits: [{label, kind, path}]}."""
     return answer({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
 
 
 @page("GET", "/choose/{name}")
-def choose(visit: Visit) -> Shown:
+def choose(visit: Visit) -> PageResponse:
     """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
     q = visit.query.text("q", "").strip()
     results, total = _records(visit, q)
@@ -70,7 +70,7 @@ def choose(visit: Visit) -> Shown:
 
 
 @page("GET", "/-/choose/{name}")
-def choose_while_typing(visit: Visit) -> Shown:
+def choose_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
     results, total = _records(visit, visit.query.text("q", "").strip())
     return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})

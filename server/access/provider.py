@@ -2,9 +2,9 @@
 
 For the page at /oauth/authorize (sign-in and consent), in this order:
 
-1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. A `Refused` without
-   `url` is a page with its message and status 400; one with `url` is a redirect there (303). Else it is an
-   `AuthorizationRequest`.
+1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. An
+   `AuthorizationRefusal` without `url` is a page with its message and status 400; one with `url` is a redirect there
+   (303). Else it is an `AuthorizationRequest`.
 2. Nobody signed in: the sign-in page, which leads back to this very address. No form holds the request: it is in the
    address, and is read anew each time.
 3. `needs_consent(service, asked, worker_id)`: False means `allow` at once. True: show app, worker, `scopes` with
@@ -85,7 +85,7 @@ class AuthorizationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AuthorizationRefusal:
     """A request that is not in order. url: where the app wants to hear of it, "" when there is no app to trust."""
 
     message: str
@@ -93,7 +93,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class OAuthRequest:
     """What a client sent to an endpoint. authorization: the header, None for none. client: its address."""
 
     parameters: Pairs
@@ -102,18 +102,20 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class OAuthResponse:
     """What a client is told. payload: None for an empty body."""
 
     status: int
     payload: dict[str, Any] | None
 
 
-def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> AuthorizationRequest | Refused:
+def begin(
+    service: Service, parameters: Iterable[tuple[str, str]], now: int
+) -> AuthorizationRequest | AuthorizationRefusal:
     """What an app asks for, or why it cannot. parameters: as they came, decoded. Changes nothing."""
     pairs = _known(parameters, ASKED)
 
-    def read(tx: Transaction) -> AuthorizationRequest | Refused:
+    def read(tx: Transaction) -> AuthorizationRequest | AuthorizationRefusal:
         try:
             _require_short(pairs)
             _require_once(pairs)
@@ -122,11 +124,13 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
                 body=list(pairs),  # type: ignore[arg-type]
             )
         except FatalClientError as error:
-            return Refused(FATAL.get(error.description, error.description))
+            return AuthorizationRefusal(FATAL.get(error.description, error.description))
         except OAuth2Error as error:
-            return Refused(_described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs)))
+            return AuthorizationRefusal(
+                _described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs))
+            )
         except Invalid as error:
-            return Refused(error.message)
+            return AuthorizationRefusal(error.message)
         app, sent = found["request"].client, dict(pairs)
         address = str(found["redirect_uri"])
         return AuthorizationRequest(
@@ -197,23 +201,23 @@ def deny(service: Service, asked: AuthorizationRequest) -> str:
     return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
 
 
-def client_id(sent: Sent) -> str:
+def client_id(sent: OAuthRequest) -> str:
     """The client that a request says it comes from, "" for none."""
     return (dict(sent.parameters).get("client_id") or basic(sent.authorization or "")[0])[:MAX_CLIENT_ID_CHARS]
 
 
-def exchange(service: Service, sent: Sent, now: int) -> Reply:
+def exchange(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """Tokens for a code or a refresh token. Raises Invalid for what is no such request, TooMany for one who was wrong
     too often. What a second use ends is ended though the answer is an error."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_token_response)
 
 
-def revoke(service: Service, sent: Sent, now: int) -> Reply:
+def revoke(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """End a token of the client; a refresh token takes all of its login along. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
 
 
-def introspect(service: Service, sent: Sent, now: int) -> Reply:
+def introspect(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """What a token of the client is good for. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_introspect_response)
 
@@ -233,7 +237,9 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     consents.forget_of_worker(tx, worker_id)
 
 
-def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]) -> Reply:
+def _answered(
+    service: Service, sent: OAuthRequest, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]
+) -> OAuthResponse:
     pairs = _known(sent.parameters, SENT)
     _require_short(pairs)
     _require_once(pairs)
@@ -242,7 +248,7 @@ def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints]
     # A client id is no secret: who guesses must not lock out those who call from elsewhere.
     keys = [lockout.account("client", f"{client_id(sent)} {address}"), f"{address} client"]
 
-    def write(tx: Transaction) -> Reply:
+    def write(tx: Transaction) -> OAuthResponse:
         lockout.require_open(tx, keys, now)
         endpoints = Endpoints(tx, service, now)
         try:
@@ -253,7 +259,7 @@ def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints]
         if payload and "error" in payload:
             payload.setdefault("error_description", TOLD.get(payload["error"], ""))
             lockout.count(tx, _guessed(endpoints, payload["error"], keys), now)
-        return Reply(status, payload)
+        return OAuthResponse(status, payload)
 
     return service.store.write(write)
 

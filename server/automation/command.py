@@ -9,7 +9,7 @@ from server.errors import Invalid, Required, ScriptError, nearest
 
 if TYPE_CHECKING:
     from server.automation.engine import Run
-    from server.automation.program import Node
+    from server.automation.program import CommandNode
 
 Kind = Literal["text", "number", "flag", "list", "map", "text or map", "text or list", "id", "any"]
 MAX_TEXT = 255  # of a text whose input says nothing else
@@ -33,7 +33,7 @@ class CommandCall:
     output: the key that its answer is kept under, "" for none."""
 
     run: "Run"
-    node: "Node"
+    node: "CommandNode"
     inputs: dict[str, Any]
     given: frozenset[str]
     output: str = ""

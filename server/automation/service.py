@@ -8,7 +8,7 @@ from typing import Any
 
 from server.access.actor import APP, system
 from server.automation import automation_log
-from server.automation.engine import Result, run
+from server.automation.engine import RunResult, run
 from server.automation.host import LogEntry, Script
 from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
@@ -85,7 +85,7 @@ def of_record(record: Mapping[str, Any]) -> Script:
     )
 
 
-def _count(ctx: Context, automation: Script, found: Result, ms: float) -> None:
+def _count(ctx: Context, automation: Script, found: RunResult, ms: float) -> None:
     """For the metrics of automations."""
     of = {"automation_id": automation.id, "trigger": automation.trigger}
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
@@ -113,7 +113,7 @@ def perform(
     seconds: float | None = None,
     stop_code: str = "",
     host: ServiceHost | None = None,
-) -> Result:
+) -> RunResult:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does; raises
     NotOnWriter inside a write.
 
@@ -138,7 +138,7 @@ def run_counted(
     state_at: int = 0,
     seconds: float | None = None,
     stop_code: str = "",
-) -> Result:
+) -> RunResult:
     """Run an automation with a dictionary, and count the run; who asks keeps its log, with what else there is to write.
     Never raises for what a script does; raises NotOnWriter inside a write.
 

@@ -10,7 +10,7 @@ import peewee
 from server import times
 from server.access.own import own_context
 from server.automation import bindings, continuations, recurrence
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.host import LogEntry, Script
 from server.automation.service import ServiceHost, find, run_counted
 from server.context import Context, Service
@@ -125,7 +125,7 @@ def _ended(
     tx: Transaction,
     timer: Record,
     automation: Script | None = None,
-    found: Result | None = None,
+    found: RunResult | None = None,
     until: int | None = None,
 ) -> None:
     """Keep what it waits for, remove it, or set its next time. until: when a run that waits goes on, None for one that
@@ -152,7 +152,7 @@ def _ended(
     writing.set(URI, id, values if following else values | {"is_disabled": 1})
 
 
-def _until(ctx: Context, found: Result) -> int:
+def _until(ctx: Context, found: RunResult) -> int:
     """When a run goes on: Unix seconds, or a time in words; at once where it does not say, or cannot be read."""
     returned = found.returned if isinstance(found.returned, dict) else {}
     given = returned.get("until")

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.automation import engine, trace
 from server.automation.dictionary import plain
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.host import FUNCTION, Script
 from server.cli import lines, texts
 from server.cli.arguments import group, offline, only_for_files
@@ -15,7 +15,7 @@ from server.cli.workspace import OfflineHost, Workspace, workspace
 from server.errors import HelpdeskError, Invalid, nearest
 
 DONE, FAILED = 0, 1
-SHAPE = lines.Shape("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
+SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
 FUNCTION_PARTS = ("script", "policy", "extension_id")
 MAX_FUNCTIONS = 100  # of one request
 ENDED = ("return", "await", "exit")
@@ -66,7 +66,7 @@ def answer(request: lines.Request, store: Workspace) -> lines.Request:
     return _ending(found) | {"logs": [[each.level, each.node, each.message] for each in found.log]}
 
 
-def _ending(found: Result) -> dict[str, Any]:
+def _ending(found: RunResult) -> dict[str, Any]:
     shown: dict[str, Any] = {"state": found.state, "return": plain(found.returned), "vars": found.variables}
     return shown if found.state in ENDED else shown | {"message": found.message}
 

@@ -12,7 +12,7 @@ from server.kata import Environment, Generic
 from server.template import Budget, Surroundings
 
 DONE, FAILED = 0, 1
-SHAPE = lines.Shape("source", maps=frozenset(("vars",)))
+SHAPE = lines.RequestSchema("source", maps=frozenset(("vars",)))
 
 
 def declare(commands: Any) -> None:

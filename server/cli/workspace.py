@@ -29,7 +29,7 @@ class Workspace:
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
         self._service: Service | None = None
-        self._made: _Made | None = None  # the throw-away folder
+        self._made: _Sandbox | None = None  # the throw-away folder
 
     @property
     def is_open(self) -> bool:
@@ -39,7 +39,7 @@ class Workspace:
         """The operation of a command of this moment, on the store that is open, or on a throw-away one."""
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
-            self._made = _Made(Path(self._opened.enter_context(folder)))
+            self._made = _Sandbox(Path(self._opened.enter_context(folder)))
             self._opened.callback(self._close)  # before the folder goes
             self._open(self._made.folder).close()
             self._made.keep()
@@ -74,7 +74,7 @@ class Workspace:
             self._service.store.close()
 
 
-class _Made:
+class _Sandbox:
     """A throw-away folder, and its database as it was at first."""
 
     def __init__(self, folder: Path) -> None:

@@ -93,7 +93,7 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:
         return [NamedAddress(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []
-    return _Reader(text, limit).read()
+    return _AddressReader(text, limit).read()
 
 
 def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
@@ -103,7 +103,7 @@ def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     >>> parse_all("ann@x.example; Bob <bob@x.example>")[1].name
     'Bob'
     """
-    reader = _Reader(text, limit)
+    reader = _AddressReader(text, limit)
     found = reader.read()
     if reader.unread and len(found) < limit:
         shown = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
@@ -178,7 +178,7 @@ def _encoded_word(text: str) -> str:
     return "=?utf-8?b?" + base64.b64encode(text.encode("utf-8", "replace")).decode("ascii") + "?="
 
 
-class _Reader:
+class _AddressReader:
     """One pass over a field. An opening quote or parenthesis without its end is an ordinary character, and so are all
     later ones: looking for each one's end again would take quadratic time."""
 

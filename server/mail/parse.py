@@ -42,7 +42,7 @@ _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "p
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ParseLimits:
     """How much of a mail is taken. Sizes in bytes. Only mail_bytes refuses; the others leave things together or out."""
 
     mail_bytes: int = 64 * 1024 * 1024
@@ -120,7 +120,7 @@ class Mail:
         return replace(mail, references=tuple(headers.ids_in(value))) if known == "references" else mail
 
 
-def parse(raw: bytes, now: int, limits: Limits = Limits(), host: str = "localhost") -> Mail:
+def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str = "localhost") -> Mail:
     """The mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be made.
 
     Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else. Source: Mail, sections 2 to 5.
@@ -192,7 +192,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     )
 
 
-def _addresses(head: headers.Head, limits: Limits, *names: str) -> tuple[NamedAddress, ...]:
+def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[NamedAddress, ...]:
     found: list[NamedAddress] = []
     for value in head.all(*names):
         found += addresses.parse_list(value, limits.addresses - len(found))
@@ -201,7 +201,7 @@ def _addresses(head: headers.Head, limits: Limits, *names: str) -> tuple[NamedAd
     return tuple(NamedAddress(name, address.lower()) for name, address in found)
 
 
-def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: Limits) -> Iterator[NamedAddress]:
+def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> Iterator[NamedAddress]:
     yield from _addresses(head, limits, "reply-to")
     yield from from_list
     yield from _addresses(head, limits, "return-path")
@@ -251,7 +251,7 @@ class _Content:
     """Everything below the headers of one mail, collected part by part."""
 
     raw: bytes
-    limits: Limits
+    limits: ParseLimits
     charset: str  # of raw bytes in the heads of parts
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)

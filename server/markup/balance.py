@@ -46,7 +46,7 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
     >>> balanced("<ul><li>a<li><b>b</ul>c", {"ul", "li", "b"}, set())
     '<ul><li>a</li><li><b>b</b></li></ul>c'
     """
-    page = _Page()
+    page = _Balancer()
     for token in tokens(html):
         if token.kind is HtmlTokenKind.TEXT:
             page.parts.append(entities.escape(token.value, quote=False))
@@ -61,7 +61,7 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
 
 
 @dataclass
-class _Page:
+class _Balancer:
     parts: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
     # Where each name stands in `open`, so that looking for the nearest one does not walk through all of them.

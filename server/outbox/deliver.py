@@ -26,7 +26,7 @@ from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
 from server.outbox import causes, rows, signing, standing
 from server.outbox.content import ImageUrl, Placeholders, in_template
-from server.outbox.sender import NO_TRANSPORT, Way, opened, way_of
+from server.outbox.sender import NO_TRANSPORT, TransportChoice, opened, way_of
 from server.people import late_links
 from server.records.base import Record
 from server.settings import VERSION
@@ -40,7 +40,7 @@ _log = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class MailSpec:
     """What a mail is, as decided when it was written; its recipients stand in the draft, where they can be corrected.
 
     `message_id` and `in_reply_to` without angle brackets. `date`: Unix seconds, written in the zone named `zone`.
@@ -74,7 +74,7 @@ class Mail:
         return asdict(self)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Mail":
+    def of(cls, data: dict[str, Any]) -> "MailSpec":
         lists = {name: tuple(data[name]) for name in ("references", "file_ids", "inline_ids")}
         return cls(**{**data, **lists})
 
@@ -86,7 +86,7 @@ class Loaded:
     outgoing: Outgoing
     recipients: tuple[str, ...]
     envelope_from: str
-    way: Way | None
+    way: TransportChoice | None
     sender_id: int
 
 
@@ -218,7 +218,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
-    mail = Mail.of(row["mail"])
+    mail = MailSpec.of(row["mail"])
     text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:
@@ -246,7 +246,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
-def hand_over(ctx: Context, loaded: Loaded, way: Way) -> DeliveryReport:
+def hand_over(ctx: Context, loaded: Loaded, way: TransportChoice) -> DeliveryReport:
     """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
     raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
     chosen, settings = opened(ctx, way)
@@ -258,7 +258,7 @@ def hand_over(ctx: Context, loaded: Loaded, way: Way) -> DeliveryReport:
 
 
 def _texts(
-    reading: RecordReader, tx: Transaction, mail: Mail, message_id: int, base_url: str
+    reading: RecordReader, tx: Transaction, mail: MailSpec, message_id: int, base_url: str
 ) -> tuple[str, str | None]:
     """The text and the HTML without template: of the message that is kept, else those of the mail."""
     text, html = mail.text, mail.html
@@ -290,7 +290,7 @@ def own_file(base_url: str) -> re.Pattern[str]:
     return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
 
 
-def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
+def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
     """Images that are files of ours go along with the mail, since the recipient cannot fetch them."""
     pattern = own_file(ctx.service.base_url)
 
@@ -305,7 +305,7 @@ def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
     return image_url
 
 
-def _files(reading: RecordReader, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
+def _files(reading: RecordReader, tx: Transaction, mail: MailSpec, inline: dict[int, str]) -> tuple[OutFile, ...]:
     """The files to send, inline images with their content id. A file that is gone by now is left out."""
     wanted = dict.fromkeys((*mail.file_ids, *inline))
     found = [file for id in wanted if (file := reading.record("attachment", id)) is not None]

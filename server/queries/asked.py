@@ -11,11 +11,11 @@ from server import times
 from server.desk.dictionary import Dictionaries
 from server.errors import BadDataQuery, Invalid, nearest
 from server.queries.reading import KeyValue, source_of
-from server.search.ast import BooleanGroup, Query, Sort, Subquery, Text
-from server.search.compile import Scope
+from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
+from server.search.compile import SearchScope
 from server.search.controls import query_of
 from server.search.placeholders import filled_text
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the sea
 
 
 @dataclass(frozen=True)
-class Values:
+class KeyValues:
     """The keys of a data query, or of one group in it. `id` is the free part of a group's name: `open` of series.open.
 
     position: where it begins."""
@@ -57,7 +57,7 @@ class Values:
             )
         return value
 
-    def texts(self, name: str) -> tuple[Text, ...]:
+    def texts(self, name: str) -> tuple[SearchValue, ...]:
         """The items of a list, each with its position; () when it is not given."""
         found = self.given.get(name)
         return found.texts if found else ()
@@ -77,12 +77,12 @@ class Values:
             raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
         return number
 
-    def group(self, name: str) -> "Values | None":
+    def group(self, name: str) -> "KeyValues | None":
         """The values of a group, None when it is not given."""
         found = self.given.get(name)
-        return None if found is None else Values(found.inner, self.asked, found.id, found.position)
+        return None if found is None else KeyValues(found.inner, self.asked, found.id, found.position)
 
-    def groups(self, pattern: str) -> "Iterator[Values]":
+    def groups(self, pattern: str) -> "Iterator[KeyValues]":
         """Each group that a pattern such as `series.<id>` declares, in the order of the text."""
         for name, found in self.given.items():
             if found.key.name == pattern:
@@ -154,7 +154,7 @@ class Values:
 class Searched:
     """A compiled search, its text in parentheses ("" when it finds all), and `limit:` and `page:` inside it."""
 
-    search: Search
+    search: CompiledSearch
     source: str
     limit: int | None
     page: int | None
@@ -174,9 +174,9 @@ class DataQuery:
     tx: "Transaction"
     q: str
     format: str
-    scope: Scope
+    scope: SearchScope
     placeholders: Mapping[str, Any] | None = None
-    values: Values = field(init=False)
+    values: KeyValues = field(init=False)
 
     def text(self, part: str) -> str:
         """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
@@ -187,7 +187,7 @@ class DataQuery:
         return Dictionaries(self.ctx, self.tx)
 
 
-def zone_of(text: Text) -> tzinfo:
+def zone_of(text: SearchValue) -> tzinfo:
     """The zone that a text names. Raises BadDataQuery at its position."""
     try:
         return times.zone(text.value)

@@ -1,7 +1,7 @@
 """What the data queries on calendars share: which calendars a search names, and what is on them in a range."""
 
 from server.errors import Invalid
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.records.base import Record
 from server.records.calendars import stored
 from server.records.calendars.occurrences import Occurrence
@@ -14,7 +14,7 @@ def calendars_of(asked: DataQuery, key: str) -> list[Record]:
 
     Raises BadDataQuery for more than MAX_CALENDARS, unless the search limits them itself."""
     calendar, values = asked.ctx.service.registry.type("calendar"), asked.values
-    inner = Values({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
+    inner = KeyValues({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
     searched = inner.searched(calendar)
     limit = searched.limit or MAX_CALENDARS + 1
     rows = searched.search.rows(min(limit, MAX_CALENDARS + 1))

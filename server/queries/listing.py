@@ -5,7 +5,7 @@ Not for records: searches find those."""
 from collections.abc import Sequence
 from typing import Any
 
-from server.queries.asked import Values
+from server.queries.asked import KeyValues
 from server.queries.declared import FILTER, LIMIT, PAGE, QueryResult
 from server.queries.paging import page_of
 
@@ -13,7 +13,7 @@ LISTED = (FILTER, LIMIT, PAGE)
 Item = dict[str, Any]
 
 
-def listed(values: Values, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
+def listed(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
     """Those items that hold the text of `filter:`, in any case, in one of the keys `names`.
 
     Without `limit:` they are one page, and nothing tells of paging. Source: Data queries, record.types."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from server.errors import BadDataQuery, nearest
 from server.queries.declared import KINDS, QueryKey
-from server.search.ast import BooleanGroup, Items, Subquery, Term, Text
+from server.search.ast import BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.lexer import TokenKind, tokens
 from server.search.parser import parse_group
 from server.search.placeholders import filled
@@ -34,12 +34,12 @@ class KeyValue:
         return self.term.value_position
 
     @property
-    def texts(self) -> tuple[Text, ...]:
+    def texts(self) -> tuple[SearchValue, ...]:
         """The value, or the items of a list."""
         value = self.term.value
         if isinstance(value, Items):
             return value.items
-        return (value,) if isinstance(value, Text) else ()
+        return (value,) if isinstance(value, SearchValue) else ()
 
 
 def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
@@ -129,7 +129,7 @@ def _check_kind(term: Term, key: QueryKey) -> None:
     fits = (
         isinstance(value, Subquery) and not value.all
         if kind in ("group", "query")
-        else isinstance(value, Text)
+        else isinstance(value, SearchValue)
         if kind in ("text", "number")
         else not isinstance(value, Subquery)
     )

@@ -7,7 +7,7 @@ from server.queries.asked import DataQuery
 from server.queries.declared import QueryResult, QueryType
 
 
-class Refused(QueryType):
+class UnsupportedQuery(QueryType):
     """reason: why, for the message. Its keys are checked all the same."""
 
     reason: ClassVar[str] = "is not available on this installation"

@@ -3,7 +3,7 @@
 import random
 
 from server.counting.measures import plain
-from server.queries.asked import Values
+from server.queries.asked import KeyValues
 from server.queries.declared import QueryKey
 from server.queries.numbers import number_of
 
@@ -14,7 +14,7 @@ LABEL = QueryKey("label", "text", "Its name; the id when absent.")
 TREND = QueryKey("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
 
 
-def bounds(series: Values, axis: str) -> tuple[float, float]:
+def bounds(series: KeyValues, axis: str) -> tuple[float, float]:
     """The numbers of `<axis>.min:` and `<axis>.max:`, 0 and 100 when absent. Raises BadDataQuery when they cross."""
     low, high = number_of(series, f"{axis}.min", 0), number_of(series, f"{axis}.max", 100)
     if low > high:

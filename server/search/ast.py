@@ -3,7 +3,7 @@
 Query
     root: BooleanGroup
         Bare   a word or phrase outside any field
-        Term   field:value, where the value is Text, Items or Subquery
+        Term   field:value, where the value is SearchValue, Items or Subquery
         BooleanGroup  ( ... ), or operands that AND or neighbourhood ties together
     sort: Sort ...
 
@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SearchValue:
     """One value as written, such as `pump*`, `>5` or `5...9`; `quoted` tells whether quotes stood round it.
 
     `position` is that of the opening quote when there is one."""
@@ -30,7 +30,7 @@ class Text:
 class Items:
     """A list in square brackets, nested ones flattened. It may be empty."""
 
-    items: tuple[Text, ...]
+    items: tuple[SearchValue, ...]
     position: int
 
 
@@ -38,7 +38,7 @@ class Items:
 class Bare:
     """One word or phrase without a field. Neighbours in an `and` group together make one full-text value."""
 
-    text: Text
+    text: SearchValue
     negated: bool
     position: int
 
@@ -100,9 +100,9 @@ class Query:
     sort: tuple[Sort, ...]
     limit: int | None
     page: int | None
-    timezone: Text | None
+    timezone: SearchValue | None
     position: int = 0
 
 
-Value: TypeAlias = Text | Items | Subquery
+Value: TypeAlias = SearchValue | Items | Subquery
 Node: TypeAlias = Bare | Term | BooleanGroup

@@ -1,6 +1,6 @@
 """A search tree becomes one condition, for any record type: each term is asked of the type's filter of that name.
 
-Knows no record type and no table; Scope is how it reaches both. Counting and sorting are in select.py."""
+Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scope:
+class SearchScope:
     """What a search is compiled in: the types, the caller, the instant and the zone.
 
     readable(type) is the condition on what the caller may read; it holds for every record that a search looks at."""
@@ -69,12 +69,12 @@ class Scope:
             lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
         )
 
-    def in_zone(self, tz: tzinfo) -> "Scope":
+    def in_zone(self, tz: tzinfo) -> "SearchScope":
         """The same with another zone, for `set.timezone:`."""
         return replace(self, tz=tz)
 
 
-def compile_group(record_type: "RecordType", group: BooleanGroup, scope: Scope) -> Condition:
+def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchScope) -> Condition:
     """The condition of a group of terms on records of this type.
 
     Raises BadQuery with the position of the first mistake."""
@@ -105,7 +105,7 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: Scope) 
     return negated(found) if group.negated else found
 
 
-def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Condition:
+def _bare(record_type: "RecordType", words: list[Bare], scope: SearchScope) -> Condition:
     default = record_type.default_filter
     if default is None:
         raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
@@ -117,7 +117,7 @@ def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Conditi
     return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])
 
 
-def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:
+def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
     found = record_type.filter_named(term.field, scope)
     if found is None:
         known = nearest(term.field, record_type.filter_names())

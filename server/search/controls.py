@@ -6,7 +6,7 @@ They restrict nothing, so the parser keeps them apart from the filters. Source: 
 import re
 
 from server.errors import BadQuery
-from server.search.ast import BooleanGroup, Items, Query, Sort, Subquery, Term, Text
+from server.search.ast import BooleanGroup, Items, Query, SearchValue, Sort, Subquery, Term
 
 MAX_LIMIT = 250
 MAX_PAGE = 2001
@@ -69,8 +69,8 @@ def _number(term: Term, most: int) -> int:
     return most if len(digits) > len(str(most)) else min(max(int(digits or 0), 1), most)
 
 
-def _word(term: Term) -> Text:
-    if term.negated or not isinstance(term.value, Text):
+def _word(term: Term) -> SearchValue:
+    if term.negated or not isinstance(term.value, SearchValue):
         raise _unreadable(term, "one value, without brackets or '!'")
     return term.value
 

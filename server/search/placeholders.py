@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, BooleanGroup, Items, Node, Subquery, Term, Text, Value
+from server.search.ast import Bare, BooleanGroup, Items, Node, SearchValue, Subquery, Term, Value
 
 MAX_LISTED = 1000  # elements of one value that is a list
 _PLACE = re.compile(r"\$\{([A-Za-z0-9_.]{1,64})\}")
@@ -75,18 +75,18 @@ def _value(value: Value, values: Mapping[str, Any]) -> Value:
     return found[0] if not _is_list(value, values) else Items(tuple(found), value.position)
 
 
-def _is_list(text: Text, values: Mapping[str, Any]) -> bool:
+def _is_list(text: SearchValue, values: Mapping[str, Any]) -> bool:
     match = _PLACE.fullmatch(text.value)
     return match is not None and isinstance(values.get(match[1]), (list, dict))
 
 
-def _texts(text: Text, values: Mapping[str, Any]) -> Iterator[Text]:
+def _texts(text: SearchValue, values: Mapping[str, Any]) -> Iterator[SearchValue]:
     """One text, or those of the list that a placeholder stands for."""
     alone = _PLACE.fullmatch(text.value)
     if alone is not None:
         found = _named(alone[1], values, text.position)
         for each in found if isinstance(found, list) else [found]:
-            yield Text(each, True, text.position)
+            yield SearchValue(each, True, text.position)
         return
 
     def put(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ from server.mail.compose import subject_of_compose
 from server.mail.mask import new_mask
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
-from server.outbox.deliver import Mail
+from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
 from server.records.base import Record
@@ -38,13 +38,13 @@ class SendResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ComposePlan:
     """A request with everything that was read and made for it. `worker_id` sends it; `mask` is drawn for its ticket."""
 
     request: ComposeRequest
     facts: Facts
     body: Body
-    mail: Mail
+    mail: MailSpec
     worker_id: int
     mask: str
 
@@ -71,7 +71,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     return SendResult("draft", draft_id, told) if is_refused else SendResult("ticket", ticket_id, told)
 
 
-def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> Prepared:
+def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> ComposePlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
 
     def read(tx: Transaction) -> Facts:
@@ -94,10 +94,10 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
         mail = replace(mail, inline_ids=inline)
     # Drawn here and not on the writer, which has to wait for the system's random numbers.
     mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
-    return Prepared(request, facts, body, mail, worker_id, mask)
+    return ComposePlan(request, facts, body, mail, worker_id, mask)
 
 
-def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
+def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tuple[int, int, str]:
     """Create ticket and message, and put the mail into the queue; answers the ids of ticket and draft (0 for none) and
     the claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     request, facts = prepared.request, prepared.facts
@@ -125,7 +125,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
     return ticket_id, draft_id, claim
 
 
-def _ticket_values(writing: RecordWriter, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
+def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list[Record]) -> dict[str, Any]:
     request, facts = prepared.request, prepared.facts
     is_free = writing.find("ticket", mask=prepared.mask) is None
     return {
@@ -150,7 +150,7 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
     return int(addresses[0]["org_id"] or (contact["org_id"] if contact else 0))
 
 
-def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
+def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
     """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
     facts, status = prepared.facts, prepared.request.status
     target = writing.registry.type("ticket").label(ticket)
@@ -162,7 +162,7 @@ def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
     activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 
 
-def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
+def _draft_values(prepared: ComposePlan, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
     request = prepared.request
     customs = letter.customs_as_sent(prepared.facts.customs, request.custom)
     return {
@@ -174,7 +174,7 @@ def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | N
     }
 
 
-def _schedule(ctx: Context, prepared: Prepared) -> SendResult:
+def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
     """Only the draft; ticket and message are made when it is due. Source: Queue and delivery states."""
     request = prepared.request
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))

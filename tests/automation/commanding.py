@@ -33,7 +33,7 @@ def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
 
 def ran(
     desk: Desk, commands: dict[str, tuple[str, dict[str, Any]]], policy: str = ALLOW, dry: bool = False, after: str = ""
-) -> engine.Result:
+) -> engine.RunResult:
     """The run of commands in turn, each with its inputs, whose answers are kept under their keys. after: what follows,
     as KATA below `start`."""
     text = "start:\n"

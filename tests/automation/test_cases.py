@@ -7,7 +7,7 @@ import pytest
 
 from server.automation import engine
 from server.automation.dictionary import plain
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.host import Alone, Host, Script
 from server.automation.service import ServiceHost
 from server.automation.storage import STORED
@@ -62,7 +62,7 @@ def test_declared_inputs(declaration: str, given: Any, expected: Any) -> None:
     require_value(engine.run(Script(script), {} if given is MISSING else {"inputs": inputs}, Alone()), expected)
 
 
-def require_value(found: Result, expected: Any) -> None:
+def require_value(found: RunResult, expected: Any) -> None:
     if expected is FAILS:
         assert found.state == "failure" and [each.level for each in found.log] == [3], found
         return

@@ -12,7 +12,7 @@ import pytest
 
 from server.automation import commands, engine, policy
 from server.automation.command import COMMANDS, Command, CommandCall
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.host import Alone, Script
 from server.automation.run_log import MAX_ENTRIES, MAX_MESSAGE
 from server.automation.service import ServiceHost, perform
@@ -268,7 +268,7 @@ ATTEMPTS = {
 }  # fmt: skip
 
 
-def run(attempt: Attempt, *, traced: int = 0) -> Result:
+def run(attempt: Attempt, *, traced: int = 0) -> RunResult:
     policy = attempt.policy
     if policy is None:
         policy = QUICK if attempt.state == "error" else ALLOW_ALL
@@ -373,7 +373,7 @@ def test_others_go_on_while_one_does_not_end():
         "start:\n  set:\n    go:\n      on: 1\n  while:\n    if: {{go.on}}\n    do:\n      function:\n        uri: f\n"
         "        output: go\n  return:\n    over: yes"
     )
-    ended: list[Result] = []
+    ended: list[RunResult] = []
     endless = Script(script, "settings:\n  time_limit_ms: 120000\n" + ALLOW_ALL)
     thread = threading.Thread(target=lambda: ended.append(engine.run(endless, {}, Watched())))
     thread.start()

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from server.automation import contents
-from server.automation.engine import Result, run
+from server.automation.engine import RunResult, run
 from server.automation.host import Alone, Script
 from server.automation.service import perform
 from server.connections import accounts
@@ -59,18 +59,18 @@ def script(inputs: str) -> str:
     return SCRIPT.format(inputs="\n".join(f"      {line}" for line in inputs.strip("\n").split("\n")))
 
 
-def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> Result:
+def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> RunResult:
     """Run a script that sends one request. inputs: lines of KATA; the url is added."""
     written = script(f"url: {peer.url(path)}\n{inputs}")
     return perform(desk.context(), Script(written, policy), values)
 
 
-def answered(found: Result) -> dict[str, Any]:
+def answered(found: RunResult) -> dict[str, Any]:
     assert found.variables.get("was") == "success", found.variables.get("o", found.message)
     return dict(found.variables["o"])
 
 
-def failed(found: Result) -> dict[str, Any]:
+def failed(found: RunResult) -> dict[str, Any]:
     assert found.variables.get("was") == "error", found.variables
     return dict(found.variables["o"])
 
@@ -436,7 +436,7 @@ def test_a_refresh_token_is_used_by_one_at_a_time(desk, peer):
 
     peer.answers["/token"] = slow
     id = oauth2(desk, peer, refresh_token="first")
-    found: list[Result] = []
+    found: list[RunResult] = []
     threads = [
         threading.Thread(target=lambda: found.append(ask(desk, peer, f"authentication: {id}"))) for _ in range(4)
     ]

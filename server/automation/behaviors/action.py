@@ -9,7 +9,7 @@ from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
 from server.template.values import printed
 
 if TYPE_CHECKING:
-    from server.automation.behaviors.run import Run
+    from server.automation.behaviors.run import BehaviorRun
 
 MAX_KEY_CHARS = 255  # of the name of a placeholder
 OFF = ("", "0", "False", "false", "no")
@@ -20,7 +20,7 @@ RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cann
 class ActionCall:
     """An action that is reached: the run, and its parameters as they are kept."""
 
-    run: "Run"
+    run: "BehaviorRun"
     params: dict[str, Any]
 
     def text(self, name: str, default: str = "") -> str:

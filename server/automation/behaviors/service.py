@@ -10,9 +10,9 @@ from typing import Any
 from server.access.actor import Actor
 from server.access.rules import BOT, Rules
 from server.automation.behaviors import stored, variables
-from server.automation.behaviors.run import Run, Spent, fresh
+from server.automation.behaviors.run import BehaviorRun, Spent, fresh
 from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
-from server.automation.behaviors.variables import Sent
+from server.automation.behaviors.variables import RequestParameters
 from server.automation.dictionary import Dictionary, plain
 from server.automation.service import ServiceHost
 from server.context import Context, Service
@@ -28,7 +28,9 @@ META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to wh
 RETRY_SECONDS = 1
 
 
-def run_request(ctx: Context, name: str, sent: Sent, expand: str = "", *, shows_meta: bool = False) -> dict[str, Any]:
+def run_request(
+    ctx: Context, name: str, sent: RequestParameters, expand: str = "", *, shows_meta: bool = False
+) -> dict[str, Any]:
     """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
 
     name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
@@ -115,7 +117,7 @@ def go(
     """As perform, in a run that goes on already; counted by itself."""
     began = time.perf_counter()
     try:
-        return Run(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
+        return BehaviorRun(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
     finally:
         if not simulates:
             _count(host.ctx, behavior, (time.perf_counter() - began) * 1000)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from server.automation.behaviors.tree import Node, Variable, tree, variables
+from server.automation.behaviors.tree import BehaviorNode, Variable, tree, variables
 from server.context import Context
 from server.digits import id_in
 from server.store.transaction import Transaction
@@ -20,7 +20,7 @@ class BehaviorProgram:
     event: str
     is_disabled: bool
     variables: dict[str, Variable]
-    tree: tuple[Node, ...]
+    tree: tuple[BehaviorNode, ...]
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from server.context import Context
 from server.desk.files import OCTETS
 from server.errors import Invalid, TooLarge, nearest
 from server.mail import charsets
-from server.outbound.client import MAX_SECONDS, METHODS, Response
+from server.outbound.client import MAX_SECONDS, METHODS, OutboundResponse
 from server.outbound.urls import MAX_URL_CHARS
-from server.template.run import Run as Rendering
+from server.template.run import Rendering as Rendering
 from server.template.shared import json_text
 from server.template.shared.forms import form_text
 from server.template.shared.texts import bytes_of
@@ -174,7 +174,7 @@ def _expires(call: CommandCall) -> int | None:
     return found
 
 
-def _told(call: CommandCall, response: Response, expires: int | None) -> dict[str, Any]:
+def _told(call: CommandCall, response: OutboundResponse, expires: int | None) -> dict[str, Any]:
     """An answer as scripts see it."""
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from server.errors import HelpdeskError, nearest
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.records.shared.triggers import PREFIX
 from server.search.ast import Items
@@ -60,7 +60,7 @@ class AutomationInvoke(QueryType):
         return QueryResult(later=later)
 
 
-def _inputs(group: Values | None) -> dict[str, Any]:
+def _inputs(group: KeyValues | None) -> dict[str, Any]:
     """Texts, or lists of texts."""
     found: dict[str, Any] = {}
     for name, given in group.given.items() if group is not None else ():

@@ -1,10 +1,10 @@
 """`classifier.prediction`: needs classifiers, which this program does not have. Source: Data queries, Others."""
 
 from server.queries.declared import QueryKey
-from server.queries.refused import Refused
+from server.queries.refused import UnsupportedQuery
 
 
-class ClassifierPrediction(Refused):
+class ClassifierPrediction(UnsupportedQuery):
     """Always refused."""
 
     name = "classifier.prediction"

@@ -3,7 +3,7 @@
 from server.queries import frame
 from server.queries.asked import DataQuery
 from server.queries.declared import QueryResult, QueryType
-from server.queries.refused import Refused
+from server.queries.refused import UnsupportedQuery
 
 
 class DataQueryTypes(QueryType):
@@ -18,6 +18,6 @@ class DataQueryTypes(QueryType):
             {
                 name: {"name": name, "description": each.description}
                 for name, each in frame.query_types().items()
-                if not isinstance(each, Refused)
+                if not isinstance(each, UnsupportedQuery)
             }
         )

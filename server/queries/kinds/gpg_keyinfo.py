@@ -1,10 +1,10 @@
 """`gpg.keyinfo`: needs a key ring, which this program does not have. Source: Data queries, Others."""
 
 from server.queries.declared import QueryKey
-from server.queries.refused import Refused
+from server.queries.refused import UnsupportedQuery
 
 
-class GpgKeyinfo(Refused):
+class GpgKeyinfo(UnsupportedQuery):
     """Always refused."""
 
     name = "gpg.keyinfo"

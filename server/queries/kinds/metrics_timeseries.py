@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.counting.measures import plain
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.metrics.choosing import chooser, known
@@ -70,7 +70,7 @@ class MetricsTimeseries(QueryType):
         return QueryResult(data, {"groups": groups, "format_params": params})
 
 
-def _lines(asked: DataQuery, series: Values, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
+def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
     """{name: numbers} of one series, one for each value that it is split by; None for an unknown metric."""
     metric = asked.ctx.service.registry.type("metric")
     row = asked.tx.first(metric.table, name=series.text("metric"))

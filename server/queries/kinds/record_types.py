@@ -1,7 +1,7 @@
 """`record.types`: the record types that there are. Source: Data queries, record.types."""
 
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.listing import LISTED, listed
 from server.records.base import RecordType
@@ -34,7 +34,7 @@ class RecordTypes(QueryType):
         return listed(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 
-def _options(values: Values, types: list[RecordType]) -> set[str]:
+def _options(values: KeyValues, types: list[RecordType]) -> set[str]:
     known = sorted(frozenset[str]().union(*(each.options for each in types)))
     wanted = values.texts("options")
     for text in wanted:

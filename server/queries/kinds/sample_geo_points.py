@@ -1,9 +1,9 @@
 """`sample.geo.points`: points that the query itself holds, for trying out maps. Source: Data queries, Others."""
 
 from server.errors import Invalid
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import QueryKey, QueryResult, QueryType
-from server.queries.geography import FORMATS, Place, coordinates, shown
+from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
 
 POINT = QueryKey(
     "<name>", "group", "One point.",
@@ -30,10 +30,10 @@ class SampleGeoPoints(QueryType):
         return QueryResult(shown(series, asked.format))
 
 
-def _place(point: Values) -> Place:
+def _place(point: KeyValues) -> GeoPoint:
     try:
         longitude, latitude = coordinates(point.text("coordinates"))
     except Invalid as error:
         raise point.bad("coordinates", error.message) from error
     told = {each.name: each.texts[0].value for each in point.named("<name>")}
-    return Place(longitude, latitude, {"name": point.id} | told)
+    return GeoPoint(longitude, latitude, {"name": point.id} | told)

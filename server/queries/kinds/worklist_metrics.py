@@ -7,7 +7,7 @@ from server.counting.counting import count
 from server.counting.dimensions.base import Dimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function, Tally
-from server.queries.asked import DataQuery, Searched, Values
+from server.queries.asked import DataQuery, KeyValues, Searched
 from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.measuring import COUNT, functions_of, measured_of, metric_of
@@ -28,7 +28,7 @@ VALUES = QueryKey(
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricValue:
     """One number. kind: of the column in a table, "search" where it is a number of records. query: finds them."""
 
     id: str
@@ -54,7 +54,7 @@ class WorklistMetrics(QueryType):
         return _pie(metrics) if asked.format == "pie" else _table(metrics)
 
 
-def _metrics(asked: DataQuery, values: Values, label: str) -> list[Metric]:
+def _metrics(asked: DataQuery, values: KeyValues, label: str) -> list[MetricValue]:
     record_type = values.record_type()
     searched = values.searched(record_type)
     functions, metric = functions_of(values), metric_of(values, "metric")
@@ -63,7 +63,7 @@ def _metrics(asked: DataQuery, values: Values, label: str) -> list[Metric]:
     numbers = _numbers(searched, measured, functions)
     several = "functions" in values
     return [
-        Metric(
+        MetricValue(
             f"{values.id}_{function}" if several else values.id,
             f"{function.label} {label}" if several else label,
             metric(number),
@@ -94,7 +94,7 @@ def _kind(function: Function, measured: Dimension | None, is_changed: bool) -> s
     return "number" if measured is None or is_changed or function.name == "distinct" else measured.measured_type
 
 
-def _table(metrics: list[Metric]) -> QueryResult:
+def _table(metrics: list[MetricValue]) -> QueryResult:
     rows: list[dict[str, Any]] = []
     for each in metrics:
         options: Any = {"context": each.context, "query": each.query or None} if each.kind == "search" else []
@@ -103,6 +103,6 @@ def _table(metrics: list[Metric]) -> QueryResult:
     return QueryResult({"columns": {"name": {"label": "Metric"}, "value": {"label": "Value"}}, "rows": rows})
 
 
-def _pie(metrics: list[Metric]) -> QueryResult:
+def _pie(metrics: list[MetricValue]) -> QueryResult:
     series = {each.name: {"key": each.value, "context": each.context, "query": each.query} for each in metrics}
     return QueryResult([[each.name, each.value] for each in metrics], {"series": series})

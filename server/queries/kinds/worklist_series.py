@@ -9,7 +9,7 @@ from server.counting.measures import plain
 from server.queries.asked import DataQuery
 from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
-from server.queries.lines import Line, axis_params, filled_axis, line, shared_axis
+from server.queries.lines import DataSeries, axis_params, filled_axis, line, shared_axis
 
 SERIES = QueryKey(
     "series.<id>", "group", "One line.", required=True,
@@ -45,7 +45,7 @@ class WorklistSeries(QueryType):
         return SHAPES[asked.format](lines, asked)
 
 
-def _timeseries(lines: list[Line], asked: DataQuery) -> QueryResult:
+def _timeseries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     axis = filled_axis(lines, shared_axis(lines))
     data: dict[str, list[Any]] = {AXIS: [label for _, label in axis]}
     for each in lines:
@@ -53,17 +53,17 @@ def _timeseries(lines: list[Line], asked: DataQuery) -> QueryResult:
     return QueryResult(data, {"format_params": axis_params(lines)})
 
 
-def _table(lines: list[Line], asked: DataQuery) -> QueryResult:
+def _table(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     columns = {"x": {"label": asked.values.text("x.label") or lines[0].x.label, "type": "text"}}
     columns |= {each.id: {"label": each.label} | each.column for each in lines}
     return QueryResult({"columns": columns, "rows": _rows(lines)})
 
 
-def _dictionaries(lines: list[Line], asked: DataQuery) -> QueryResult:
+def _dictionaries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     return QueryResult(_rows(lines))
 
 
-def _rows(lines: list[Line]) -> list[dict[str, Any]]:
+def _rows(lines: list[DataSeries]) -> list[dict[str, Any]]:
     rows = []
     for member in shared_axis(lines):
         numbers = {each.id: each.numbers[member.key] for each in lines if member.key in each.numbers}
@@ -71,11 +71,11 @@ def _rows(lines: list[Line]) -> list[dict[str, Any]]:
     return rows
 
 
-def _pie(lines: list[Line], asked: DataQuery) -> QueryResult:
+def _pie(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     return QueryResult([[each.id, plain(sum(each.numbers.values()))] for each in lines])
 
 
-SHAPES: dict[str, Callable[[list[Line], DataQuery], QueryResult]] = {
+SHAPES: dict[str, Callable[[list[DataSeries], DataQuery], QueryResult]] = {
     "timeseries": _timeseries,
     "table": _table,
     "dictionaries": _dictionaries,

@@ -10,19 +10,19 @@ from server.counting.dimensions.options import MAX_BINS, options
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import EXPAND, SEARCHED, QueryKey, QueryResult, QueryType
 from server.queries.expanding import expanded
 from server.queries.measuring import metric_of
 from server.queries.reading import KeyValue
 from server.queries.subtotals.charts import categories, pie, timeseries
 from server.queries.subtotals.lists import dictionaries, table
-from server.queries.subtotals.result import Result, regrouped, result
+from server.queries.subtotals.result import SubtotalsResult, regrouped, result
 from server.queries.subtotals.tree import tree
 
 MAX_FIELDS = 5  # of one `by:`
 
-SHAPES: dict[str, Callable[[Result], tuple[Any, dict[str, Any]]]] = {
+SHAPES: dict[str, Callable[[SubtotalsResult], tuple[Any, dict[str, Any]]]] = {
     "tree": tree,
     "dictionaries": dictionaries,
     "categories": categories,
@@ -73,7 +73,7 @@ class WorklistSubtotals(QueryType):
         return QueryResult(data, {"context": record_type.context} | extra)
 
 
-def _function(values: Values, plain: str, pattern: str, default: Function) -> tuple[KeyValue | None, Function]:
+def _function(values: KeyValues, plain: str, pattern: str, default: Function) -> tuple[KeyValue | None, Function]:
     """`by:` or `by.<function>:`, and the function. Raises BadDataQuery for both."""
     named = values.named(pattern)
     given = [*([values.given[plain]] if plain in values else []), *named]
@@ -123,7 +123,7 @@ def _lift(dimensions: list[Dimension]) -> None:
         dimensions[0].default_limit = MAX_BINS
 
 
-def _grouped(values: Values, cells: Cells) -> Cells:
+def _grouped(values: KeyValues, cells: Cells) -> Cells:
     given, function = _function(values, "group", "group.<id>", SUM)
     if given is None:
         return cells

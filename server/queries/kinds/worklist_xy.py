@@ -11,8 +11,8 @@ from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
-from server.counting.points import RAW_DATE, Point, points, raw_field
-from server.queries.asked import DataQuery, Searched, Values
+from server.counting.points import RAW_DATE, DataPoint, points, raw_field
+from server.queries.asked import DataQuery, KeyValues, Searched
 from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.measuring import metric_of
@@ -71,7 +71,7 @@ class WorklistXy(QueryType):
         return SHAPES[asked.format](series)
 
 
-def _spots(asked: DataQuery, values: Values, label: str) -> Spots:
+def _spots(asked: DataQuery, values: KeyValues, label: str) -> Spots:
     record_type = values.record_type()
     searched = values.searched(record_type)
     shown = asked.dictionaries()
@@ -93,7 +93,7 @@ def _spots(asked: DataQuery, values: Values, label: str) -> Spots:
 
 
 def _spot(
-    point: Point, dimensions: tuple[Dimension, Dimension], metrics: tuple[Metric, Metric], names: dict[int, str]
+    point: DataPoint, dimensions: tuple[Dimension, Dimension], metrics: tuple[Metric, Metric], names: dict[int, str]
 ) -> Spot | None:
     ends: list[Any] = []
     for dimension, member, metric in zip(dimensions, point.members, metrics, strict=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.errors import nearest
-from server.queries.asked import DataQuery, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.declared import QueryKey
 from server.queries.metrics.choosing import Declared, known
 from server.queries.metrics.samples import Cell, Cells, Split
@@ -33,7 +33,7 @@ def largest(found: Cells) -> Cells:
     return {**kept, (OTHER,): rest}
 
 
-def names(asked: DataQuery, series: Values, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
+def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
     """{split: name of its series}, in the order of the names: `Label :: value`; two records called alike get their
     ids."""
     by = series.words("by")
@@ -56,7 +56,9 @@ def names(asked: DataQuery, series: Values, label: str, dimensions: Declared, fo
     return dict(sorted(distinct.items(), key=lambda pair: pair[1].casefold()))
 
 
-def _called(asked: DataQuery, values: set[str], dimension: Mapping[str, Any], options: Values | None) -> dict[str, str]:
+def _called(
+    asked: DataQuery, values: set[str], dimension: Mapping[str, Any], options: KeyValues | None
+) -> dict[str, str]:
     """{value: what it is called}."""
     kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
     if options is not None:

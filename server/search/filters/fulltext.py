@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.search.ast import Bare, BooleanGroup, Items, Subquery, Term, Text
+from server.search.ast import Bare, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, all_of, any_of, negated
 from server.search.filters.base import Filter
 from server.search.filters.ways import Own, Way
 from server.store import fulltext
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class WordsFilter(Filter):
@@ -32,7 +32,7 @@ class WordsFilter(Filter):
         """Those that words are looked up in."""
         return (self.index,)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             return self._group(value.root, term)
@@ -40,7 +40,7 @@ class WordsFilter(Filter):
             return any_of([self.words([item]) for item in self.items(value, term)])
         return self.words([value])
 
-    def words(self, texts: list[Text]) -> Condition:
+    def words(self, texts: list[SearchValue]) -> Condition:
         """The condition that all these words and phrases occur in one text."""
         queries = [fulltext.words_query(text.value, text.quoted, self.part) for text in texts]
         found = [query for query in queries if query]
@@ -55,7 +55,7 @@ class WordsFilter(Filter):
 
     def _group(self, group: BooleanGroup, term: Term) -> Condition:
         parts: list[Condition] = []
-        plain: list[Text] = []
+        plain: list[SearchValue] = []
         for child in group.children:
             if isinstance(child, BooleanGroup):
                 parts.append(self._group(child, term))

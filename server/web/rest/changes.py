@@ -34,7 +34,7 @@ def list_changes(call: EndpointCall) -> dict[str, Any]:
     cursor, wanted = cursor_in(call.params.text("since", "")), _wanted(call, call.params.text("types", ""))
     limit = call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
-        found = changes.Page([], reading(call.ctx, changes.now), False)
+        found = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
         found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted))
     return {

@@ -9,7 +9,7 @@ from server.automation.behaviors.action import ActionCall, action
 from server.automation.commands.http import MAX_BODY_IN_DICTIONARY, body_text, headers_of
 from server.connections import accounts
 from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
-from server.outbound.client import Request, Response
+from server.outbound.client import OutboundRequest, OutboundResponse
 from server.template.shared.texts import bytes_of
 
 ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account comes from that signs
@@ -38,7 +38,7 @@ def http_request(call: ActionCall) -> Any:
         return NO_ANSWER | {"error": error.message}
 
 
-def _asked(call: ActionCall) -> Request:
+def _asked(call: ActionCall) -> OutboundRequest:
     asked = outbound.request(
         call.text("http_url").strip(), call.raw("http_verb") or "GET", tuple(headers_of(call.text("http_headers"))),
         bytes_of(call.text("http_body")), verify=not _option(call, "ignore_ssl_validation"),
@@ -66,7 +66,7 @@ def _option(call: ActionCall, name: str) -> bool:
     return isinstance(options, dict) and ActionCall(call.run, options).flag(name)
 
 
-def _told(call: ActionCall, response: Response) -> dict[str, Any]:
+def _told(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     if len(response.body) > MAX_BODY_IN_DICTIONARY:

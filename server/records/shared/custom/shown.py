@@ -11,7 +11,7 @@ from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.records.parts import Loader, Record, Shown
+    from server.records.parts import DictionaryContext, Loader, Record
     from server.store.transaction import Transaction
 
 
@@ -57,7 +57,7 @@ def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
 def load_by_id(record_type: "RecordType") -> "Loader":
     """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
 
-    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(shown.tx).of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         answer = {}
@@ -74,7 +74,7 @@ def load_by_id(record_type: "RecordType") -> "Loader":
     return load
 
 
-def _flat(shown: "Shown", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
+def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
     name = f"custom_{field.id}"
     keys = {name: shown_text(field, values)}
     if field.kind in ("L", "W") and field.target:
@@ -96,7 +96,7 @@ def _flat(shown: "Shown", field: FieldDefinition, values: list[Any]) -> dict[str
 def load_by_uri(record_type: "RecordType") -> "Loader":
     """`customfields`: the uris, and each value under its uri."""
 
-    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(shown.tx).of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         return {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from server.search.ast import Node, Sort, Term, Text
+from server.search.ast import Node, SearchValue, Sort, Term
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 
@@ -42,7 +42,7 @@ class Family:
 
 EVERYTHING: tuple[Operation, ...] = ("retrieve", "update", "create", "delete", "search")
 KEPT: tuple[Operation, ...] = ("retrieve", "update", "create", "search")
-OWN_GROUPS = Term("inGroupsOf", Text("me", False, 0), False, 0)
+OWN_GROUPS = Term("inGroupsOf", SearchValue("me", False, 0), False, 0)
 
 FAMILIES = (
     Family("activity_log", "activity_log", ("search",)),
