@@ -6,6 +6,7 @@ Under https they are named __Host-...: no other host of the domain can set those
 from urllib.parse import quote, unquote
 
 SESSION, VISIT, TOAST, DEVICE = "sid", "visit", "toast", "device"
+RAIL = "rail"  # which groups of the rail are closed, with dots between; scripts set it, so it has one name everywhere
 
 
 def name_of(kind: str, is_secure: bool) -> str:

@@ -2,6 +2,7 @@
 
 Their addresses hold a digest of all of them, so that browsers keep them for a year and still get every change."""
 
+import gzip
 import hashlib
 import mimetypes
 from functools import cache
@@ -34,7 +35,12 @@ def address(name: str) -> str:
     return f"{PREFIX}{_digest()}/{name}"
 
 
-def answer(path: str) -> Answer | None:
+@cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(_contents()[name], mtime=0)
+
+
+def answer(path: str, takes_gzip: bool = False) -> Answer | None:
     """The file at a path, with or without the digest in it; None when there is none."""
     if not path.startswith(PREFIX):
         return None
@@ -43,5 +49,16 @@ def answer(path: str) -> Answer | None:
     if content is None or digest not in ("", _digest()):
         return None
     kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    headers = {"Cache-Control": FOREVER} if digest else {}
+    headers = {"Vary": "Accept-Encoding"} | ({"Cache-Control": FOREVER} if digest else {})
+    if takes_gzip:
+        return Answer(body=_compressed(name), content_type=kind, headers=headers | {"Content-Encoding": "gzip"})
     return Answer(body=content, content_type=kind, headers=headers)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether a header Accept-Encoding asks for gzip.
+
+    >>> takes_gzip("gzip, deflate, br"), takes_gzip("br, gzip;q=0"), takes_gzip("identity")
+    (True, False, False)
+    """
+    return any(each.strip() == "gzip" for each in accepted.lower().split(","))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from console.ui import PAGE_ROWS, Choosable, Option
 from console.visit import Visit
@@ -63,6 +64,11 @@ def named(visit: Visit, uri: str, text: str, limit: int) -> dict[str, Any]:
 def count(visit: Visit, uri: str, q: str) -> int:
     """How many records a search finds for who asks."""
     return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
+
+
+def explorer(uri: str, q: str) -> str:
+    """The page with the request that finds these records."""
+    return f"/api/records_{uri}_search?{urlencode({'q': q})}"
 
 
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:

@@ -8,7 +8,7 @@ from console import asking
 from console.forms import Form
 from console.rendering import render
 from console.routes import Page
-from console.shown import INVALID, PageResponse
+from console.shown import INVALID, Shown
 from console.visit import FORM_TOKEN, Visit
 from server.access import second_factor
 from server.access.own import own_context
@@ -25,7 +25,7 @@ SIGNED_OUT = "You were signed out before this arrived."
 CONFIRM = "What you sent can do harm in wrong hands, and your password was asked for some time ago."
 
 
-def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
+def again(visit: Visit, reason: str, form: Form | None = None) -> Shown:
     """The fields that were sent, to be sent again: nothing that somebody wrote is lost. Secret ones are typed again,
     files chosen again. form: what was wrong with the proof. Raises Forbidden for requests that no browser sent."""
     visit.require_secret()
@@ -44,7 +44,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     )  # fmt: skip
 
 
-def ask(visit: Visit) -> PageResponse:
+def ask(visit: Visit) -> Shown:
     """The question before what cannot be undone, as a page: the form goes on from there."""
     asked = (asking.QUESTION, asking.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
@@ -54,7 +54,7 @@ def ask(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-def prove(visit: Visit, page: Page) -> PageResponse | None:
+def prove(visit: Visit, page: Page) -> Shown | None:
     """Sign in, or confirm who it is, by what such a form was sent with; then it is as any other form. Answers the same
     page once more where that is refused, or a code is still to come."""
     if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():

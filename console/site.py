@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from console import asking, drafts, files, resume, routes
 from console.rendering import bug, problem
 from console.routes import Page
-from console.shown import PageResponse, see
+from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
 from server import clock, log
 from server.access import sessions
@@ -72,7 +72,7 @@ class Console(Site):
         return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
-        file = files.answer(request.path)
+        file = files.answer(request.path, files.takes_gzip(request.headers.get("Accept-Encoding", "")))
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())
@@ -90,7 +90,7 @@ class Console(Site):
             content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
         )  # fmt: skip
 
-    def _headers(self, shown: PageResponse) -> dict[str, str]:
+    def _headers(self, shown: Shown) -> dict[str, str]:
         targets = " ".join(("'self'", *shown.form_targets))
         headers = {
             "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -136,7 +136,7 @@ class Console(Site):
 
     # -- which page --------------------------------------------------------------------------------------------------
 
-    def _page(self, visit: Visit) -> PageResponse:
+    def _page(self, visit: Visit) -> Shown:
         request = visit.request
         found, visit.arguments = request.found
         if not found:
@@ -164,7 +164,7 @@ class Console(Site):
             drafts.is_saved(visit)
         return shown
 
-    def _elsewhere(self, visit: Visit, each: Page) -> PageResponse | None:
+    def _elsewhere(self, visit: Visit, each: Page) -> Shown | None:
         """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
         if each.access in ("anyone", "code"):
             return None if each.access == "anyone" or _waits(visit) else see(LOGIN)

@@ -10,14 +10,15 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from console import asking, diffs, drafts, locales
+from console import asking, diffs, drafts, icons, locales, places
 from console.forms import Form, sentence
 from console.locales import Locale
-from console.places import PLACES, NavigationItem, here, open_to, rail
+from console.places import PLACES, Place, here, open_to, rail
 from console.shown import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
+from server.desk.pictures import initials
 from server.people import form_drafts
 from server.upkeep.finding import Finding
 
@@ -72,12 +73,48 @@ def keys(worker: Actor) -> list[tuple[str, str, str]]:
     return [each for each in KEYS if each[2] in paths]
 
 
-def nav(visit: Visit, worker: Actor) -> list[tuple[str, list[tuple[NavigationItem, str]]]]:
-    """The rail: (group, ((place, how it is the one that is shown), ...)): `page`, `true` for a part of it, or ""."""
+Entries = list[tuple[Place, str]]  # each with how it is the one that is shown: `page`, `true` for a part of it, or ""
+
+
+def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
+    """The rail: (group, its places, whether it is open). Closed ones are named by a cookie that scripts set; the one
+    with the page that is shown is always open."""
     groups = rail(worker)
-    shown = here([each for _, places in groups for each in places], visit.path)
+    shown = here([each for _, listed in groups for each in listed], visit.path)
+    entries = ((group, _marked(visit, listed, shown)) for group, listed in groups)
+    closed = visit.closed_groups
+    return [(group, each, group_key(group) not in closed or any(state for _, state in each)) for group, each in entries]
+
+
+def bar(visit: Visit, worker: Actor) -> Entries:
+    """The bar of a phone."""
+    shown = here([each for _, listed in rail(worker) for each in listed], visit.path)
+    return _marked(visit, places.bar(worker), shown)
+
+
+def group_key(group: str) -> str:
+    """What a group of the rail is called in a cookie."""
+    return group.lower().replace(" ", "-")
+
+
+def _marked(visit: Visit, listed: Sequence[Place], shown: str) -> Entries:
     state = "page" if shown == visit.path else "true"
-    return [(group, [(each, state if each.path == shown else "") for each in places]) for group, places in groups]
+    return [(each, state if each.path == shown else "") for each in listed]
+
+
+def icon(name: str) -> str:
+    """An icon of icons.py."""
+    return icons.icon(name)
+
+
+def logo() -> str:
+    """Our mark."""
+    return icons.MARK
+
+
+def avatar(name: str, id: int) -> str:
+    """The initials of somebody in a circle, in one of eight colours. They decorate; the name stands beside them."""
+    return fragment("parts/avatar.html", initials=initials(name), hue=id % 8)
 
 
 def token(visit: Visit, draft: str = "") -> str:
@@ -223,7 +260,7 @@ def breakable(text: str) -> str:
     return fragment("parts/breakable.html", parts=_AFTER_A_PART.split(text))
 
 
-def diff(lines: Sequence[diffs.DiffLine], label: str) -> str:
+def diff(lines: Sequence[diffs.Line], label: str) -> str:
     """Two texts beside each other, from diffs.compared. label: what they are."""
     return fragment("parts/diff.html", lines=lines, label=label, signs=DIFF_SIGNS)
 

@@ -188,6 +188,11 @@ class Visit:
     def _most_seconds(self) -> int:
         return self.service.settings.session_days * 86400
 
+    @property
+    def closed_groups(self) -> list[str]:
+        """The groups of the rail that this browser shows closed."""
+        return cookies.read(self.request.headers.get("Cookie", ""), cookies.RAIL, False).split(".")
+
     def _cookie(self, kind: str) -> str:
         return cookies.read(self.request.headers.get("Cookie", ""), kind, self.is_secure)
 

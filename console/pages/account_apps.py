@@ -4,7 +4,7 @@ it. Source: ours."""
 from console import lists
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
+from console.shown import Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import records
@@ -15,7 +15,7 @@ BASE = "/account/apps"
 
 
 @page("GET", BASE)
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """All apps, and a page of the tokens."""
     ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
     shown, apps_page = lists.part(visit, listed, "apps")
@@ -29,7 +29,7 @@ def show(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{id}}/revoke")
-def revoke(visit: Visit) -> PageResponse:
+def revoke(visit: Visit) -> Shown:
     """End all that an app may do in one's name."""
     token_lists.revoke_app(visit.ctx, visit.id)
     visit.tell("The app can do nothing in your name any more.")
@@ -37,7 +37,7 @@ def revoke(visit: Visit) -> PageResponse:
 
 
 @page("POST", "/account/tokens/{id}/revoke")
-def revoke_token(visit: Visit) -> PageResponse:
+def revoke_token(visit: Visit) -> Shown:
     """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
     visit.tell("The token works no more.")

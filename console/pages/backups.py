@@ -8,13 +8,13 @@ from pathlib import Path
 from console.forms import Form
 from console.rendering import render
 from console.routes import SMALL_FORM_BYTES, page
-from console.shown import PageResponse, again, file, see
+from console.shown import Shown, again, file, see
 from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.upkeep import backups, restoring, scheduled
-from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
+from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, Look
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
@@ -37,7 +37,7 @@ FIELDS, LABELS = ("typed",), {"typed": "Name of the backup", "file": "File"}
 
 
 @dataclass(frozen=True)
-class BackupEntry:
+class Listed:
     """A backup as it is shown. name: of its file. path: of its page. size: in words. look: None when it was not read as
     it is now. is_read: whether it is to be read just now."""
 
@@ -45,19 +45,19 @@ class BackupEntry:
     path: str
     at: int
     size: str
-    look: BackupCheck | None
+    look: Look | None
     is_read: bool
     is_sent: bool
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """All backups, the newest first."""
     return _all(visit, Form())
 
 
 @page("POST", BASE, "proven admin")
-def make(visit: Visit) -> PageResponse:
+def make(visit: Visit) -> Shown:
     """Make one now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
     visit.tell("A backup is being made.")
@@ -65,7 +65,7 @@ def make(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/set-up", "proven admin")
-def set_up(visit: Visit) -> PageResponse:
+def set_up(visit: Visit) -> Shown:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)
     visit.tell("Backups are set up. The first one is being made.")
@@ -73,7 +73,7 @@ def set_up(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/send", "proven admin", form_bytes=MAX_UPLOAD_BYTES + SMALL_FORM_BYTES)
-def send(visit: Visit) -> PageResponse:
+def send(visit: Visit) -> Shown:
     """Put a backup of one's own into the folder."""
     form = Form({"file": ""})
     try:
@@ -89,7 +89,7 @@ def send(visit: Visit) -> PageResponse:
 
 
 @page("GET", RESTORE, "admin")
-def show_restore(visit: Visit) -> PageResponse:
+def show_restore(visit: Visit) -> Shown:
     """How far the last restore is."""
     last = restoring.last(visit.ctx)
     shown = render(visit, "restore.html", last=last, stages=STAGES)
@@ -97,13 +97,13 @@ def show_restore(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/{{name}}", "admin")
-def show_one(visit: Visit) -> PageResponse:
+def show_one(visit: Visit) -> Shown:
     """One backup: what it holds, and what can be done with it."""
     return _one(visit, Form.of({"typed": ""}))
 
 
 @page("POST", f"{BASE}/{{name}}/verify", "admin")
-def verify(visit: Visit) -> PageResponse:
+def verify(visit: Visit) -> Shown:
     """Let the scheduler read all of it."""
     name = visit.arguments["name"]
     backups.verify(visit.ctx, name)
@@ -111,7 +111,7 @@ def verify(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
-def download(visit: Visit) -> PageResponse:
+def download(visit: Visit) -> Shown:
     """The file. Who asks for its headers alone takes nothing out, and nothing is told of it."""
     take = backups.named if visit.request.method == "HEAD" else backups.fetched
     found = take(visit.ctx, visit.arguments["name"])
@@ -119,7 +119,7 @@ def download(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{name}}/remove", "proven admin")
-def remove(visit: Visit) -> PageResponse:
+def remove(visit: Visit) -> Shown:
     """Remove it for good."""
     backups.remove(visit.ctx, visit.arguments["name"])
     visit.tell(f"{visit.arguments['name']}.db is removed.")
@@ -127,7 +127,7 @@ def remove(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{name}}/restore", "proven admin")
-def restore(visit: Visit) -> PageResponse:
+def restore(visit: Visit) -> Shown:
     """Put it in the place of the database, once its name was typed."""
     form = Form.sent(visit.form, FIELDS)
     try:
@@ -137,10 +137,10 @@ def restore(visit: Visit) -> PageResponse:
     return see(RESTORE)
 
 
-def _all(visit: Visit, form: Form) -> PageResponse:
+def _all(visit: Visit, form: Form) -> Shown:
     ctx, settings, wrong = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []
-    looks: dict[str, BackupCheck] = {}
+    looks: dict[str, Look] = {}
     try:
         found, looks = backups.everything(settings), backups.looks(ctx)
         rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
@@ -160,7 +160,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
 
 
-def _one(visit: Visit, form: Form) -> PageResponse:
+def _one(visit: Visit, form: Form) -> Shown:
     found = backups.named(visit.ctx, visit.arguments["name"])
     each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
@@ -169,9 +169,9 @@ def _one(visit: Visit, form: Form) -> PageResponse:
     return again(shown, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else shown
 
 
-def _listed(each: Backup, looks: dict[str, BackupCheck], read: set[str]) -> BackupEntry:
+def _listed(each: Backup, looks: dict[str, Look], read: set[str]) -> Listed:
     name = each.path.name
-    return BackupEntry(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
+    return Listed(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
 
 
 def _path(each: Backup) -> str:

@@ -7,7 +7,7 @@ from console import articles, lists, owners, places
 from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse
+from console.shown import Shown
 from console.visit import Visit
 from server.settings import SETTINGS
 
@@ -18,7 +18,7 @@ SETTINGS_PAGE = "/admin/system/settings"
 
 
 @dataclass(frozen=True)
-class RecordPages:
+class Kind:
     """Records that have a page. path: of one of them, by its id."""
 
     uri: str
@@ -27,18 +27,17 @@ class RecordPages:
 
 
 KINDS = (
-    RecordPages("automation", "Automation", "/automations/{}"),
-    RecordPages("webhook_listener", "Webhook", "/automations/webhooks/{}"),
-    RecordPages("oauth_app", "OAuth app", "/admin/apps/{}"), RecordPages("worker", "Worker", "/admin/people/{}"),
-    RecordPages("group", "Group", "/admin/people/groups/{}"), RecordPages("role", "Role", "/admin/people/roles/{}"),
-    RecordPages("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
-    RecordPages("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"),
-    RecordPages("custom_field", "Custom field", "/admin/fields/{}"),
+    Kind("automation", "Automation", "/automations/{}"),
+    Kind("webhook_listener", "Webhook", "/automations/webhooks/{}"),
+    Kind("oauth_app", "OAuth app", "/admin/apps/{}"), Kind("worker", "Worker", "/admin/people/{}"),
+    Kind("group", "Group", "/admin/people/groups/{}"), Kind("role", "Role", "/admin/people/roles/{}"),
+    Kind("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
+    Kind("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"), Kind("custom_field", "Custom field", "/admin/fields/{}"),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class JumpTarget:
+class Hit:
     """Somewhere to go. kind: what it is, in a word or two."""
 
     label: str
@@ -47,20 +46,20 @@ class JumpTarget:
 
 
 @page("GET", "/jump")
-def jump(visit: Visit) -> PageResponse:
+def jump(visit: Visit) -> Shown:
     """The places that fit what was typed."""
     q = visit.query.text("q", "").strip()
     return render(visit, "jump.html", q=q, hits=found(visit, q), most=MAX_HITS)
 
 
 @page("GET", "/-/jump")
-def jump_while_typing(visit: Visit) -> PageResponse:
+def jump_while_typing(visit: Visit) -> Shown:
     """The same for a script of ours: {hits: [{label, kind, path}]}."""
     return answer({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
 
 
 @page("GET", "/choose/{name}")
-def choose(visit: Visit) -> PageResponse:
+def choose(visit: Visit) -> Shown:
     """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
     q = visit.query.text("q", "").strip()
     results, total = _records(visit, q)
@@ -70,17 +69,17 @@ def choose(visit: Visit) -> PageResponse:
 
 
 @page("GET", "/-/choose/{name}")
-def choose_while_typing(visit: Visit) -> PageResponse:
+def choose_while_typing(visit: Visit) -> Shown:
     """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
     results, total = _records(visit, visit.query.text("q", "").strip())
     return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})
 
 
-def found(visit: Visit, q: str) -> list[JumpTarget]:
+def found(visit: Visit, q: str) -> list[Hit]:
     """Pages, records, settings and help pages whose names have every word; all pages for none."""
     words = q.lower().split()
     hits = [
-        JumpTarget(each.label, "Page", each.path)
+        Hit(each.label, "Page", each.path)
         for each in places.open_to(visit.actor)
         if _fits(words, f"{each.label} {each.words}")
     ]
@@ -88,12 +87,12 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
     if visit.actor.is_admin:
-        hits += [JumpTarget(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
+        hits += [Hit(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
                  for each in lists.named(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
         settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
-        hits += [JumpTarget(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
+        hits += [Hit(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
     pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
-    hits += [JumpTarget(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
+    hits += [Hit(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
     return hits[:MAX_HITS]
 
 

@@ -14,7 +14,7 @@ from console import drafts, lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, attachment, see
+from console.shown import INVALID, Shown, attachment, see
 from console.ui import Option
 from console.visit import Visit
 from server.desk import records
@@ -22,7 +22,7 @@ from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import document as documents
 from server.packages import exporting, importing, library, requirements, shipped
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
 from server.packages.importing import Imported
 from server.packages.library import Past
 from server.packages.prompts import unanswered
@@ -61,7 +61,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class ImportedRecord:
+class Made:
     """A record of an import. path: where it is shown, "" for nowhere. secrets: {name: value}, shown this once."""
 
     type: str
@@ -105,20 +105,20 @@ RESULTS = _Results()
 
 
 @page("GET", BASE, "proven admin")
-def show_list(visit: Visit) -> PageResponse:
+def show_list(visit: Visit) -> Shown:
     """The packages that come with the program, and room for another one."""
     return _list(visit, drafts.take_up(visit, visit.path, Form.of({"package_json": ""})))
 
 
 @page("GET", f"{BASE}/open", "proven admin")
-def show_shipped(visit: Visit) -> PageResponse:
+def show_shipped(visit: Visit) -> Shown:
     """A package that comes with the program. Raises NotFound."""
     name = visit.query.text("name", "")
     return _open(visit, shipped.package(name), name, "")
 
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
-def look(visit: Visit) -> PageResponse:
+def look(visit: Visit) -> Shown:
     """Open a package that was pasted or uploaded."""
     form = Form.sent(visit.form, ("package_json",))
     upload = visit.form.upload("file")
@@ -135,7 +135,7 @@ def look(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES)
-def run(visit: Visit) -> PageResponse:
+def run(visit: Visit) -> Shown:
     """Import a package, or tell what it would make."""
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
     try:
@@ -175,7 +175,7 @@ def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
 
 
 @page("GET", f"{BASE}/done/{{code}}", "admin")
-def show_result(visit: Visit) -> PageResponse:
+def show_result(visit: Visit) -> Shown:
     """What an import made. Raises NotFound when it is told no more."""
     found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
     if found is None:
@@ -185,7 +185,7 @@ def show_result(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/imported/{{id}}", "proven admin")
-def show_past(visit: Visit) -> PageResponse:
+def show_past(visit: Visit) -> Shown:
     """What an import of the past made. Raises NotFound."""
     past = library.one(visit.ctx, visit.id)
     registry, made, references = visit.service.registry, [], []
@@ -195,7 +195,7 @@ def show_past(visit: Visit) -> PageResponse:
         is_there = (context, id) in there
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         name = record_type.label_names[0] if record_type is not None else context
-        made.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
+        made.append((Made(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
         if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
             references.append(f"{record_type.uri}:{id}")
     return render(visit, "package_past.html", past=past, made=made, who=_who(visit, [past]), references=references)
@@ -210,7 +210,7 @@ def _tree(text: str) -> Any:
     return loads(text, "the package", field="package_json", depth=MAX_DEPTH)
 
 
-def _list(visit: Visit, form: Form) -> PageResponse:
+def _list(visit: Visit, form: Form) -> Shown:
     found = []
     for name in shipped.names():
         tree = shipped.package(name)["package"]
@@ -233,7 +233,7 @@ def _who(visit: Visit, past: list[Past]) -> dict[int, str]:
 
 def _open(
     visit: Visit, tree: Any, name: str, text: str, form: Form | None = None, imported: Imported | None = None
-) -> PageResponse:
+) -> Shown:
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
     prompts = _prompts(visit, document)
@@ -260,7 +260,7 @@ def _open(
     )  # fmt: skip
 
 
-def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
+def _prompts(visit: Visit, document: Document) -> list[Prompt]:
     found = []
     for number, each in enumerate(document.prompts):
         params = each.get("params")
@@ -303,7 +303,7 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
     return lists.options(found["results"])
 
 
-def _made(visit: Visit, imported: Imported, is_there: bool) -> list[ImportedRecord]:
+def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
     """The records of an import. is_there: whether there is something to link to."""
     registry = visit.service.registry
     found = []
@@ -314,9 +314,7 @@ def _made(visit: Visit, imported: Imported, is_there: bool) -> list[ImportedReco
         for uid, each in made.items():
             secret = str(each.get(SECRET) or "") if is_there else ""
             path = f"{base}{each['id']}" if base else ""
-            found.append(
-                ImportedRecord(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {})
-            )
+            found.append(Made(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {}))
     return found
 
 
@@ -324,7 +322,7 @@ def _made(visit: Visit, imported: Imported, is_there: bool) -> list[ImportedReco
 
 
 @page("GET", f"{BASE}/export", "admin")
-def show_export(visit: Visit) -> PageResponse:
+def show_export(visit: Visit) -> Shown:
     """Records to choose for a package; `records` of the address are chosen already."""
     chosen = [each for each in visit.query.text("records", "").split(",") if each]
     return _export(visit, Form({"type": visit.query.text("type", "automation"), "q": "", "name": ""}, {
@@ -333,7 +331,7 @@ def show_export(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/export", "admin", form_bytes=FORM_BYTES)
-def export(visit: Visit) -> PageResponse:
+def export(visit: Visit) -> Shown:
     """Look for more records, or hand the package over as a file."""
     form = Form.sent(visit.form, ("type", "q", "name"), ("records", "more"))
     form.several["records"] = list(dict.fromkeys([*form.several["records"], *form.several.pop("more")]))
@@ -345,10 +343,10 @@ def export(visit: Visit) -> PageResponse:
         return _export(visit, form.refuse(error))
     name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
     text = json.dumps(tree, ensure_ascii=False, indent=1)
-    return PageResponse(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
+    return Shown(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
 
 
-def _export(visit: Visit, form: Form) -> PageResponse:
+def _export(visit: Visit, form: Form) -> Shown:
     registry = visit.service.registry
     types = [each for each in registry if each.uri in exporting.EXPORTED or isinstance(each, CustomType)]
     chosen: list[tuple[str, str, str]] = []

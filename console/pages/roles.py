@@ -8,7 +8,7 @@ from console.forms import Form
 from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
+from console.shown import Shown, see
 from console.visit import Visit
 from server.access.rules import REASONS
 from server.desk import contexts, records
@@ -48,7 +48,7 @@ class Granted:
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
+def show_list(visit: Visit) -> Shown:
     """All roles, and why a worker may or may not do something."""
     found, wrong = lists.found(visit, URI, "sort:name")
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
@@ -62,13 +62,13 @@ def show_list(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> PageResponse:
+def show_new(visit: Visit) -> Shown:
     """The form for a new role."""
     return _form(visit, Form({"privs_mode": "itemized"}, {"privs": []}), None)
 
 
 @page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> PageResponse:
+def create(visit: Visit) -> Shown:
     """Make a role."""
     form = Form.sent(visit.form, LINES, ("privs",))
     try:
@@ -80,14 +80,14 @@ def create(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """One role to be changed."""
     role = lists.record(visit, URI, visit.id)
     return _form(visit, _stored(role), role)
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> PageResponse:
+def save(visit: Visit) -> Shown:
     """Change a role."""
     role, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, LINES, ("privs",))
     try:
@@ -99,7 +99,7 @@ def save(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> PageResponse:
+def delete(visit: Visit) -> Shown:
     """Remove a role; nobody has its privileges any more."""
     role = lists.record(visit, URI, visit.id)
     try:
@@ -136,7 +136,7 @@ def _also(record_type: RecordType) -> str:
     return "; ".join(REASONS[rule] for rule in rules if rule in REASONS)
 
 
-def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> PageResponse:
+def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> Shown:
     types = _granted(visit)
     shown = {privilege for each in types for privilege in each.privileges.values()}
     members: list[str] = []

@@ -1,10 +1,10 @@
-"""The start page: what waits, and the way to what there is. Source: ours."""
+"""The start page: what needs attention, and how the desk does. Source: ours."""
 
-from console import lists
+from console import lists, reports
 from console.forms import sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, fragment, see
+from console.shown import Shown, fragment, see
 from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
@@ -13,65 +13,66 @@ from server.people import security, token_lists
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # of what needs attention in the service, shown at once
 WAITING = (
-    ("ticket", "status:open owner.id:me", "Open tickets of yours"),
-    ("ticket", "status:open owner.id:none", "Open tickets of nobody"),
-    ("task", "status:open owner.id:me", "Open tasks of yours"),
-    ("notification", "isRead:no", "Notifications not read"),
+    ("ticket", "status:open owner.id:me", "My open tickets", "ticket"),
+    ("ticket", "status:open owner.id:none", "Unassigned", "inbox"),
+    ("task", "status:open owner.id:me", "My open tasks", "check"),
+    ("notification", "isRead:no", "Unread notifications", "bell"),
 )
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
-    "ticket": ("Send yourself a test ticket", "As a mail to the helpdesk makes it.", ""),
-    "token": ("Create a token", "The key to the API for a script of yours.", "/admin/tokens"),
-    "package": ("Import a package", "Automations, fields and searches that others made.", "/admin/packages"),
-    "worker": ("Invite a worker", "Somebody who answers mail with you.", "/admin/people/new"),
-    "backups": ("Set up backups", "A folder on another disk, and how often.", "/admin/backups"),
+    "ticket": ("Send yourself a test ticket", "The way an email to the helpdesk creates one.", ""),
+    "token": ("Create a token", "The key to the API for your scripts.", "/admin/tokens"),
+    "package": ("Import a package", "Automations, fields and searches made by others.", "/admin/packages"),
+    "worker": ("Invite a worker", "Someone to answer tickets with you.", "/admin/people/new"),
+    "backups": ("Set up backups", "Choose a folder on another disk, and how often.", "/admin/backups"),
 }
 
 
 @page("GET", "/", "anyone")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """For who is signed in, what waits; for others, how to get in."""
     if visit.session is None or visit.session.waits_for_code:
         is_set_up = setup.is_set_up(visit.service)
-        return PageResponse(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
+        return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
     ctx = visit.ctx
-    waiting = [(label, lists.count(visit, uri, q), uri, q) for uri, q, label in WAITING]
+    waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in WAITING]
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", "Protect your account with a second factor"))
     if ctx.actor.is_admin:
         errors = automation_log.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
         if errors:
-            tells.append(("/automations/log?q=level%3Aerror", f"Errors of automations since yesterday: {errors}"))
+            tells.append(("/automations/log?q=level%3Aerror", f"Automation errors since yesterday: {errors}"))
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
-            tells.append(("/admin/tokens", f"Tokens that end within a week: {ending}"))
+            tells.append(("/admin/tokens", f"Tokens that expire within a week: {ending}"))
     items = [(each, *TRIED[each.name]) for each in to_do.listed(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
-        tells=tells, items=items, is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
+        tells=tells, items=items, pictures=reports.pictures(visit), queries=reports.queries(visit), days=reports.DAYS,
+        is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
         has_demo=ctx.actor.is_admin and demo.is_filled(ctx), all_done=all(each.is_done for each, *_ in items),
     )  # fmt: skip
 
 
 @page("POST", "/start/ticket", "admin")
-def send_ticket(visit: Visit) -> PageResponse:
+def send_ticket(visit: Visit) -> Shown:
     """Make a ticket of a mail from who asks."""
     made = to_do.send_test_ticket(visit.ctx)
-    visit.tell(f"Ticket {made.mask} is there.")
+    visit.tell(f"Ticket {made.mask} created.")
     return see("/")
 
 
 @page("POST", "/start/away")
-def put_away(visit: Visit) -> PageResponse:
+def put_away(visit: Visit) -> Shown:
     """Show the list of what to try no more."""
     to_do.put_away(visit.ctx)
-    visit.tell("The list is put away.", "/start/back")
+    visit.tell("List dismissed.", "/start/back")
     return see("/")
 
 
 @page("POST", "/start/back")
-def bring_back(visit: Visit) -> PageResponse:
+def bring_back(visit: Visit) -> Shown:
     """Show it again."""
     to_do.bring_back(visit.ctx)
     return see("/")

@@ -6,7 +6,7 @@ from console import lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
+from console.shown import INVALID, Shown, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times
@@ -30,7 +30,7 @@ REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
 @page("GET", BASE, "proven admin")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """The form for a new token, and all that are good now."""
     app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, app_tokens.APP_NAME))
     values = {"app_id": app_id, "worker_id": str(visit.actor.worker_id), "expires": PRESETS[0], "label": ""}
@@ -38,7 +38,7 @@ def show(visit: Visit) -> PageResponse:
 
 
 @page("POST", BASE, "proven admin")
-def create(visit: Visit) -> PageResponse:
+def create(visit: Visit) -> Shown:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
     if visit.form.flag("choose"):
@@ -61,7 +61,7 @@ def create(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/revoke", "proven admin")
-def show_revoke_all(visit: Visit) -> PageResponse:
+def show_revoke_all(visit: Visit) -> Shown:
     """Which tokens of an app or a worker end together."""
     wanted = _wanted(visit, Form())
     return render(
@@ -71,7 +71,7 @@ def show_revoke_all(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/revoke", "proven admin")
-def revoke_all(visit: Visit) -> PageResponse:
+def revoke_all(visit: Visit) -> Shown:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
     visit.tell(f"{count} token{' works' if count == 1 else 's work'} no more.")
@@ -79,7 +79,7 @@ def revoke_all(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{id}}/revoke", "proven admin")
-def revoke(visit: Visit) -> PageResponse:
+def revoke(visit: Visit) -> Shown:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
     visit.tell("The token works no more.")
@@ -127,7 +127,7 @@ def _whose(visit: Visit, wanted: Wanted) -> str:
     return " ".join(parts)
 
 
-def _tokens(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
+def _tokens(visit: Visit, form: Form, is_long: bool = False) -> Shown:
     scopes = []
     try:
         app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))

@@ -2,9 +2,8 @@
 
 For the page at /oauth/authorize (sign-in and consent), in this order:
 
-1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. An
-   `AuthorizationRefusal` without `url` is a page with its message and status 400; one with `url` is a redirect there
-   (303). Else it is an `AuthorizationRequest`.
+1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. A `Refused` without
+   `url` is a page with its message and status 400; one with `url` is a redirect there (303). Else it is an `Asked`.
 2. Nobody signed in: the sign-in page, which leads back to this very address. No form holds the request: it is in the
    address, and is read anew each time.
 3. `needs_consent(service, asked, worker_id)`: False means `allow` at once. True: show app, worker, `scopes` with
@@ -67,7 +66,7 @@ TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationRequest:
+class Asked:
     """A request for a worker's consent that is in order. origin: where the answer is sent to, as people may see it.
 
     parameters: the request itself. is_consent_forced: whether the worker is asked even when that is known already."""
@@ -85,7 +84,7 @@ class AuthorizationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationRefusal:
+class Refused:
     """A request that is not in order. url: where the app wants to hear of it, "" when there is no app to trust."""
 
     message: str
@@ -93,7 +92,7 @@ class AuthorizationRefusal:
 
 
 @dataclass(frozen=True, slots=True)
-class OAuthRequest:
+class Sent:
     """What a client sent to an endpoint. authorization: the header, None for none. client: its address."""
 
     parameters: Pairs
@@ -102,20 +101,18 @@ class OAuthRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class OAuthResponse:
+class Reply:
     """What a client is told. payload: None for an empty body."""
 
     status: int
     payload: dict[str, Any] | None
 
 
-def begin(
-    service: Service, parameters: Iterable[tuple[str, str]], now: int
-) -> AuthorizationRequest | AuthorizationRefusal:
+def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> Asked | Refused:
     """What an app asks for, or why it cannot. parameters: as they came, decoded. Changes nothing."""
     pairs = _known(parameters, ASKED)
 
-    def read(tx: Transaction) -> AuthorizationRequest | AuthorizationRefusal:
+    def read(tx: Transaction) -> Asked | Refused:
         try:
             _require_short(pairs)
             _require_once(pairs)
@@ -124,16 +121,14 @@ def begin(
                 body=list(pairs),  # type: ignore[arg-type]
             )
         except FatalClientError as error:
-            return AuthorizationRefusal(FATAL.get(error.description, error.description))
+            return Refused(FATAL.get(error.description, error.description))
         except OAuth2Error as error:
-            return AuthorizationRefusal(
-                _described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs))
-            )
+            return Refused(_described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs)))
         except Invalid as error:
-            return AuthorizationRefusal(error.message)
+            return Refused(error.message)
         app, sent = found["request"].client, dict(pairs)
         address = str(found["redirect_uri"])
-        return AuthorizationRequest(
+        return Asked(
             app.id, app.client_id, app.name, app.url, tuple(app.scopes[each] for each in scopes), address,
             callbacks.origin(address), sent.get("state", ""), "consent" in sent.get("prompt", "").split(), pairs,
         )  # fmt: skip
@@ -141,7 +136,7 @@ def begin(
     return service.store.read(read)
 
 
-def needs_consent(service: Service, asked: AuthorizationRequest, worker_id: int) -> bool:
+def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
     """Whether the worker must be asked: every time. Where the service is set to remember, not for scopes that were
     allowed before, unless another program could stand behind the callback, or the app wants it."""
     if not service.settings.oauth_remember_consent or asked.is_consent_forced:
@@ -152,13 +147,13 @@ def needs_consent(service: Service, asked: AuthorizationRequest, worker_id: int)
     return not {each.id for each in asked.scopes} <= allowed
 
 
-def seal(service: Service, asked: AuthorizationRequest, worker_id: int, now: int) -> str:
+def seal(service: Service, asked: Asked, worker_id: int, now: int) -> str:
     """What shows that a form is that of a page shown to this worker for this request, a while ago at most."""
     told = json.dumps([worker_id, now, asked.app_id, [each.id for each in asked.scopes], asked.parameters])
     return f"{now}.{hmac.digest(_seal_key(service), told.encode(), 'sha256').hex()}"
 
 
-def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, given: str, now: int) -> None:
+def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now: int) -> None:
     """Raises Invalid for a form that is not the one shown, or is too old."""
     at = given.partition(".")[0]
     is_fresh = at.isascii() and at.isdigit() and len(at) <= 12 and 0 <= now - int(at) <= SEAL_SECONDS
@@ -167,7 +162,7 @@ def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, 
 
 
 def allow(
-    service: Service, asked: AuthorizationRequest, worker_id: int, now: int, scopes: Iterable[str] | None = None,
+    service: Service, asked: Asked, worker_id: int, now: int, scopes: Iterable[str] | None = None,
     along: Callable[[Transaction], None] = lambda tx: None,
 ) -> str:  # fmt: skip
     """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
@@ -196,28 +191,28 @@ def allow(
     return service.store.write(write)
 
 
-def deny(service: Service, asked: AuthorizationRequest) -> str:
+def deny(service: Service, asked: Asked) -> str:
     """The address to send the browser to when the worker refused."""
     return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
 
 
-def client_id(sent: OAuthRequest) -> str:
+def client_id(sent: Sent) -> str:
     """The client that a request says it comes from, "" for none."""
     return (dict(sent.parameters).get("client_id") or basic(sent.authorization or "")[0])[:MAX_CLIENT_ID_CHARS]
 
 
-def exchange(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
+def exchange(service: Service, sent: Sent, now: int) -> Reply:
     """Tokens for a code or a refresh token. Raises Invalid for what is no such request, TooMany for one who was wrong
     too often. What a second use ends is ended though the answer is an error."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_token_response)
 
 
-def revoke(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
+def revoke(service: Service, sent: Sent, now: int) -> Reply:
     """End a token of the client; a refresh token takes all of its login along. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
 
 
-def introspect(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
+def introspect(service: Service, sent: Sent, now: int) -> Reply:
     """What a token of the client is good for. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_introspect_response)
 
@@ -237,9 +232,7 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     consents.forget_of_worker(tx, worker_id)
 
 
-def _answered(
-    service: Service, sent: OAuthRequest, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]
-) -> OAuthResponse:
+def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]) -> Reply:
     pairs = _known(sent.parameters, SENT)
     _require_short(pairs)
     _require_once(pairs)
@@ -248,7 +241,7 @@ def _answered(
     # A client id is no secret: who guesses must not lock out those who call from elsewhere.
     keys = [lockout.account("client", f"{client_id(sent)} {address}"), f"{address} client"]
 
-    def write(tx: Transaction) -> OAuthResponse:
+    def write(tx: Transaction) -> Reply:
         lockout.require_open(tx, keys, now)
         endpoints = Endpoints(tx, service, now)
         try:
@@ -259,7 +252,7 @@ def _answered(
         if payload and "error" in payload:
             payload.setdefault("error_description", TOLD.get(payload["error"], ""))
             lockout.count(tx, _guessed(endpoints, payload["error"], keys), now)
-        return OAuthResponse(status, payload)
+        return Reply(status, payload)
 
     return service.store.write(write)
 
@@ -272,7 +265,7 @@ def _guessed(endpoints: Endpoints, error: str, keys: list[str]) -> list[str]:
     return keys[1:] if error == "invalid_grant" and (app is None or app.is_public) else []
 
 
-def _allowed(asked: AuthorizationRequest, scopes: Iterable[str] | None) -> tuple[str, ...]:
+def _allowed(asked: Asked, scopes: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(each.id for each in asked.scopes)
     if scopes is None:
         return names

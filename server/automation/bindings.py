@@ -10,9 +10,9 @@ from server import template
 from server.automation import checker
 from server.automation.commands.functions import automation_name
 from server.automation.dictionary import Dictionary
-from server.automation.host import Host, Script
+from server.automation.host import Automation, Host
 from server.errors import KataSyntax, reason
-from server.kata import Environment, Generic, check, parse
+from server.kata import Generic, Given, check, parse
 from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
 from server.template import Budget, Surroundings
@@ -43,7 +43,7 @@ class Handler:
     """An automation that answers. name: that of its entry. line: of the entry in the binding, from 1."""
 
     name: str
-    automation: Script
+    automation: Automation
     inputs: dict[str, Any]
     line: int
 
@@ -68,7 +68,7 @@ def problems(text: str) -> list[tuple[int, str]]:
         mistakes = checker.check_texts(document)
         if mistakes:
             return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
-        values = Generic(Environment()).value(document.tree)
+        values = Generic(Given()).value(document.tree)
         found = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
         return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
     except KataSyntax as error:
@@ -93,7 +93,7 @@ def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> I
     def render(source: str) -> str:
         return template.compile(source).render(dictionary, budget, around)
 
-    evaluator = Generic(Environment(values=dictionary, render=render))
+    evaluator = Generic(Given(values=dictionary, render=render))
     entries: dict[str, tuple[str, Tree]] = {}
     for key, value in document.tree.items():
         kind, _, name = plain(key).partition("/")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from server.automation.dictionary import lazy
 from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, Required, nearest
-from server.kata import Environment, Generic, Tree, parse
+from server.kata import Generic, Given, Tree, parse
 from server.kata.annotations import as_bool, as_int
 from server.kata.parser import plain
 from server.mail import addresses
@@ -40,7 +40,7 @@ class Declared:
         return as_bool(self.options.get("required", False))
 
 
-def declared(tree: Tree, given: Environment) -> list[Declared]:
+def declared(tree: Tree, given: Given) -> list[Declared]:
     """The declarations under `inputs:`. Raises Invalid for a kind that there is not, KataSyntax."""
     found = []
     for key, options in pairs(Generic(given).value(tree)):
@@ -56,12 +56,12 @@ def of_script(script: str) -> list[Declared]:
     """What a script asks for, as a form shows it: templates in it stay as they are. [] of one that cannot be read."""
     try:
         tree = next((value for key, value in parse(script).tree.items() if plain(key) == "inputs"), {})
-        return declared(tree, Environment()) if isinstance(tree, dict) else []
+        return declared(tree, Given()) if isinstance(tree, dict) else []
     except HelpdeskError:
         return []
 
 
-def checked(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
+def checked(tree: Tree, values: Any, run: "Run", given: Given) -> dict[str, Any]:
     """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
     sent = {str(key): value for key, value in pairs(values)}
     known = {each.name: each for each in declared(tree, given)} if tree else {}

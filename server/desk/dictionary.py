@@ -21,7 +21,7 @@ _CUSTOM_LINK = re.compile(r"custom_([0-9]+)_(.*)\Z")
 
 
 class Dictionaries:
-    """records.parts.DictionaryContext: shows records of one snapshot to one caller."""
+    """records.base.Shown: shows records of one snapshot to one caller."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self.ctx = ctx

@@ -59,7 +59,7 @@ def unpack(content: bytes) -> Winmail | None:
     """What is packed in `content`; None when that is no TNEF. Never raises; takes linear time."""
     if not content.startswith(SIGNATURE):
         return None
-    reading = _TnefReader(content)
+    reading = _Reading(content)
     try:
         reading.attributes()
     except (struct.error, ValueError, IndexError):
@@ -69,7 +69,7 @@ def unpack(content: bytes) -> Winmail | None:
 
 
 @dataclass(slots=True)
-class _TnefReader:
+class _Reading:
     content: bytes
     found: Winmail = field(default_factory=Winmail)
     codepage: str = "cp1252"

@@ -28,7 +28,7 @@ LOG = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredMail:
+class Asked:
     """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
     custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing."""
 
@@ -38,21 +38,21 @@ class FilteredMail:
     place: Mapping[str, Any] = field(default_factory=dict)
 
 
-def asked(ctx: Context, incoming: Incoming) -> FilteredMail:
+def asked(ctx: Context, incoming: Incoming) -> Asked:
     """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
     if not events.is_bound(ctx, FILTER, ROUTE):
-        return FilteredMail(incoming)
+        return Asked(incoming)
     found = _filtered(ctx, incoming)
     return replace(found, place=_routed(ctx, found.incoming))
 
 
-def _filtered(ctx: Context, incoming: Incoming) -> FilteredMail:
+def _filtered(ctx: Context, incoming: Incoming) -> Asked:
     def values() -> dict[str, Any]:
         ticket = _thread(ctx, incoming).ticket
         parent = events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
         return _values(ctx, incoming) | parent
 
-    found = FilteredMail(incoming)
+    found = Asked(incoming)
     for answer in events.ask(ctx, FILTER, values):
         if events.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
@@ -63,7 +63,7 @@ def _filtered(ctx: Context, incoming: Incoming) -> FilteredMail:
     return found
 
 
-def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
+def _changed(found: Asked, changes: Mapping[str, Any]) -> Asked:
     """What one automation sets."""
     mail = found.incoming.mail
     for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from server.context import Service
 from server.mail import charsets, mask, parse, spam
 from server.mail.authentication import dmarc_failed_at
-from server.mail.parse import Mail, ParseLimits
+from server.mail.parse import Limits, Mail
 
 SUBJECT_CHARACTERS = 255
 TOKEN_BYTES = 5  # two characters each
@@ -71,7 +71,7 @@ class Incoming:
 def read(service: Service, raw: bytes, now: int) -> Incoming:
     """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else. Source: Mail, Content."""
     settings = service.settings
-    limits = ParseLimits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
+    limits = Limits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
     return Incoming(
         raw=raw,

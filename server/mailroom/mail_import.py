@@ -25,7 +25,7 @@ from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
-from server.mailroom import Receipt, asking
+from server.mailroom import Received, asking
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot
@@ -173,7 +173,7 @@ class _Import:
         answer = mail.answer.get()
         if answer.error is not None:
             raise _stopped(answer.error, self.counts.done)
-        if isinstance(answer.result, Receipt):
+        if isinstance(answer.result, Received):
             self._count(_outcome(answer.result))
         else:
             self._fail(mail.place, answer.result)
@@ -188,17 +188,17 @@ class _Import:
         self._count("failed")
 
 
-def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Receipt | str]:
+def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Received | str]:
     """The write of the mail with this number of its source. It answers what became of the mail, or why it is not
     stored; either way the mail is done. Raises Unavailable when the mail before it is not."""
-    take: Callable[[Transaction], Receipt] | None = None
+    take: Callable[[Transaction], Received] | None = None
     refused = ""
     try:
         take = mailroom.ready(ctx, raw)
     except Exception as error:
         refused = _refusal(error)
 
-    def write(tx: Transaction) -> Receipt | str:
+    def write(tx: Transaction) -> Received | str:
         row = tx.first(IMPORTED, source=source)
         if (row[1] if row else 0) != number - 1:
             raise Unavailable("the mail before this one was not stored")
@@ -231,7 +231,7 @@ def _stopped(error: BaseException, done: int) -> BaseException:
     return error
 
 
-def _outcome(received: Receipt) -> str:
+def _outcome(received: Received) -> str:
     if received.outcome == "duplicate":
         return "duplicates"
     if received.outcome == "ignored":

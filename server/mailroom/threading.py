@@ -14,7 +14,7 @@ from server.tickets.types.ticket_parts import merged
 
 
 @dataclass(frozen=True, slots=True)
-class ReferencedMessage:
+class Known:
     """A stored message that a mail names."""
 
     id: int
@@ -31,8 +31,8 @@ class Thread:
     bounced: the mail of ours that came back."""
 
     ticket: Record | None
-    copies: tuple[ReferencedMessage, ...] = ()
-    bounced: ReferencedMessage | None = None
+    copies: tuple[Known, ...] = ()
+    bounced: Known | None = None
 
 
 def find(reading: RecordReader, incoming: Incoming) -> Thread:
@@ -56,7 +56,7 @@ def survivor(reading: RecordReader, ticket_id: int) -> Record | None:
     return merged.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
 
 
-def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
+def _messages(reading: RecordReader, ids: list[str]) -> list[Known]:
     """The stored messages with one of these ids, in any case, the oldest first. One statement."""
     if not ids:
         return []
@@ -72,12 +72,12 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
         (json.dumps(ids),),
     )
     return [
-        ReferencedMessage(id, ticket, message_id, sender, bool(outgoing), body)
+        Known(id, ticket, message_id, sender, bool(outgoing), body)
         for id, ticket, message_id, sender, outgoing, body in rows
     ]
 
 
-def _named(known: Iterable[ReferencedMessage], message_id: str | None) -> list[ReferencedMessage]:
+def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
     """Those with exactly this id, then those with it in another case."""
     if not message_id:
         return []

@@ -22,7 +22,7 @@ _LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
-class HttpUrl:
+class Url:
     """scheme: http or https. host: lower case, without brackets. target: path and query as they are sent."""
 
     scheme: str
@@ -51,11 +51,11 @@ class HttpUrl:
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.target}"
 
-    def with_query(self, more: str) -> "HttpUrl":
+    def with_query(self, more: str) -> "Url":
         """The same with more behind its query, which is quoted already."""
-        return HttpUrl(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
+        return Url(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
 
-    def is_below(self, base: "HttpUrl") -> bool:
+    def is_below(self, base: "Url") -> bool:
         """Whether this is `base` or something in its folder; never when the path has steps up."""
         steps = unquote(self.path).replace("\\", "/").split("/")
         if self.origin != base.origin or ".." in steps or "." in steps:
@@ -63,7 +63,7 @@ class HttpUrl:
         return self.path == base.path or self.path.startswith(base.path.rstrip("/") + "/")
 
 
-def parsed(text: str) -> HttpUrl:
+def parsed(text: str) -> Url:
     """The parts of an absolute URL; its fragment is left out. Raises Invalid.
 
     >>> str(parsed("HTTPS://Shop.Example:443/a b?q=ü#top"))
@@ -92,10 +92,10 @@ def parsed(text: str) -> HttpUrl:
     target = _quoted(parts.path, "/") or "/"
     if parts.query:
         target += "?" + _quoted(parts.query, "/?")
-    return HttpUrl(parts.scheme, host, port or PORTS[parts.scheme], target)
+    return Url(parts.scheme, host, port or PORTS[parts.scheme], target)
 
 
-def following(url: HttpUrl, location: str) -> HttpUrl:
+def following(url: Url, location: str) -> Url:
     """Where a redirect leads. Raises Rejected when that is no place that may be requested."""
     try:
         if _UNSEEN.search(location):

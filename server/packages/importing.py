@@ -7,7 +7,7 @@ from server.packages import document as documents
 from server.packages import requirements
 from server.packages.document import Tree
 from server.packages.making import Imported, make
-from server.packages.preparing import ImportPlan, Outdated
+from server.packages.preparing import Outdated, Prepared
 from server.store.transaction import Transaction
 
 ATTEMPTS = 3  # at preparing an import that others come before; the last one keeps its ids
@@ -34,7 +34,7 @@ def import_package(
     requirements.check(document)
     for attempt in range(ATTEMPTS):
         is_last = attempt == ATTEMPTS - 1
-        prepared = ImportPlan(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
+        prepared = Prepared(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
         try:
             return _made(prepared, dry_run)
         except Outdated:
@@ -42,7 +42,7 @@ def import_package(
     raise AssertionError("ids that are kept are not outdated")
 
 
-def _made(prepared: ImportPlan, dry_run: bool) -> Imported:
+def _made(prepared: Prepared, dry_run: bool) -> Imported:
     if not dry_run:
         return prepared.ctx.service.store.write(lambda tx: make(prepared, tx))
     try:
@@ -52,6 +52,6 @@ def _made(prepared: ImportPlan, dry_run: bool) -> Imported:
     raise AssertionError("a dry run always ends with its result")
 
 
-def _rehearse(prepared: ImportPlan, tx: Transaction) -> None:
+def _rehearse(prepared: Prepared, tx: Transaction) -> None:
     """Make all of it, and then all of it is undone."""
     raise _Rehearsed(make(prepared, tx))

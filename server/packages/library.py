@@ -6,7 +6,7 @@ from typing import Any
 
 from server.context import Context
 from server.errors import NotFound
-from server.packages.document import PackageDocument, Tree
+from server.packages.document import Document, Tree
 from server.records.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
@@ -39,7 +39,7 @@ class Past:
     there: int
 
 
-def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dict[str, dict[str, Tree]]) -> None:
+def remember(ctx: Context, tx: Transaction, document: Document, made: dict[str, dict[str, Tree]]) -> None:
     """Note an import in its own transaction, so that both are there or neither."""
     listed = [
         [context, uid, each["id"], str(each["label"])]

@@ -49,7 +49,7 @@ class SignedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Account:
     """What a name leads to. worker_id: 0 for nobody who may sign in by password; known_id: who was meant."""
 
     worker_id: int
@@ -283,15 +283,15 @@ def forget_over(service: Service, now: int) -> None:
         service.store.write(write)
 
 
-def _account(ctx: Context, tx: Transaction, email: str) -> _Candidate:
+def _account(ctx: Context, tx: Transaction, email: str) -> _Account:
     known_id = worker_with(ctx, tx, email)
     workers = ctx.service.registry.type("worker")
     row = tx.get(workers.table, known_id) if known_id else None
     if row is None:
-        return _Candidate(0, 0, "")
+        return _Account(0, 0, "")
     worker = workers.record(row)
     may_sign_in = not worker["is_disabled"] and not worker["is_password_disabled"]
-    return _Candidate(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
+    return _Account(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
 
 
 def _hash_of(tx: Transaction, worker_id: int) -> str:

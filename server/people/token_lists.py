@@ -23,7 +23,7 @@ MAX_LISTED = 500  # tokens on one page
 
 
 @dataclass(frozen=True, slots=True)
-class TokenEntry:
+class Listed:
     """One token. prefix, ending: how its text begins and ends. kind: access or refresh. created_by: who made it, "" for
     a login. last_used_at: some minutes late, 0 for never; last_used_from: the address. revoked_at: 0 for never."""
 
@@ -55,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenGroup:
+class Use:
     """The good tokens of one worker through one app that have the same scopes. made_at: the newest of them, Unix
     seconds. last_used_at: 0 for never."""
 
@@ -71,7 +71,7 @@ class TokenGroup:
 EVERY = Wanted()
 
 
-def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
+def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
     """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
     Raises AdminOnly."""
     ctx.require_admin(DOING)
@@ -85,7 +85,7 @@ def count(ctx: Context, wanted: Wanted = EVERY) -> int:
     return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
 
 
-def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
+def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
     """The same of the worker who asks."""
     wanted = Wanted(worker_id=ctx.actor.worker_id)
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
@@ -103,7 +103,7 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
     )) or 0)  # fmt: skip
 
 
-def in_use(ctx: Context, app_id: int = 0) -> list[TokenGroup]:
+def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
     """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
@@ -113,7 +113,7 @@ def own_apps(ctx: Context) -> list[Consent]:
     """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
     made."""
     worker_id = ctx.actor.worker_id
-    by_app: dict[int, list[TokenGroup]] = {}
+    by_app: dict[int, list[Use]] = {}
 
     def read(tx: Transaction) -> tuple[list[Consent], dict[int, str]]:
         for each in _in_use(ctx, tx, 0, worker_id):
@@ -230,7 +230,7 @@ def _count(tx: Transaction, wanted: Wanted, now: int) -> int:
     return int(tx.value(lambda: _wanted(shape, peewee.fn.COUNT(table.id)), values) or 0)
 
 
-def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[TokenEntry]:
+def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[Listed]:
     table: Any = TOKEN.sql
     ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
     shape = _shape(wanted)
@@ -247,7 +247,7 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
     workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
     return [
-        TokenEntry(
+        Listed(
             each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
             each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
             each["created_at"], each["expires_at"], each["last_used_at"], each["last_used_from"], each["ending"],
@@ -258,7 +258,7 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int
     ]  # fmt: skip
 
 
-def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[TokenGroup]:
+def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[Use]:
     table: Any = TOKEN.sql
 
     def build() -> Any:
@@ -278,7 +278,7 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
     rows = tx.rows(build, values)
     workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
     found = [
-        TokenGroup(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
+        Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
         for app, worker, scopes, count, used, made in rows if worker in workers
     ]  # fmt: skip
     return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))

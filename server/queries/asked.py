@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from server import times
 from server.desk.dictionary import Dictionaries
 from server.errors import BadDataQuery, Invalid, nearest
-from server.queries.reading import KeyValue, source_of
-from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
-from server.search.compile import SearchScope
+from server.queries.reading import Given, source_of
+from server.search.ast import Group, Query, Sort, Subquery, Text
+from server.search.compile import Scope
 from server.search.controls import query_of
 from server.search.placeholders import filled_text
-from server.search.select import CompiledSearch
+from server.search.select import Search
 from server.search.select import search as compile_search
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the sea
 
 
 @dataclass(frozen=True)
-class KeyValues:
+class Values:
     """The keys of a data query, or of one group in it. `id` is the free part of a group's name: `open` of series.open.
 
     position: where it begins."""
 
-    given: dict[str, KeyValue]
-    asked: "DataQuery | None" = None  # None before there is a snapshot: then nothing can be looked up yet
+    given: dict[str, Given]
+    asked: "Asked | None" = None  # None before there is a snapshot: then nothing can be looked up yet
     id: str = ""
     position: int = 0
 
@@ -57,7 +57,7 @@ class KeyValues:
             )
         return value
 
-    def texts(self, name: str) -> tuple[SearchValue, ...]:
+    def texts(self, name: str) -> tuple[Text, ...]:
         """The items of a list, each with its position; () when it is not given."""
         found = self.given.get(name)
         return found.texts if found else ()
@@ -77,12 +77,12 @@ class KeyValues:
             raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
         return number
 
-    def group(self, name: str) -> "KeyValues | None":
+    def group(self, name: str) -> "Values | None":
         """The values of a group, None when it is not given."""
         found = self.given.get(name)
-        return None if found is None else KeyValues(found.inner, self.asked, found.id, found.position)
+        return None if found is None else Values(found.inner, self.asked, found.id, found.position)
 
-    def groups(self, pattern: str) -> "Iterator[KeyValues]":
+    def groups(self, pattern: str) -> "Iterator[Values]":
         """Each group that a pattern such as `series.<id>` declares, in the order of the text."""
         for name, found in self.given.items():
             if found.key.name == pattern:
@@ -90,7 +90,7 @@ class KeyValues:
                 assert group is not None
                 yield group
 
-    def named(self, pattern: str) -> list[KeyValue]:
+    def named(self, pattern: str) -> list[Given]:
         """Each key that a pattern such as `by.<id>` declares, in the order of the text."""
         return [found for found in self.given.values() if found.key.name == pattern]
 
@@ -119,7 +119,7 @@ class KeyValues:
             scope = scope.in_zone(zone_of(first.timezone))
         children = tuple(each.root for each in (first, second) if each is not None and each.root.children)
         sort: tuple[Sort, ...] = first.sort if first is not None else ()
-        query = Query(BooleanGroup("and", children, False, self.position), sort, None, None, None, self.position)
+        query = Query(Group("and", children, False, self.position), sort, None, None, None, self.position)
         search = compile_search(record_type, query, scope)
         if not sort:
             search = replace(search, order=order)
@@ -154,7 +154,7 @@ class KeyValues:
 class Searched:
     """A compiled search, its text in parentheses ("" when it finds all), and `limit:` and `page:` inside it."""
 
-    search: CompiledSearch
+    search: Search
     source: str
     limit: int | None
     page: int | None
@@ -165,7 +165,7 @@ class Searched:
 
 
 @dataclass
-class DataQuery:
+class Asked:
     """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
 
     placeholders: the values of each `${name}` in it; None when those are no placeholders."""
@@ -174,9 +174,9 @@ class DataQuery:
     tx: "Transaction"
     q: str
     format: str
-    scope: SearchScope
+    scope: Scope
     placeholders: Mapping[str, Any] | None = None
-    values: KeyValues = field(init=False)
+    values: Values = field(init=False)
 
     def text(self, part: str) -> str:
         """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
@@ -187,7 +187,7 @@ class DataQuery:
         return Dictionaries(self.ctx, self.tx)
 
 
-def zone_of(text: SearchValue) -> tzinfo:
+def zone_of(text: Text) -> tzinfo:
     """The zone that a text names. Raises BadDataQuery at its position."""
     try:
         return times.zone(text.value)

@@ -18,7 +18,6 @@ from server.records.parts import (
     Access,
     Caller,
     Change,
-    DictionaryContext,
     Event,
     Expand,
     Feature,
@@ -27,6 +26,7 @@ from server.records.parts import (
     Nested,
     Record,
     Reopening,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -38,12 +38,12 @@ from server.store.tables import Column, Index, Table
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
     from server.store.transaction import Transaction
 
 __all__ = [
     "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "Nested", "Record", "RecordType",
-    "DictionaryContext", "Subtotals", "Writing",
+    "Shown", "Subtotals", "Writing",
 ]  # fmt: skip
 
 
@@ -215,7 +215,7 @@ class RecordType:
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Same transaction: what pointed to the record."""
 
-    def opened(self, record: Record, shown: DictionaryContext) -> None:
+    def opened(self, record: Record, shown: Shown) -> None:
         """A caller was given this record alone; inside a read."""
 
     def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
@@ -238,7 +238,7 @@ class RecordType:
         """What the activity log calls this record: its label, where that is no secret."""
         return self.label(record)
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
         """The labels of many records; a type whose labels need other records replaces it."""
         return {record["id"]: self.label(record) for record in records}
 
@@ -267,7 +267,7 @@ class RecordType:
 
     # -- names ------------------------------------------------------------------------------------------------------
 
-    def filter_named(self, name: str, scope: "SearchScope") -> Filter | None:
+    def filter_named(self, name: str, scope: "Scope") -> Filter | None:
         """The filter of this name, also one made of a pattern such as `links.<type>` or of a custom field."""
         found = self.filter_by_name.get(name)
         return found if found is not None else filter_patterns.pattern_filter(self, name, scope)

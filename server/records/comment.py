@@ -9,12 +9,12 @@ from server.fields import Bit, ContextName, CreatedAt, Id, Text
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Expand,
     Key,
     Record,
     RecordType,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -35,7 +35,7 @@ APP_NAME = "Helpdesk"
 _SPACES = re.compile(r"\s+")
 
 
-def _load_url(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_url(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`record_url`: the page of the commented record, at the comment; absent where that may not be read."""
     found: dict[int, dict[str, Any]] = {}
     for context in {record["target__context"] for record in records}:
@@ -145,7 +145,7 @@ class Comment(RecordType):
     def label(self, record: Record) -> str:
         return _short(record["comment"])
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
         """`<author>: <beginning of the text>`, one statement for each kind of author."""
         authors: dict[tuple[str, int], str] = {}
         for context in {record["author__context"] for record in records}:

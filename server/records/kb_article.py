@@ -5,7 +5,7 @@ from typing import Any
 from server.digits import is_whole
 from server.fields import Intake, Name, Text, Uint, UpdatedAt
 from server.fields.base import as_text
-from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree
 from server.records.kb.content import ArticleFormat, Rendered, format_number, rendered, to_html, words
 from server.records.shared.maps import pairs_through
@@ -34,7 +34,7 @@ class CategoryIds(Text):
         return list(dict.fromkeys(found))
 
 
-def load_categories(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_categories(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`categories`: {category id: {id: name} of it and those above, the top first}."""
     tree = Tree(shown.tx)
     found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}

@@ -29,7 +29,7 @@ class Key:
     name: str
     type: str
     note: str
-    value: Callable[[Record, "DictionaryContext"], Any] | None = None
+    value: Callable[[Record, "Shown"], Any] | None = None
     column: str = ""
     on_expand: bool = False
     target: str = ""
@@ -54,7 +54,7 @@ class Nested:
         return self.column or f"{self.prefix}_id"
 
 
-Loader = Callable[["DictionaryContext", list[Record], str], dict[int, dict[str, Any]]]
+Loader = Callable[["Shown", list[Record], str], dict[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class Writing(Reading, Protocol):
         """Let the scheduler look for what is due once the transaction is on disk."""
 
 
-class DictionaryContext(Protocol):
+class Shown(Protocol):
     """What keys and loaders may use while records are shown."""
 
     tx: "Transaction"

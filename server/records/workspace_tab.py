@@ -1,7 +1,7 @@
 """Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
 
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
-from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared.noted import noted
 from server.records.shared.owners import WORKER
 from server.records.workspaces import contents
@@ -66,6 +66,6 @@ class WorkspaceTab(RecordType):
             for id in contents.ids_on(writing.tx, uri, "tab_id", record["id"], contents.MAX_ON_TAB):
                 writing.delete(uri, id)
 
-    def opened(self, record: Record, shown: DictionaryContext) -> None:
+    def opened(self, record: Record, shown: Shown) -> None:
         if shown.actor.context == WORKER:
             noted(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)

@@ -1,6 +1,6 @@
 """A search tree becomes one condition, for any record type: each term is asked of the type's filter of that name.
 
-Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
+Knows no record type and no table; Scope is how it reaches both. Counting and sorting are in select.py."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, BooleanGroup, Subquery, Term
+from server.search.ast import Bare, Group, Subquery, Term
 from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SearchScope:
+class Scope:
     """What a search is compiled in: the types, the caller, the instant and the zone.
 
     readable(type) is the condition on what the caller may read; it holds for every record that a search looks at."""
@@ -58,7 +58,7 @@ class SearchScope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def ids_of(self, target: str, group: BooleanGroup) -> Condition:
+    def ids_of(self, target: str, group: Group) -> Condition:
         """As a condition whose expression is the select of the ids of what answers `group`."""
         record_type = self.registry.type(target)
         inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
@@ -69,12 +69,12 @@ class SearchScope:
             lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
         )
 
-    def in_zone(self, tz: tzinfo) -> "SearchScope":
+    def in_zone(self, tz: tzinfo) -> "Scope":
         """The same with another zone, for `set.timezone:`."""
         return replace(self, tz=tz)
 
 
-def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchScope) -> Condition:
+def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Condition:
     """The condition of a group of terms on records of this type.
 
     Raises BadQuery with the position of the first mistake."""
@@ -94,7 +94,7 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
         if isinstance(child, Bare):
             found = _bare(record_type, [child], scope)
             parts.append(negated(found) if child.negated else found)
-        elif isinstance(child, BooleanGroup):
+        elif isinstance(child, Group):
             parts.append(compile_group(record_type, child, scope))
         else:
             parts.append(_term(record_type, child, scope))
@@ -105,19 +105,17 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
     return negated(found) if group.negated else found
 
 
-def _bare(record_type: "RecordType", words: list[Bare], scope: SearchScope) -> Condition:
+def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Condition:
     default = record_type.default_filter
     if default is None:
         raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
-    group = BooleanGroup(
-        "and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position
-    )
+    group = Group("and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position)
     if default.type == "fulltext":
         return default.condition(Term("text", Subquery(group, False, group.position), False, group.position), scope)
     return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])
 
 
-def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
+def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:
     found = record_type.filter_named(term.field, scope)
     if found is None:
         known = nearest(term.field, record_type.filter_names())

@@ -19,8 +19,8 @@ from server.mail import list_headers
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
 from server.outbox import rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
-from server.outbox.deliver import MailSpec, own_file, park
-from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
+from server.outbox.deliver import Mail, own_file, park
+from server.outbox.sender import Sender, Way, sender_of, way_of
 from server.records.base import Record
 from server.records.shared import custom
 from server.records.shared.secrets import random_text
@@ -38,7 +38,7 @@ HTML_NAME = "original_message.html"
 MAX_NAME = 255
 MAX_INLINE = 50  # images of ours in one mail
 
-Customs = list[tuple[custom.FieldDefinition, custom.Coerced]]
+Customs = list[tuple[custom.CustomField, custom.Coerced]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Facts:
     sender: Sender
     from_name: str
     signature: Signature
-    way: TransportChoice | None
+    way: Way | None
     customs: Customs
     zone: str
 
@@ -190,7 +190,7 @@ def has_own_files(ctx: Context, html: str | None) -> bool:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int) -> MailSpec:
+def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int) -> Mail:
     """The mail of a request on a ticket, with an id of its own."""
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
@@ -201,9 +201,9 @@ def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, work
     )
 
 
-def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> MailSpec:
+def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> Mail:
     """The mail of a request from a sender."""
-    return MailSpec(
+    return Mail(
         message_id=new_message_id(sender.email.rpartition("@")[2]),
         date=ctx.now,
         zone=zone,
@@ -219,7 +219,7 @@ def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str
     )
 
 
-def headers_of(mail: MailSpec, recipients: Recipients) -> str:
+def headers_of(mail: Mail, recipients: Recipients) -> str:
     """The headers to keep with a message, readable, one a line, with Bcc."""
     ids = [f"<{each}>" for each in mail.references]
     lines = [
@@ -241,7 +241,7 @@ def headers_of(mail: MailSpec, recipients: Recipients) -> str:
 
 
 def keep_message(
-    writing: RecordWriter, mail: MailSpec, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
+    writing: RecordWriter, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
 ) -> int:
     """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
     html_id = 0
@@ -273,12 +273,7 @@ def keep_message(
 
 
 def queue(
-    writing: RecordWriter,
-    mail: MailSpec,
-    way: TransportChoice | None,
-    draft: dict[str, Any],
-    message_id: int,
-    draft_id: int = 0,
+    writing: RecordWriter, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
 ) -> tuple[int, str]:
     """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
     for a mail server or for an earlier mail on its ticket. draft_id: a draft that is there already and that the

@@ -16,14 +16,14 @@ from server.mail.compose import quote_original, references_of_reply, subject_of_
 from server.mail.headers import Head, ids_in
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
-from server.outbox.deliver import MailSpec
+from server.outbox.deliver import Mail
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
 from server.tickets import answers, asking, drafts, letter, requesters, spam
-from server.tickets.compose import SendResult
+from server.tickets.compose import Answer
 from server.tickets.letter import Facts, Recipients
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
@@ -47,20 +47,20 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyPlan:
+class Prepared:
     """A request with everything that was read and made for it."""
 
     request: ReplyRequest
     read: Read
     body: Body
-    mail: MailSpec
+    mail: Mail
 
     @property
     def is_mailed(self) -> bool:
         return not self.request.dont_send and not self.read.recipients.is_empty
 
 
-def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
+def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
     could not be sent yet.
 
@@ -76,16 +76,16 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
-    return SendResult("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+    return Answer("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
 
 
-def _told(ctx: Context, prepared: ReplyPlan, draft_id: int) -> Delivery:
+def _told(ctx: Context, prepared: Prepared, draft_id: int) -> Delivery:
     if draft_id:
         return delivery.of_draft(ctx, draft_id)
     return delivery.kept(*prepared.read.recipients.notes)
 
 
-def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyRequest:
+def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest:
     """The request as automations changed its draft. An owner that they left is not set again: somebody may have taken
     the ticket meanwhile."""
     request = prepared.request
@@ -95,7 +95,7 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
     return changed
 
 
-def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
+def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
     body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
@@ -103,10 +103,10 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Re
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    return ReplyPlan(request, found, body, mail)
+    return Prepared(request, found, body, mail)
 
 
-def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple[int, str]:
+def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
     """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
     claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     if prepared.is_mailed and prepared.request.is_autoreply:
@@ -203,7 +203,7 @@ def _quoted(reading: RecordReader, answered: Record) -> str:
     return quote_original(text, date, reading.label("address", answered["sender_id"]))
 
 
-def _mail(ctx: Context, request: ReplyRequest, found: Read) -> MailSpec:
+def _mail(ctx: Context, request: ReplyRequest, found: Read) -> Mail:
     settings, ticket = ctx.service.settings, found.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
@@ -224,7 +224,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: Read) -> MailSpec:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def _apply(writing: RecordWriter, prepared: ReplyPlan) -> None:
+def _apply(writing: RecordWriter, prepared: Prepared) -> None:
     """What a reply changes about its ticket at once, also when the mail leaves later."""
     request, found = prepared.request, prepared.read
     ticket_id = found.ticket["id"]
@@ -239,7 +239,7 @@ def _response_seconds(now: int, found: Read) -> int:
     return max(now - max(found.answered["created"], found.ticket["created"]), 0)
 
 
-def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
+def _draft_values(prepared: Prepared) -> dict[str, Any]:
     request, found = prepared.request, prepared.read
     customs = letter.customs_as_sent(found.facts.customs, request.custom)
     recipients = found.recipients
@@ -254,7 +254,7 @@ def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
     }
 
 
-def _schedule(ctx: Context, prepared: ReplyPlan) -> SendResult:
+def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
     states."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
@@ -273,4 +273,4 @@ def _schedule(ctx: Context, prepared: ReplyPlan) -> SendResult:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return SendResult("ticket", ticket_id, delivery.of_draft(ctx, draft_id))
+    return Answer("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -60,7 +60,7 @@ class MailListener:
         console: who switched it must be able to get there."""
         self._service = service
         self._lock = threading.Lock()
-        self._run: _ActiveListener | None = None
+        self._run: _Run | None = None
         self._state = State()
         self._is_started = False
         try:
@@ -116,9 +116,7 @@ class MailListener:
             self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=answer)
 
     def _open(self, settings: Settings) -> None:
-        self._run = (
-            _ActiveListener(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
-        )
+        self._run = _Run(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
         urls = tuple(self._run.urls) if self._run is not None else ()
         has_tls = self._run is not None and self._run.tls is not None
         self._state = replace(self._state, urls=urls, offers_tls=has_tls, error="", failing_since=0)
@@ -144,7 +142,7 @@ class MailListener:
         self._state = replace(self._state, urls=(), error=error.message, failing_since=since)
 
 
-class _ActiveListener:
+class _Run:
     """What listens, until it is stopped. urls: where. tls: what STARTTLS is offered with, None where it is not."""
 
     def __init__(self, service: Service, settings: Settings, noted: Callable[[str], None]) -> None:
@@ -276,7 +274,7 @@ class _Counted(SMTP):
     _counted: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.listener: _ActiveListener = self.event_handler
+        self.listener: _Run = self.event_handler
         if self._counted is None:  # with STARTTLS it is called once more, for what is encrypted
             self._counted = transport
             self.listener.opened(transport)

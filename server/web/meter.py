@@ -11,7 +11,7 @@ OTHER = "other"  # for methods that a client made up, of which there is no end
 Key = tuple[str, str, int]  # method, route, first digit of the status
 
 
-class RequestTally:
+class Tally:
     """The requests of one method, route and class of status. buckets: how many took at most BOUNDS[place] and longer
     than the bound before; the last one has no bound. seconds: of all together."""
 
@@ -27,7 +27,7 @@ class Meter:
     how long. gauges: {name: (meaning, what it is now)}."""
 
     def __init__(self) -> None:
-        self.tallies: dict[Key, RequestTally] = {}
+        self.tallies: dict[Key, Tally] = {}
         self.stalls = 0
         self.stalled_seconds = 0.0
         self.gauges: dict[str, tuple[str, Callable[[], float]]] = {}
@@ -37,7 +37,7 @@ class Meter:
         key = (method if method in KNOWN_METHODS else OTHER, route, status // 100)
         tally = self.tallies.get(key)
         if tally is None:
-            tally = self.tallies[key] = RequestTally()
+            tally = self.tallies[key] = Tally()
         tally.buckets[bisect_left(BOUNDS, seconds)] += 1
         tally.seconds += seconds
 

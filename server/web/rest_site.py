@@ -11,7 +11,7 @@ from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.noted import noted
-from server.web.call import Answer, EndpointCall
+from server.web.call import Answer, Call
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import PerMinute
 from server.web.routes import ENDPOINTS, Endpoint, Router
@@ -100,7 +100,7 @@ class RestSite(Site):
             return None
         return lambda: self._run(each, call)
 
-    def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, EndpointCall]:
+    def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, Call]:
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
         grant = self._grant(request, now)
@@ -109,9 +109,9 @@ class RestSite(Site):
         each, target = self._endpoint(request, grant), _target(request)
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
-            return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
+            return each, Call(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each))
-        return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
+        return each, Call(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
@@ -135,7 +135,7 @@ class RestSite(Site):
         zone = times.zone(grant.actor.timezone or "UTC")
         return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
 
-    def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
+    def _run(self, each: Endpoint, call: Call) -> Answer:
         found = each.function(call)
         return found if isinstance(found, Answer) else Answer(found)
 
@@ -147,7 +147,7 @@ class RestSite(Site):
             self.rate.count(grant.token_id, time.time())
 
 
-def _options(call: EndpointCall) -> Answer:
+def _options(call: Call) -> Answer:
     return Answer(status=204, headers={"Allow": call.method})
 
 

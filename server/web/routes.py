@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from server.web.openapi import shapes
 
 if TYPE_CHECKING:
-    from server.web.call import EndpointCall
+    from server.web.call import Call
 
 Mode = Literal["read", "write", "small write"]
 
@@ -37,13 +37,13 @@ class Endpoint:
 
     method: str
     path: str
-    function: Callable[["EndpointCall"], Any]
+    function: Callable[["Call"], Any]
     note: str
     mode: Mode
     parameters: tuple[Parameter, ...] = ()
     size: Literal["body", "mail", "file"] = "body"
     aliases: tuple[str, ...] = ()
-    is_small: Callable[["EndpointCall"], bool] = lambda call: True
+    is_small: Callable[["Call"], bool] = lambda call: True
     answer: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
     operation: str = ""
@@ -73,15 +73,15 @@ def endpoint(
     *parameters: Parameter,
     size: Literal["body", "mail", "file"] = "body",
     aliases: tuple[str, ...] = (),
-    is_small: Callable[["EndpointCall"], bool] = lambda call: True,
+    is_small: Callable[["Call"], bool] = lambda call: True,
     answer: shapes.Shape = shapes.ANY,
     text_body: str = "",
     operation: str = "",
     may_fail: tuple[int, ...] = (),
-) -> Callable[[Callable[["EndpointCall"], Any]], Callable[["EndpointCall"], Any]]:
+) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
     """Declare the decorated function as an endpoint."""
 
-    def declare(function: Callable[["EndpointCall"], Any]) -> Callable[["EndpointCall"], Any]:
+    def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
         ENDPOINTS.append(
             Endpoint(
                 method,

@@ -77,8 +77,9 @@ def test_the_requests_that_pages_show_are_those_of_the_api(shown: dict[str, requ
     assert len(asked) > 40
     for (method, path), address in asked.items():
         below = path.partition("?")[0].removeprefix("/rest/").removesuffix(".json")
-        assert method in router.find(below)[0] or path == "/health", (method, path, address)
-        if method == "GET":
+        found = router.find(below)[0].get(method)
+        assert found is not None or path == "/health", (method, path, address)
+        if method == "GET" and not (found and any(each.required for each in found.parameters)):
             assert lively.nora.get(path).status == 200, (path, address)
 
 
@@ -142,6 +143,7 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
     line = RequestStartLine("GET", "/automations?q=name%3A%22%3Cb%3E%22&page=2", "HTTP/1.1")
     request = Request(line, HTTPHeaders({"Cookie": f"__Host-sid={id}"}), "127.0.0.1", "127.0.0.1")
     console = Console(desk.service)
+    request.found = console.resolve(request)
     try:
         answer = console.answer(request, None)
     finally:

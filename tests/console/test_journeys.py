@@ -96,10 +96,10 @@ def problems(page: Page, path: str) -> list[str]:
 def test_what_stands_around_every_page(mine: Page) -> None:
     mine.goto("/account")
     assert violations(mine) == []
-    mine.get_by_role("button", name="Keys").click()
+    mine.get_by_role("button", name="Keyboard shortcuts").click()
     assert violations(mine) == []
     mine.keyboard.press("Escape")
-    expect(mine.get_by_role("button", name="Keys")).to_be_focused()
+    expect(mine.get_by_role("button", name="Keyboard shortcuts")).to_be_focused()
 
 
 def test_light_and_forced_colours(mine: Page) -> None:
@@ -120,7 +120,7 @@ def test_pages_on_paper(mine: Page) -> None:
     mine.emulate_media(media="print")
     mine.goto("/admin/tokens")
     assert mine.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(27, 33, 41)"
-    for gone in (".top", ".rail", "main button", ".drawer"):
+    for gone in (".top", ".rail", ".bar", "main button", ".drawer"):
         expect(mine.locator(gone).first).to_be_hidden()
     expect(mine.locator("main table").first).to_be_visible()
     assert not is_sideways(mine)

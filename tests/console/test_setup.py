@@ -50,7 +50,7 @@ def steps_of(nora: Visitor, path: str) -> list[str]:
 def test_the_steps_can_be_left_and_taken_up_again(server: Server, nora: Visitor) -> None:
     assert place(nora.get("/setup")) == "/setup/address" and nora.is_in
     assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Start"]
-    assert "Setting up is not finished" in text_of(nora.get("/").text)
+    assert "Set-up is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
     answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
     assert answer.status_code == 422 and "no step" in text_of(answer.text)
@@ -124,7 +124,7 @@ def test_demo_data_comes_and_goes(nora: Visitor, api: Api) -> None:
     assert api.search("draft", "").ok()["total"] == 0  # nothing is to be sent
     assert nora.send("/setup/demo", {}, page="/setup/start").status_code == 409
     page = nora.get("/")
-    assert "Remove the demo data" in page.text and "Setting up is not finished" not in page.text
+    assert "Remove the demo data" in page.text and "Set-up is not finished" not in page.text
     nora.send("/setup/demo/remove", {}, page="/")
     assert {uri: api.search(uri, "").ok()["total"] for uri in before} == before
     assert "Remove the demo data" not in nora.get("/").text.partition('id="toasts"')[0]

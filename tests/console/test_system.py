@@ -77,7 +77,9 @@ def opened(desk: Desk, worker_id: int, path: str, **headers: str) -> str:
     id = desk.store.write(lambda tx: sessions.create(tx, worker_id, now, lifetime, "a test", "127.0.0.1"))
     sent = HTTPHeaders({"Host": "desk.example", "Cookie": f"__Host-sid={id}", **headers})
     request = Request(RequestStartLine("GET", path, "HTTP/1.1"), sent, "10.9.8.7", "10.9.8.7")
-    answer = Console(desk.service).answer(request, None)
+    console = Console(desk.service)
+    request.found = console.resolve(request)
+    answer = console.answer(request, None)
     assert answer.status == 200, answer.headers
     return " ".join(text_of(answer.body.decode()).split())
 

@@ -40,7 +40,7 @@ def badge(page: str, heading: str) -> str:
 
 def mark(page: str, label: str) -> str:
     """What the mark beside an entry of the rail says."""
-    found = re.search(rf">{label}\s*<span class=\"stall[^>]*title=\"([^\"]*)\"", page)
+    found = re.search(rf">{label}</span>\s*<span class=\"stall[^>]*title=\"([^\"]*)\"", page)
     return found[1] if found else verdict.Verdict(()).text
 
 

@@ -16,8 +16,8 @@ _STOPS = """() => {
 _REACHED = """() => {
   const e = document.activeElement, place = window.stops.indexOf(e);
   if (place < 0) return [e === document.body ? -2 : -1, ''];
-  const shown = getComputedStyle(e), bottom = document.querySelector('.rail')?.getBoundingClientRect();
-  const low = bottom && bottom.top > 60 ? bottom.top : innerHeight;
+  const shown = getComputedStyle(e), bottom = document.querySelector('.bar')?.getBoundingClientRect();
+  const low = bottom && bottom.height ? bottom.top : innerHeight;
   const top = document.querySelector('.top').getBoundingClientRect().bottom;
   const box = [...e.getClientRects()].find(each => each.bottom > top && each.top < low);
   if (!box) return [place, 'is under a bar'];

@@ -298,7 +298,7 @@ def test_a_name_that_changes_its_mind_is_refused_at_the_next_redirect(peer, boun
 
 def test_the_next_address_of_a_host_is_tried(peer):
     peer.answers["/"] = answer("hi")
-    bounds = outbound.RequestLimits(10, 1000, Allowed((ipaddress.ip_network("127.0.0.0/8"),)))
+    bounds = outbound.Limits(10, 1000, Allowed((ipaddress.ip_network("127.0.0.0/8"),)))
     names = Names(["127.9.9.9", HOST])  # nothing listens at the first
     assert outbound.send(outbound.request(peer.url(host="shop.example")), bounds, names).body == b"hi"
 
@@ -556,4 +556,4 @@ def test_from_https_to_http_is_another_place(encrypted, peer, bounds, trusted):
 
 
 def test_limits_come_from_the_settings():
-    assert outbound.limits() == outbound.RequestLimits(20, 16 * MiB, allowed([]))
+    assert outbound.limits() == outbound.Limits(20, 16 * MiB, allowed([]))

@@ -10,7 +10,7 @@ import pytest
 
 from server.errors import BadQuery, Invalid
 from server.search import lexer, values
-from server.search.ast import Bare, BooleanGroup, Items, Query, SearchValue, Sort, Subquery, Term
+from server.search.ast import Bare, Group, Items, Query, Sort, Subquery, Term, Text
 from server.search.controls import query_of
 from server.search.parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
 from tests.steps import steps
@@ -20,7 +20,7 @@ def compact(node: object) -> str:
     match node:
         case Query():
             return compact(node.root)
-        case BooleanGroup():
+        case Group():
             return f"{'!' * node.negated}{node.op}({' '.join(map(compact, node.children))})"
         case Bare():
             return f"{'!' * node.negated}{compact(node.text)}"
@@ -30,7 +30,7 @@ def compact(node: object) -> str:
             return f"{'all' * node.all}{compact(node.root)}"
         case Items():
             return f"[{' '.join(map(compact, node.items))}]"
-        case SearchValue():
+        case Text():
             return f'"{node.value}"' if node.quoted else f"={node.value}"
     raise AssertionError(node)
 
@@ -338,7 +338,7 @@ def test_limit_and_page_are_clamped(q: str, limit: int | None, page: int | None)
 
 def test_time_zone_is_one_word_with_its_position() -> None:
     query = parse("set.timezone:America/New_York created:today")
-    assert query.timezone == SearchValue("America/New_York", False, 13)
+    assert query.timezone == Text("America/New_York", False, 13)
     assert compact(query) == "and(created:=today)"
 
 

@@ -9,15 +9,15 @@ from console import drafts, lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
+from console.shown import INVALID, Shown, see
 from console.visit import Visit
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
-from server.automation.engine import RunResult
+from server.automation.engine import Result
 from server.automation.examples import Example
-from server.automation.host import FUNCTION, Script
+from server.automation.host import FUNCTION, Automation
 from server.automation.inputs import Declared
-from server.automation.trace import TraceStep
+from server.automation.trace import Step
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words
@@ -55,10 +55,10 @@ BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
 
 
 @dataclass
-class _RunView:
+class _Run:
     """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none."""
 
-    result: RunResult
+    result: Result
     given: dict[str, Any]
     is_dry: bool = True
     example: Example | None = None
@@ -72,12 +72,12 @@ class _Editing:
     id: int
     form: Form
     asked: list[Declared] = field(default_factory=list)
-    run: _RunView | None = None
+    run: _Run | None = None
     note: str = ""
 
 
 @page("GET", BASE)
-def show_list(visit: Visit) -> PageResponse:
+def show_list(visit: Visit) -> Shown:
     """All automations that the worker may read; for administrators also how they are doing."""
     found, wrong = lists.found(visit, URI, "sort:name")
     ids = [each["id"] for each in found["results"]]
@@ -90,7 +90,7 @@ def show_list(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
+def show_new(visit: Visit) -> Shown:
     """The editor, with a first script. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
     form = Form.of({
@@ -100,13 +100,13 @@ def show_new(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> PageResponse:
+def create(visit: Visit) -> Shown:
     """Make an automation, or simulate what is not made yet."""
     return _do(visit, 0)
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
     record = lists.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
@@ -116,14 +116,14 @@ def show(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def change(visit: Visit) -> PageResponse:
+def change(visit: Visit) -> Shown:
     """Save, check, simulate or run, by the button that was pressed."""
     lists.record(visit, URI, visit.id)
     return _do(visit, visit.id)
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> PageResponse:
+def delete(visit: Visit) -> Shown:
     """Remove an automation."""
     record = lists.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
@@ -132,7 +132,7 @@ def delete(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/{{id}}/examples", "admin")
-def remove_example(visit: Visit) -> PageResponse:
+def remove_example(visit: Visit) -> Shown:
     """Forget an example."""
     removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
     visit.tell(f"The example '{removed.name}' is removed.")
@@ -140,7 +140,7 @@ def remove_example(visit: Visit) -> PageResponse:
 
 
 @page("POST", f"{BASE}/stop", "admin")
-def stop(visit: Visit) -> PageResponse:
+def stop(visit: Visit) -> Shown:
     """Stop the run that a page of one's own waits for, if it still runs."""
     is_stopped = stopping.stop(visit.ctx, _code(visit))
     told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
@@ -148,10 +148,10 @@ def stop(visit: Visit) -> PageResponse:
 
 
 @page("GET", "/-/words", "admin")
-def show_words(visit: Visit) -> PageResponse:
+def show_words(visit: Visit) -> Shown:
     """What the editor completes, as JSON."""
     found = words(visit.service.registry) | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
-    return PageResponse(json.dumps(found), content_type="application/json")
+    return Shown(json.dumps(found), content_type="application/json")
 
 
 def _new_code() -> str:
@@ -171,7 +171,7 @@ def draft_key(id: int) -> str:
 # -- what a button does ------------------------------------------------------------------------------------------------
 
 
-def _do(visit: Visit, id: int) -> PageResponse:
+def _do(visit: Visit, id: int) -> Shown:
     editing = _sent(visit, id)
     form, pressed = editing.form, visit.form.text("do", "save")
     if visit.form.id("example", 0) and id:
@@ -199,7 +199,7 @@ def _sent(visit: Visit, id: int) -> _Editing:
     return _Editing(id, form, asked)
 
 
-def _save(visit: Visit, editing: _Editing) -> PageResponse:
+def _save(visit: Visit, editing: _Editing) -> Shown:
     form, id, key = editing.form, editing.id, draft_key(editing.id)
     fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
     kept = examples.listed(visit.ctx, id) if id else []
@@ -245,7 +245,7 @@ def _told(checked: list[examples.Checked]) -> list[str]:
     return told
 
 
-def _run(visit: Visit, editing: _Editing, pressed: str) -> _RunView | None:
+def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
     """A run with the texts of the form, saved or not; None when its values cannot be read."""
     visit.ctx.require_admin("run automations")
     form = editing.form
@@ -264,10 +264,10 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _RunView | None:
         told = f"inputs: '{each.name}' "
         if result.state == "failure" and result.message.startswith(told):
             form.fail(INPUT + each.name, sentence(result.message.removeprefix(told)))
-    return _RunView(result, given, pressed != "run", at=at)
+    return _Run(result, given, pressed != "run", at=at)
 
 
-def _of_example(visit: Visit, editing: _Editing, example: Example) -> _RunView:
+def _of_example(visit: Visit, editing: _Editing, example: Example) -> _Run:
     automation, code = _automation(visit, editing), _code(visit)
     result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
     values = dict(example.given)
@@ -276,7 +276,7 @@ def _of_example(visit: Visit, editing: _Editing, example: Example) -> _RunView:
         editing.form.values[INPUT + each.name] = _text(given.pop(each.name, ""))
     values["inputs"] = given
     editing.form.values |= {"values": _json(values, cut=False), "example_name": example.name}
-    return _RunView(result, example.given, example=example)
+    return _Run(result, example.given, example=example)
 
 
 def _keep(visit: Visit, editing: _Editing) -> None:
@@ -294,7 +294,7 @@ def _keep(visit: Visit, editing: _Editing) -> None:
         editing.note = f"The example '{name}' is kept. It is run again whenever the automation is saved."
 
 
-def _automation(visit: Visit, editing: _Editing) -> Script:
+def _automation(visit: Visit, editing: _Editing) -> Automation:
     """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
     form = editing.form
     if editing.id:
@@ -302,7 +302,9 @@ def _automation(visit: Visit, editing: _Editing) -> Script:
         typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
         if typed == (saved.script, saved.policy, saved.name, saved.trigger):
             return saved
-    return Script(form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION)
+    return Automation(
+        form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
+    )
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -406,7 +408,7 @@ def _of_delivery(visit: Visit, id: int) -> str:
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
-def _editor(visit: Visit, editing: _Editing) -> PageResponse:
+def _editor(visit: Visit, editing: _Editing) -> Shown:
     id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
@@ -447,7 +449,7 @@ def _seconds(form: Form) -> float:
         return policy.DEFAULT_SECONDS
 
 
-def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
+def _shown(visit: Visit, run: _Run) -> dict[str, Any]:
     """A run for people: what is long is cut."""
     result = run.result
     now = examples.outcome(result)
@@ -466,7 +468,7 @@ def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _step(step: TraceStep) -> dict[str, Any]:
+def _step(step: Step) -> dict[str, Any]:
     is_refused = step.error.startswith(REFUSED)
     return {
         "path": step.path, "ms": f"{step.ms:.1f}", "error": step.error, "rule": step.verdict,

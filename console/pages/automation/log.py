@@ -8,7 +8,7 @@ from console import exports
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse
+from console.shown import INVALID, Shown
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.automation import automation_log
@@ -34,7 +34,7 @@ FILTERS = (
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> PageResponse:
+def show(visit: Visit) -> Shown:
     """A page of the log, newest first: its entries, or with `group=run` its runs; `run` shows the entries of one."""
     q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
@@ -62,7 +62,7 @@ def show(visit: Visit) -> PageResponse:
 
 
 @page("GET", f"{BASE}/export", "admin")
-def export(visit: Visit) -> PageResponse:
+def export(visit: Visit) -> Shown:
     """The entries that a search finds as a file: `format` csv or jsonl. Raises NotFound for another one, BadQuery."""
     format = visit.query.text("format", "csv")
     if format not in exports.FORMATS:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from server.errors import Invalid, nearest
-from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Writing
-from server.search.ast import Bare, BooleanGroup, Node, Subquery, Term
-from server.search.compile import SearchScope, compile_group
+from server.records.base import Access, Change, Key, Record, RecordType, Shown, Writing
+from server.search.ast import Bare, Group, Node, Subquery, Term
+from server.search.compile import Scope, compile_group
 from server.search.conditions import Condition
 from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFilter
 from server.store.tables import Column, Index
@@ -15,7 +15,7 @@ NAME_CHARS, TEXT_CHARS = 255, 1024  # of what is kept; longer is cut
 PARTS = ("name", "node")
 
 
-def level_name(record: Record, shown: DictionaryContext) -> str:
+def level_name(record: Record, shown: Shown) -> str:
     """The word for the level of an entry."""
     return LEVELS[record["level"]]
 
@@ -35,19 +35,17 @@ class LevelFilter(ChoiceFilter):
 class AutomationFilter(TextFilter):
     """The name of the automation, or a group of name: and node:."""
 
-    def meaning(self, term: Term, scope: SearchScope) -> Condition:
+    def meaning(self, term: Term, scope: Scope) -> Condition:
         if isinstance(term.value, Subquery):
             return compile_group(scope.registry.type("automation_log"), self._named(term, term.value.root), scope)
         return super().meaning(term, scope)
 
-    def _named(self, term: Term, group: BooleanGroup) -> BooleanGroup:
+    def _named(self, term: Term, group: Group) -> Group:
         """The group with the names that the filters of the log have."""
-        return BooleanGroup(
-            group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position
-        )
+        return Group(group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position)
 
     def _part(self, term: Term, node: Node) -> Node:
-        if isinstance(node, BooleanGroup):
+        if isinstance(node, Group):
             return self._named(term, node)
         if isinstance(node, Bare):
             return Term("automation.name", node.text, node.negated, node.position)

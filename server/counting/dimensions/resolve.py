@@ -52,7 +52,7 @@ from server.store.tables import table_named
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
     from server.records.base import RecordType
-    from server.search.select import CompiledSearch
+    from server.search.select import Search
 
 # Other words for the same, of names that no filter has.
 _MEANT = {
@@ -68,7 +68,7 @@ class Fields:
     """The dimensions of one search, for one caller. Records without a value, or without a record at the other end, are
     counted as well, where a search can find them."""
 
-    def __init__(self, search: "CompiledSearch", shown: "Dictionaries") -> None:
+    def __init__(self, search: "Search", shown: "Dictionaries") -> None:
         self.search = search
         self.shown = shown
         self.record_type: RecordType = search.record_type

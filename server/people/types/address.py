@@ -9,13 +9,13 @@ from server.people import identity, login_following, newest
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Expand,
     Key,
     Nested,
     Record,
     RecordType,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -32,7 +32,7 @@ ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
 TICKETS = Through("requester", "address_id", "ticket_id")
 
 
-def _names(shown: DictionaryContext, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
+def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
     """{address id: (first name, last name) of its contact}."""
     address, contact = table_named("address").alias("own"), table_named("contact").alias("person")
     rows = shown.tx.rows(
@@ -46,7 +46,7 @@ def _names(shown: DictionaryContext, records: Sequence[Record]) -> dict[int, tup
     return {id: (first, last) for id, first, last in rows}
 
 
-def _load_names(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_names(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`first_name`, `last_name` and `full_name` of the contact."""
     names = _names(shown, records)
     found = {}
@@ -199,7 +199,7 @@ class Address(RecordType):
             "org": org["name"] if org else "",
         }
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
         """`<contact name> <email>` in angle brackets, or the address alone."""
         names = _names(shown, records)
         found = {}

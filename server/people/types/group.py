@@ -9,17 +9,7 @@ from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, Upd
 from server.fields.base import as_text
 from server.mail import list_headers
 from server.people import rosters
-from server.records.base import (
-    Access,
-    Change,
-    DictionaryContext,
-    Expand,
-    Nested,
-    Record,
-    RecordType,
-    Subtotals,
-    Writing,
-)
+from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.collections import ids_text
 from server.records.shared.sending import check_sender
@@ -95,7 +85,7 @@ def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
     return together("members", [(group, {"worker_id": id, "role": roles[manager]}) for group, id, manager in rows])
 
 
-def load_members(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`members`: {worker id: worker with their address and `is_manager`}, those who may log in."""
     pairs = maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records)
     managers = set(maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
@@ -112,7 +102,7 @@ def load_members(shown: DictionaryContext, records: list[Record], form: str) -> 
     return {group_id: {"members": members} for group_id, members in found.items()}
 
 
-def load_buckets(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_buckets(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`buckets`: {results_meta, results}, the buckets as a list."""
     pairs = maps.pairs_behind(shown, "bucket", "group_id", records)
     buckets = maps.by_id(shown, "bucket", {id for _, id in pairs})

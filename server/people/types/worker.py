@@ -15,12 +15,12 @@ from server.people.login_changes import LOGIN_CHANGE
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Expand,
     Key,
     Record,
     RecordType,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -38,7 +38,7 @@ from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 
@@ -63,7 +63,7 @@ class Password(Text):
 class NamesFilter(WordsFilter):
     """Words of names; the single word `me` is the worker who searches."""
 
-    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             children = value.root.children
@@ -74,19 +74,19 @@ class NamesFilter(WordsFilter):
         return super().meaning(term, scope)
 
 
-def load_emails(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`emails`: {address id: address}."""
     pairs = maps.pairs_behind(shown, "address", "worker_id", records)
     return maps.as_map("emails", records, pairs, maps.by_id(shown, "address", {id for _, id in pairs}))
 
 
-def load_groups(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_groups(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`groups`: {group id: group}."""
     pairs = maps.pairs_through(shown, GROUP_MEMBER, "worker_id", "group_id", records)
     return maps.as_map("groups", records, pairs, maps.by_id(shown, "group", {id for _, id in pairs}))
 
 
-def load_roles(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_roles(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`roles`: {role id: role} of the roles that the worker is a member of."""
     pairs = maps.pairs_through(shown, ROLE_WORKER, "worker_id", "role_id", records, part="member")
     return maps.as_map("roles", records, pairs, maps.by_id(shown, "role", {id for _, id in pairs}))

@@ -13,7 +13,7 @@ Metric = Callable[[Number], Number]
 
 
 @dataclass(frozen=True)
-class SubtotalsRow:
+class Row:
     """One cell: the members, one of each dimension, and its value."""
 
     members: Members
@@ -22,7 +22,7 @@ class SubtotalsRow:
 
 
 @dataclass(frozen=True)
-class SubtotalsResult:
+class Result:
     """dimensions: those of the rows. measured: the field of a function other than count. source: the search as asked,
     in parentheses. zone: its name."""
 
@@ -31,7 +31,7 @@ class SubtotalsResult:
     measured: Dimension | None
     function: Function
     metric: Metric
-    rows: tuple[SubtotalsRow, ...]
+    rows: tuple[Row, ...]
     source: str
     zone: str
 
@@ -57,16 +57,16 @@ class SubtotalsResult:
 
 def result(
     record_type: RecordType, cells: Cells, measured: Dimension | None, metric: Metric, source: str, zone: str
-) -> SubtotalsResult:
+) -> Result:
     """The cells in order: largest value first, then by labels."""
     rows = []
     for members, tally in cells.rows():
-        rows.append(SubtotalsRow(members, metric(tally.value(cells.function)), tally))
+        rows.append(Row(members, metric(tally.value(cells.function)), tally))
     rows.sort(key=order)
-    return SubtotalsResult(record_type, cells.dimensions, measured, cells.function, metric, tuple(rows), source, zone)
+    return Result(record_type, cells.dimensions, measured, cells.function, metric, tuple(rows), source, zone)
 
 
-def order(row: SubtotalsRow) -> tuple[bool, float, list[str]]:
+def order(row: Row) -> tuple[bool, float, list[str]]:
     """How rows are sorted; those without a value come last."""
     return row.value is None, -(row.value or 0), [member.label.casefold() for member in row.members]
 

@@ -8,12 +8,12 @@ from server.search.filters import BehindContext, DeepFilter, Filter
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 _PAIR = re.compile(r"(on|owner|author|target|actor)\.(.+)\Z")
 
 
-def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
+def pattern_filter(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
     """A filter whose name is made of a pattern: `on.<type>`, those of the type's traits, `org.<custom field>`."""
     match = _PAIR.match(name)
     base = record_type.filter_by_name.get(match[1]) if match else None

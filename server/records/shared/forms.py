@@ -8,7 +8,7 @@ _FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>
 
 
 @dataclass(frozen=True)
-class CollectionForm:
+class Form:
     """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: no form."""
 
     type: str
@@ -17,14 +17,14 @@ class CollectionForm:
     plain: bool
 
 
-def read_form(text: str) -> CollectionForm:
+def read_form(text: str) -> Form:
     """What followed the name of a collection.
 
     >>> read_form("~40")
-    CollectionForm(type='', many=25, key='', plain=False)
+    Form(type='', many=25, key='', plain=False)
     """
     match = _FORM.match(text)
     if not match or not text:
-        return CollectionForm("", DEFAULT_MANY, "", True)
+        return Form("", DEFAULT_MANY, "", True)
     many = min(max(int(match["many"]), 1), MOST) if match["many"] else DEFAULT_MANY
-    return CollectionForm(match["type"] or "", many, match["key"] or "", False)
+    return Form(match["type"] or "", many, match["key"] or "", False)

@@ -29,7 +29,7 @@ _SCOPE_ID = re.compile(r"[A-Za-z0-9:._-]{1,128}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointPattern:
+class Endpoint:
     """A pattern of paths with the methods it allows. `*` stands for any run of characters, `/` included."""
 
     pattern: str
@@ -46,7 +46,7 @@ class Scope:
 
     id: str
     label: str
-    endpoints: tuple[EndpointPattern, ...]
+    endpoints: tuple[Endpoint, ...]
 
     def allows(self, method: str, path: str) -> bool:
         """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
@@ -134,11 +134,11 @@ def _scope(id: Any, value: Any) -> Scope:
     return Scope(id, label or id, tuple(endpoints[:MAX_ENDPOINTS]))
 
 
-def _endpoints(id: str, item: Any) -> list[EndpointPattern]:
+def _endpoints(id: str, item: Any) -> list[Endpoint]:
     if isinstance(item, str):
-        return [EndpointPattern(_pattern(id, item), frozenset(METHODS))]
+        return [Endpoint(_pattern(id, item), frozenset(METHODS))]
     if isinstance(item, dict) and 0 < len(item) <= MAX_ENDPOINTS:
-        return [EndpointPattern(_pattern(id, pattern), _methods(value)) for pattern, value in item.items()]
+        return [Endpoint(_pattern(id, pattern), _methods(value)) for pattern, value in item.items()]
     raise _bad(f"an endpoint of scope '{id}' must be a pattern, or a pattern with its methods")
 
 

@@ -14,10 +14,10 @@ from server.search.filters import DeepFilter, Filter, Through
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
     from server.store.transaction import Transaction
 
-Values = Iterable[tuple[custom.FieldDefinition, custom.Coerced]]
+Values = Iterable[tuple[custom.CustomField, custom.Coerced]]
 
 PATTERN = "<custom field>"
 POINT = "custom.other"  # no point of its own: a changed field makes no entry, it only tells one worker
@@ -55,7 +55,7 @@ class CustomFields(Trait):
         way = Through("fieldset_use", "record_id", "fieldset_id", (("context", record_type.context),))
         return [DeepFilter("fieldset", "Has a matching custom fieldset.", "custom_fieldset", way)]
 
-    def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
+    def filter_named(self, record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
         return custom.filter_named(record_type, name, scope)
 
     def filter_patterns(self) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid
 from server.fields import Field, References
-from server.records.parts import Change, DictionaryContext, Expand, Loader, Reading, Record, Writing
+from server.records.parts import Change, Expand, Loader, Reading, Record, Shown, Writing
 from server.records.shared import custom
 from server.records.shared.collections import by_context, ids_text, listed, readable_pairs
 from server.records.shared.forms import read_form
@@ -17,7 +17,7 @@ from server.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 
 class Links(Trait):
@@ -36,7 +36,7 @@ class Links(Trait):
         note = "Linked to a record of these types; any or none."
         return [LinksFilter("links", note, record_type.context)] if record_type.has_links_filter else []
 
-    def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
+    def filter_named(self, record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
         """`links.<type>` and `links.<type>.<custom field>`."""
         if not name.startswith("links.") or self.name not in record_type.filter_by_name:
             return None
@@ -157,7 +157,7 @@ def _links_of(tx: Transaction, record_type: "RecordType", records: list[Record])
 def _linked(record_type: "RecordType") -> Loader:
     """`links`: {context: [ids]}; its further forms: [{_context, id, ...}]."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
         rows = _links_of(shown.tx, record_type, records)
         found = readable_pairs(shown, records, rows, form, form.many)
@@ -171,7 +171,7 @@ def _linked(record_type: "RecordType") -> Loader:
 def _watching(record_type: "RecordType") -> Loader:
     """`watchers`: {worker id: worker}."""
 
-    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         table = LINK.sql
         rows = shown.tx.rows(
             lambda: table.select(table.from_id, table.to_id).where(
@@ -193,7 +193,7 @@ def _watching(record_type: "RecordType") -> Loader:
     return load
 
 
-def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, scope: "SearchScope") -> Filter | None:
+def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, scope: "Scope") -> Filter | None:
     """Records of a type that point here by one of their custom fields."""
     uri, _, field_uri = rest.rpartition(".")
     target = scope.type_spelled(uri) if uri else None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Items, SearchValue, Term
+from server.search.ast import Items, Term, Text
 from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.filters.number import ChooserFilter
@@ -13,7 +13,7 @@ from server.search.values import integer
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 
 class ByIdFilter(ChooserFilter):
@@ -26,7 +26,7 @@ class ByIdFilter(ChooserFilter):
         super().__init__(name, note, "", target=target, sortable=sortable, **options)
         self.way = way
 
-    def order(self, scope: "SearchScope") -> Any:
+    def order(self, scope: "Scope") -> Any:
         assert isinstance(self.way, Through)
         between, way = table_named(self.way.between).alias("least"), self.way
         own = getattr(between.c, way.own) == peewee.Column(self.table.sql, "id")
@@ -35,22 +35,22 @@ class ByIdFilter(ChooserFilter):
             least = least.where(getattr(between.c, name) == value)
         return peewee.fn.COALESCE(least, 0)
 
-    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
         value = term.value
         if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
             ids = [integer(item.value) for item in value.items]
             return self._reached(one_of(self._ids(scope), ids), scope)
         return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
 
-    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
+    def one(self, text: Text, scope: "Scope") -> Condition:
         if is_null(text):
             return negated(self._reached(ALWAYS, scope))
         return self._reached(self.number_condition(self._ids(scope), text), scope)
 
-    def _ids(self, scope: "SearchScope") -> peewee.Column:
+    def _ids(self, scope: "Scope") -> peewee.Column:
         return scope.registry.type(self.target).column("id")
 
-    def _reached(self, condition: Condition, scope: "SearchScope") -> Condition:
+    def _reached(self, condition: Condition, scope: "Scope") -> Condition:
         target = scope.registry.type(self.target)
         inner = all_of([scope.readable(target), condition])
         ids, table, way = target.table.sql, self.table, self.way

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.search.ast import Bare, BooleanGroup, Items, SearchValue, Subquery, Term
+from server.search.ast import Bare, Group, Items, Subquery, Term, Text
 from server.search.conditions import NEVER, Condition, all_of, any_of, negated
 from server.search.filters.base import Filter
 from server.search.filters.ways import Own, Way
 from server.store import fulltext
 
 if TYPE_CHECKING:
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 
 class WordsFilter(Filter):
@@ -32,7 +32,7 @@ class WordsFilter(Filter):
         """Those that words are looked up in."""
         return (self.index,)
 
-    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             return self._group(value.root, term)
@@ -40,7 +40,7 @@ class WordsFilter(Filter):
             return any_of([self.words([item]) for item in self.items(value, term)])
         return self.words([value])
 
-    def words(self, texts: list[SearchValue]) -> Condition:
+    def words(self, texts: list[Text]) -> Condition:
         """The condition that all these words and phrases occur in one text."""
         queries = [fulltext.words_query(text.value, text.quoted, self.part) for text in texts]
         found = [query for query in queries if query]
@@ -53,11 +53,11 @@ class WordsFilter(Filter):
             lambda at: way.build(table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))),
         )
 
-    def _group(self, group: BooleanGroup, term: Term) -> Condition:
+    def _group(self, group: Group, term: Term) -> Condition:
         parts: list[Condition] = []
-        plain: list[SearchValue] = []
+        plain: list[Text] = []
         for child in group.children:
-            if isinstance(child, BooleanGroup):
+            if isinstance(child, Group):
                 parts.append(self._group(child, term))
             elif not isinstance(child, Bare):
                 raise self.bad(term, "takes words, not other filters")

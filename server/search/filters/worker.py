@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Invalid
-from server.search.ast import Items, SearchValue, Subquery, Term
+from server.search.ast import Items, Subquery, Term, Text
 from server.search.conditions import At, Condition, any_of, compared, equals, negated, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.filters.ways import Through, Way
@@ -13,7 +13,7 @@ from server.search.values import integer, like_pattern, split_comparison
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import SearchScope
+    from server.search.compile import Scope
 
 ANY = frozenset(("any", "anyone", "anybody", "yes"))
 NONE = frozenset(("none", "nobody", "noone", "no", "blank", "empty"))
@@ -30,7 +30,7 @@ class WorkerFilter(Filter):
         super().__init__(name, note, column, target="worker", **options)
         self.way = way
 
-    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
+    def one(self, text: Text, scope: "Scope") -> Condition:
         word = text.value.strip()
         lowered = word.lower()
         if lowered in ANY and not text.quoted:
@@ -94,7 +94,7 @@ class WatchersFilter(WorkerFilter):
     def __init__(self, name: str, note: str, context: str, **options: Any) -> None:
         super().__init__(name, note, "", watched(context), sortable=False, **options)
 
-    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+    def meaning(self, term: Term, scope: "Scope") -> Condition:
         if isinstance(term.value, Subquery):
             inner = scope.ids_of("worker", term.value.root)
             table, way = self.table, self.way

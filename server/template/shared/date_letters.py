@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from server.template.run import Rendering
+from server.template.run import Run
 from server.template.shared.texts import Growing
 
 STEPS_A_LETTER = 2
@@ -14,7 +14,7 @@ MONTHS = (
 )  # fmt: skip
 
 
-def written(run: Rendering, at: datetime, format: str) -> str:
+def written(run: Run, at: datetime, format: str) -> str:
     """The instant as the format says; other characters stand for themselves, and so does a letter behind a backslash.
     Source: Templates, date formats."""
     out = Growing(run)

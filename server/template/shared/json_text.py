@@ -6,7 +6,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template.run import Rendering
+from server.template.run import Run
 from server.template.shared.texts import Growing, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
@@ -16,7 +16,7 @@ MAX_DEPTH = 128  # lists and maps inside each other
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
 
 
-def encoded(run: Rendering, value: Any, flags: int = 0) -> str:
+def encoded(run: Run, value: Any, flags: int = 0) -> str:
     """The JSON text of a value. Raises TemplateFailed for what is no JSON and for deep nesting, BudgetSpent."""
     writer = _Writer(run, flags)
     writer.write(value, 0)
@@ -24,7 +24,7 @@ def encoded(run: Rendering, value: Any, flags: int = 0) -> str:
 
 
 class _Writer:
-    def __init__(self, run: Rendering, flags: int) -> None:
+    def __init__(self, run: Run, flags: int) -> None:
         self.out = Growing(run)
         self._step = run.budget.step
         self._flags = flags
@@ -103,7 +103,7 @@ class _Unreadable(Exception):
     """The text is no JSON."""
 
 
-def decoded(run: Rendering, value: Any) -> Any:
+def decoded(run: Run, value: Any) -> Any:
     """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply; BudgetSpent."""
     text = read(run, value)
     values = text.count(",") + text.count("[") + text.count("{")  # nothing makes more than these

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from server.template.budget import MAX_ELEMENTS, MAX_OUTPUT_CHARS
-from server.template.run import Rendering
+from server.template.run import Run
 from server.template.values import printed
 
 CHUNK_CHARS = 64 * 1024  # what is worked on at once
@@ -14,28 +14,28 @@ PARTS_AT_ONCE = 4096
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class ByteText(str):
+class Bytes(str):
     """Bytes as a text: what can be read of them as UTF-8. In `data` they stand themselves, to be encoded or hashed."""
 
     data: bytes
 
-    def __new__(cls, data: bytes) -> "ByteText":
+    def __new__(cls, data: bytes) -> "Bytes":
         found = super().__new__(cls, data.decode("utf-8", "replace"))
         found.data = data
         return found
 
 
 def text_of_bytes(data: bytes) -> str:
-    """Plain text where the bytes are UTF-8, else ByteText."""
+    """Plain text where the bytes are UTF-8, else Bytes."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return ByteText(data)
+        return Bytes(data)
 
 
 def bytes_of(value: str) -> bytes:
     """The bytes that a text stands for: UTF-8 for most; lone surrogates, as `@base64` of KATA makes them, are bytes."""
-    if isinstance(value, ByteText):
+    if isinstance(value, Bytes):
         return value.data
     try:
         return value.encode("utf-8", "surrogateescape")
@@ -43,21 +43,21 @@ def bytes_of(value: str) -> bytes:
         return value.encode("utf-8", "replace")
 
 
-def read(run: Rendering, value: Any) -> str:
+def read(run: Run, value: Any) -> str:
     """The printed form of a value, charged for being read. Raises BudgetSpent, TemplateFailed for a date."""
     text = printed(value)
     run.budget.text(len(text), text)
     return text
 
 
-def read_slowly(run: Rendering, value: Any) -> str:
+def read_slowly(run: Run, value: Any) -> str:
     """As read, for what takes Python a while for each character."""
     text = read(run, value)
     run.budget.step(len(text) // SLOW_CHARS_A_STEP)
     return text
 
 
-def read_text(run: Rendering, value: Any) -> str | None:
+def read_text(run: Run, value: Any) -> str | None:
     """As read; None for anything but text, numbers among it."""
     return read(run, value) if isinstance(value, str) else None
 
@@ -65,7 +65,7 @@ def read_text(run: Rendering, value: Any) -> str | None:
 class Growing:
     """A text that is made piece by piece; each piece is charged before it is kept."""
 
-    def __init__(self, run: Rendering) -> None:
+    def __init__(self, run: Run) -> None:
         self._budget = run.budget
         self._done: list[str] = []
         self._parts: list[str] = []
@@ -92,7 +92,7 @@ def chunks(text: str) -> Iterator[str]:
         yield text[start : start + CHUNK_CHARS]
 
 
-def mapped(run: Rendering, value: Any, change: Callable[[str], str]) -> str:
+def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
     """The text of a value after a change that looks at each character by itself."""
     out = Growing(run)
     for chunk in chunks(read(run, value)):
@@ -101,7 +101,7 @@ def mapped(run: Rendering, value: Any, change: Callable[[str], str]) -> str:
     return out.text()
 
 
-def substituted(run: Rendering, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
+def substituted(run: Run, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
     """The text with each match changed. As `re` does it, but for its list of all pieces, which may take far more room
     than the text."""
     out, place = Growing(run), 0
@@ -126,7 +126,7 @@ class EachCharacter(dict[int, str]):
         return found
 
 
-def lines(run: Rendering, text: str) -> list[str]:
+def lines(run: Run, text: str) -> list[str]:
     """The lines of a text, whatever ends them. Raises BudgetSpent when there are too many."""
     run.budget.elements(line_ends(text) + 1)
     return _LINE_END.split(text)
@@ -137,7 +137,7 @@ def line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def listed(run: Rendering, found: Iterable[str]) -> list[str]:
+def listed(run: Run, found: Iterable[str]) -> list[str]:
     """The texts as a list, each charged as it comes. Raises BudgetSpent when there are too many."""
     kept: list[str] = []
     for each in found:

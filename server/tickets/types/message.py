@@ -11,11 +11,11 @@ from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Key,
     Record,
     RecordType,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -259,7 +259,7 @@ class Message(RecordType):
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"
 
-    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
         """`<sender> wrote on <ticket>`."""
         senders = _labels(shown, "address", {record["sender_id"] for record in records})
         tickets = _labels(shown, "ticket", {record["ticket_id"] for record in records})
@@ -269,7 +269,7 @@ class Message(RecordType):
         }
 
 
-def _labels(shown: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]:
+def _labels(shown: Shown, uri: str, ids: set[int]) -> dict[int, str]:
     record_type = shown.type(uri)
     rows = shown.tx.get_many(record_type.table, ids)
     return {row[0]: record_type.label(record_type.record(row)) for row in rows}

@@ -15,13 +15,13 @@ from server.mail.mask import new_mask
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Key,
     Nested,
     Record,
     RecordType,
     Reopening,
+    Shown,
     Subtotals,
     Writing,
 )
@@ -407,7 +407,7 @@ def _forget_merged(tx: Transaction, id: int) -> None:
     )
 
 
-def _url(record: Record, shown: DictionaryContext) -> str:
+def _url(record: Record, shown: Shown) -> str:
     return shown.url(shown.type("ticket"), record)
 
 

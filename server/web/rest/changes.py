@@ -9,7 +9,7 @@ from server.errors import Invalid, ScopeDenied, nearest
 from server.records.base import RecordType
 from server.records.registry import Registry, names_of
 from server.records.shared.scopes import Scope, allowed
-from server.web.call import EndpointCall
+from server.web.call import Call
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -30,11 +30,11 @@ CHANGE = shapes.keys(
     ),
     may_fail=(410,),
 )  # fmt: skip
-def list_changes(call: EndpointCall) -> dict[str, Any]:
+def list_changes(call: Call) -> dict[str, Any]:
     cursor, wanted = cursor_in(call.params.text("since", "")), _wanted(call, call.params.text("types", ""))
     limit = call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
-        found = changes.ChangePage([], reading(call.ctx, changes.now), False)
+        found = changes.Page([], reading(call.ctx, changes.now), False)
     else:
         found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted))
     return {
@@ -53,7 +53,7 @@ def cursor_in(text: str) -> int | None:
     return cursor
 
 
-def _wanted(call: EndpointCall, types: str) -> changes.Wanted:
+def _wanted(call: Call, types: str) -> changes.Wanted:
     """The types that are asked for and that the token's scopes let be read. Raises Invalid, ScopeDenied."""
     registry = call.ctx.service.registry
     seen = covered(registry, call.scopes)

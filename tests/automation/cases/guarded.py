@@ -1,10 +1,10 @@
 """Commands that a policy must allow, and what policies and simulations make of them."""
 
-from server.automation.host import Script
+from server.automation.host import Automation
 from tests.automation.cases.case import ALLOW, TEXT, TIME, Case
 
 FUNCTIONS = {
-    "math.add": Script(
+    "math.add": Automation(
         """
         inputs:
           text/a:
@@ -18,20 +18,20 @@ FUNCTIONS = {
             sum@int: {{inputs.a + inputs.b}}
         """,
     ),
-    "fn.err": Script(
+    "fn.err": Automation(
         """
         start:
           error: inner
         """,
     ),
-    "fn.none": Script(
+    "fn.none": Automation(
         """
         start:
           set:
             a: 1
         """,
     ),
-    "wrong": Script(
+    "wrong": Automation(
         """
         start:
           return:
@@ -39,14 +39,14 @@ FUNCTIONS = {
         """,
         trigger="svc.trigger.webhook.respond",
     ),
-    "fn.await": Script(
+    "fn.await": Automation(
         """
         start:
           await:
             x: 1
         """,
     ),
-    "shop.tax": Script(
+    "shop.tax": Automation(
         """
         inputs:
           text/net:
@@ -57,7 +57,7 @@ FUNCTIONS = {
             gross@float: {{inputs.net * 1.25}}
         """,
     ),
-    "peek": Script(
+    "peek": Automation(
         """
         start:
           set:

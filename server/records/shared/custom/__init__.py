@@ -5,8 +5,8 @@ from server.records.shared.custom.definitions import (
     KINDS,
     LINKS,
     SLIDER,
+    CustomField,
     Definitions,
-    FieldDefinition,
     currency_id,
     definitions,
     deleted_fields_of,
@@ -18,7 +18,7 @@ from server.records.shared.custom.told import told_workers
 
 __all__ = [
     "Coerced",
-    "FieldDefinition",
+    "CustomField",
     "CustomFilter",
     "Definitions",
     "GEO",

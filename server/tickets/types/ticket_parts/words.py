@@ -10,7 +10,7 @@ import peewee
 
 from server.people.types.address import ADDRESS_TEXT
 from server.people.types.org import ORG_TEXT
-from server.search.ast import SearchValue
+from server.search.ast import Text
 from server.search.conditions import NEVER, At, Condition
 from server.search.filters import WordsFilter
 from server.search.filters.text import LAST_CHARACTER
@@ -35,7 +35,7 @@ class TicketWords(WordsFilter):
     def indexes(self) -> tuple[fulltext.Text, ...]:
         return (MESSAGE_TEXT, TICKET_TEXT, ADDRESS_TEXT, ORG_TEXT)
 
-    def words(self, texts: list[SearchValue]) -> Condition:
+    def words(self, texts: list[Text]) -> Condition:
         queries = [[fulltext.words_query(each.value, each.quoted, part) for each in texts] for part in (IN_MESSAGE, "")]
         said, named = (" AND ".join(filter(None, each)) for each in queries)
         if not said:

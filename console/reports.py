@@ -1,0 +1,72 @@
+"""What the start page draws: how the desk does, counted by data queries that anybody can ask as well. Source: ours."""
+
+from datetime import date, datetime, timedelta
+
+from console import charts, lists
+from console.charts import Series
+from console.visit import Visit
+from server.errors import BadDataQuery
+from server.queries import frame
+
+DAYS = 30
+PER_DAY = (
+    'type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:"{since} to now"{more}) '
+    "format:timeseries timeout:2000"
+)
+# Title of a picture, and its series: label, record type, field with the time, and what else is asked.
+PICTURES = (
+    ("Tickets per day", (("Created", "ticket", "created", ""), ("Closed", "ticket", "closed", ""))),
+    (
+        "Messages per day",
+        (("Received", "message", "created", " isOutgoing:no"), ("Sent", "message", "created", " isOutgoing:yes")),
+    ),
+)
+# Since how many days tickets are open: name, the first and the last day, counted back from today.
+AGES = (("Today", 0, 0), ("1 to 3 days", 3, 1), ("4 to 7 days", 7, 4), ("1 to 4 weeks", 28, 8), ("Older", 36500, 29))
+
+
+def queries(visit: Visit) -> list[str]:
+    """The data queries of all series, to be shown."""
+    since = _places(visit)[0]
+    return [_query(since, *asked) for _, series in PICTURES for _, *asked in series]
+
+
+def pictures(visit: Visit) -> list[str]:
+    """The pictures, as what they show may be read by who asks. One that would take too long is left out."""
+    places, found = _places(visit), []
+    for title, series in PICTURES:
+        try:
+            counted = [Series(label, _per_day(visit, places, *asked)) for label, *asked in series]
+        except BadDataQuery:  # there are too many to be counted in passing
+            continue
+        found.append(charts.columns(title, places, counted))
+    return [*found, _ages(visit)]
+
+
+def _places(visit: Visit) -> list[str]:
+    return charts.days(_today(visit), DAYS)
+
+
+def _today(visit: Visit) -> date:
+    return datetime.fromtimestamp(visit.now, visit.ctx.tz).date()
+
+
+def _query(since: str, of: str, field: str, more: str) -> str:
+    return PER_DAY.format(of=of, field=field, since=since, more=more)
+
+
+def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) -> list[int]:
+    data = frame.answer(visit.ctx, _query(places[0], of, field, more))["data"]
+    counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
+    return [int(counts.get(each) or 0) for each in places]
+
+
+def _ages(visit: Visit) -> str:
+    asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
+    found = [(name, lists.count(visit, "ticket", q), lists.explorer("ticket", q)) for name, q in asked]
+    return charts.rows("Open tickets by age", found)
+
+
+def _span(visit: Visit, first: int, last: int) -> str:
+    begins, ends = (_today(visit) - timedelta(days=back) for back in (first, last))
+    return f"{begins.isoformat()} to {ends.isoformat()} 23:59:59"

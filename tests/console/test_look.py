@@ -1,0 +1,183 @@
+"""What stands around every page: the rail, the bar of a phone, icons, pictures, and what a page weighs."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Page, expect
+
+import console
+from console import charts, icons
+from console.charts import Series
+from tests.console.browser import PHONE, Browser, violations
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+STATIC = Path(console.__file__).parent / "static"
+MAX_SCRIPT, MAX_STYLE = 40 * 1024, 30 * 1024  # bytes of a page, before compression
+PAGES = ("/", "/admin/people", "/automations/log", "/admin/system/settings", "/help/search", "/account")
+
+
+def _imported(name: str, seen: set[str]) -> set[str]:
+    """A script with those that it imports."""
+    if name not in seen:
+        seen.add(name)
+        for other in re.findall(r'from "\./([a-z]+\.js)"|import "\./([a-z]+\.js)"', (STATIC / name).read_text("utf-8")):
+            _imported(other[0] or other[1], seen)
+    return seen
+
+
+def _weight(page: str) -> tuple[int, int]:
+    """Bytes of scripts and of styles that a page asks for."""
+    scripts: set[str] = set()
+    for name in re.findall(r'<script[^>]*src="/static/[^/]*/([^"]*)"', page):
+        _imported(name, scripts)
+    styles = re.findall(r'<link rel="stylesheet" href="/static/[^/]*/([^"]*)"', page)
+    return tuple(sum((STATIC / name).stat().st_size for name in names) for names in (scripts, styles))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_weighs_little(signed_in: Visitor, path: str) -> None:
+    scripts, styles = _weight(signed_in.get(path).text)
+    assert 0 < scripts <= MAX_SCRIPT and 0 < styles <= MAX_STYLE + (path == "/") * 4096  # the start has pictures
+
+
+def test_what_an_editor_needs_comes_with_the_pages_that_have_one(signed_in: Visitor, nora: Api) -> None:
+    for path in ("/automations/new", f"/automations/{nora.ids['automation']}", "/admin/apps/new"):
+        page = signed_in.get(path).text
+        assert ("/editor.js" in page and "/editor.css" in page) is ("data-editor" in page), path
+    assert "/editor.js" not in signed_in.get("/admin/people").text
+
+
+def test_files_are_sent_compressed_to_those_that_take_it(server: Server, signed_in: Visitor) -> None:
+    address = re.findall(r'href="(/static/[^"]*console\.css)"', signed_in.get("/").text)[0]
+    plain = requests.get(server.url + address, headers={"Accept-Encoding": "identity"}, timeout=30)
+    packed = requests.get(server.url + address, headers={"Accept-Encoding": "br, gzip"}, timeout=30, stream=True)
+    content = packed.raw.read(decode_content=False)
+    assert packed.headers["Content-Encoding"] == "gzip" and gzip.decompress(content) == plain.content
+    assert len(content) < len(plain.content) / 3 and "Content-Encoding" not in plain.headers
+    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+
+
+def test_icons_are_of_one_set_and_each_is_used(signed_in: Visitor) -> None:
+    used = set(re.findall(r'ui\.icon\("([a-z]+)"\)', "".join(path.read_text("utf-8") for path in _templates())))
+    named = set(re.findall(r'icon="([a-z]+)"', (STATIC.parent / "places.py").read_text("utf-8")))
+    start = set(re.findall(r'", "([a-z]+)"\),', (STATIC.parent / "pages" / "start.py").read_text("utf-8")))
+    assert used | named <= icons.PATHS.keys() and icons.PATHS.keys() - used - named <= start | RESERVED
+    for path in icons.PATHS.values():
+        numbers = [float(each) for each in re.findall(r"(?<=[MH])-?\d*\.?\d+", path)]
+        assert all(0 <= each <= 16 for each in numbers), path
+    page = signed_in.get("/").text
+    assert page.count('class="icon"') == page.count('viewBox="0 0 16 16" aria-hidden="true"')
+
+
+RESERVED = {"download", "group", "pencil", "plus", "sliders", "trash", "copy"}  # of the set, for the pages to come
+
+
+def _templates() -> Iterator[Path]:
+    return (STATIC.parent / "templates").rglob("*.html")
+
+
+# -- the rail ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wide(chromium: Browser, server: Server, nora_in_a_browser: Visitor) -> Iterator[Page]:
+    with chromium.page(server.url, cookies=nora_in_a_browser.cookies) as opened:
+        yield opened
+
+
+def test_a_closed_group_stays_closed_but_for_the_page_in_it(wide: Page) -> None:
+    wide.goto("/help")
+    group = wide.locator('.rail [data-group="administration"]')
+    group.locator("summary").click()
+    expect(wide.get_by_role("link", name="Tokens", exact=True)).to_be_hidden()
+    wide.goto("/")
+    expect(wide.get_by_role("link", name="Tokens", exact=True)).to_be_hidden()
+    expect(wide.get_by_role("link", name="Webhooks", exact=True)).to_be_visible()
+    wide.goto("/admin/tokens")
+    expect(wide.locator(".rail").get_by_role("link", name="Tokens", exact=True)).to_have_attribute(
+        "aria-current", "page"
+    )
+    wide.goto("/")
+    group.locator("summary").press("Enter")
+    expect(wide.locator(".rail").get_by_role("link", name="Tokens", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_the_bar_of_a_phone_leads_to_everything(
+    chromium: Browser, server: Server, nora_in_a_browser: Visitor, javascript: bool
+) -> None:
+    with chromium.page(server.url, PHONE, nora_in_a_browser.cookies, java_script_enabled=javascript) as phone:
+        phone.goto("/admin/mail")
+        bar = phone.get_by_role("navigation", name="Most used")
+        assert bar.get_by_role("listitem").count() == 5
+        expect(bar.get_by_role("link", name="Mail")).to_have_attribute("aria-current", "page")
+        expect(phone.get_by_role("link", name="Backups")).to_be_hidden()
+        bar.get_by_role("link", name="More").click()
+        expect(phone.get_by_role("link", name="Backups")).to_be_visible()
+        if javascript:
+            assert violations(phone, part=".bar") == []
+        bar.get_by_role("link", name="Close").click()
+        expect(phone.get_by_role("link", name="Backups")).to_be_hidden()
+        bar.get_by_role("link", name="More").click()
+        phone.get_by_role("link", name="Backups").click()
+        expect(phone.get_by_role("heading", level=1)).to_have_text("Backups")
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+class _Table(HTMLParser):
+    """The cells of the table behind a picture, and what it says to who does not see it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.label = ""
+        self._is_cell = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_cell = tag in ("td", "th")
+        if tag == "svg":
+            self.label = dict(attrs)["aria-label"] or ""
+
+    def handle_data(self, data: str) -> None:
+        if self._is_cell:
+            self.cells.append(data)
+            self._is_cell = False
+
+
+def test_a_picture_says_the_same_as_the_table_behind_it() -> None:
+    shown = charts.columns("Odd <days>", ["a", "b", "c"], [Series("Up", [1, 0, 7]), Series("Down & out", [0, 2, 8])])
+    table = _Table(shown)
+    assert table.cells == ["Day", "Up", "Down & out", "a", "1", "0", "b", "0", "2", "c", "7", "8"]
+    assert table.label == "Odd <days>. Up: 8. Down & out: 10. "
+    tall = [float(each) for each in re.findall(r'<rect[^>]*height="([^"]*)"', shown)]
+    assert tall == [100 * value / 8 for value in (1, 7, 2, 8)]  # nothing is drawn for 0, and 8 is the top
+
+
+def test_a_picture_of_nothing_is_empty() -> None:
+    assert "<rect" not in charts.columns("None", ["a"], [Series("Up", [0])])
+    assert 'width="0"' in charts.rows("None", [("Old", 0, "/")])
+
+
+def test_the_start_draws_what_there_is(signed_in: Visitor, nora: Api) -> None:
+    before = _totals(signed_in)
+    nora.parse(b"From: ana@customer.example\nTo: support@desk.example\nSubject: Drawn\n\nOne more.\n").ok()
+    after = _totals(signed_in)
+    assert after["Created"] == before["Created"] + 1 and after["Received"] == before["Received"] + 1
+    assert after["Today"] == before["Today"] + 1 and after["Older"] == before["Older"]
+
+
+def _totals(visitor: Visitor) -> dict[str, int]:
+    page = visitor.get("/").text
+    labels = " ".join(re.findall(r'role="img" aria-label="([^"]*)"', page))
+    found = dict(re.findall(r"([A-Z][a-z]+): (\d+)\.", labels))
+    found |= re.findall(r'<span>([^<]*)</span><span class="track".*?<span class="number">(\d+)</span>', page)
+    return {name: int(number) for name, number in found.items()}
