@@ -24,6 +24,10 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("counting.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),
         ("desk.changes.MAX_KEPT", "", "changes of the change log; the oldest go first"),
+        (
+            "web.streams.MAX_PENDING_BYTES", "bytes",
+            "what the client of a stream may not have taken yet; beyond it the connection closes",
+        ),
         ("desk.dictionary.MAX_PATHS", "", "keys in `expand`; further ones are not opened"),
         ("desk.dictionary.MAX_PATH_CHARS", "characters", "one key in `expand`; a longer one is not opened"),
         ("desk.dictionary.MAX_DEPTH", "", "records opened inside each other by one key of `expand`"),

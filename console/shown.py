@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 from tornado.template import Loader
 
+from server.web.call import Feed
+
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 INVALID = 422
 PIECE_BYTES = 256 * 1024  # of a file, sent at once
@@ -17,7 +19,8 @@ PIECE_BYTES = 256 * 1024  # of a file, sent at once
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us. pieces:
-    opens the bytes of a large file, sent in place of a page; `length` is how many there are."""
+    opens the bytes of a large file, sent in place of a page; `length` is how many there are. feed: what is followed in
+    place of a page."""
 
     html: str = ""
     status: int = 200
@@ -26,6 +29,7 @@ class Shown:
     content_type: str = "text/html; charset=utf-8"
     pieces: Callable[[], Iterator[bytes]] | None = None
     length: int = 0
+    feed: Feed | None = None
 
 
 def attachment(name: str) -> dict[str, str]:

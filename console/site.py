@@ -10,9 +10,10 @@ from console.rendering import bug, problem
 from console.routes import Page
 from console.shown import Shown, see
 from console.visit import FORM_TOKEN, Visit
-from server import clock, log
+from server import clock, log, times
 from server.access import sessions
-from server.context import Service
+from server.access.sessions import Session
+from server.context import Context, Service
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
 from server.records.shared.noted import noted
@@ -20,6 +21,7 @@ from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
 from server.web.server import Pool, Request, Site, announced
+from server.web.streams import Follower
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
@@ -88,7 +90,29 @@ class Console(Site):
         return Answer(
             status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
             content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
+            feed=shown.feed,
         )  # fmt: skip
+
+    def follower(self, request: Request) -> Follower:
+        """Who is signed in, for as long as they are and may read what they could at first. Renews no login."""
+        id = Visit(self.service, request, 0).session_id()
+        first = self._session(id)
+
+        def context() -> Context:
+            session = self._session(id)
+            if session.actor.reading != first.actor.reading:
+                raise Forbidden("What you may read has changed; load the page again.")
+            zone = times.zone(session.actor.timezone or "UTC")
+            return Context(self.service, session.actor, clock.now(), zone, request.id)
+
+        return Follower((first.id, first.actor.reading), first.actor.worker_id, context)
+
+    def _session(self, id: str) -> Session:
+        """Raises NotAuthenticated."""
+        session = self.service.store.read(lambda tx: sessions.check(tx, id, clock.now()))
+        if session is None or session.waits_for_code:
+            raise NotAuthenticated("You are signed out.")
+        return session
 
     def _headers(self, shown: Shown) -> dict[str, str]:
         targets = " ".join(("'self'", *shown.form_targets))
@@ -118,11 +142,13 @@ class Console(Site):
 
         self.service.store.read(read)
         session = visit.session
+        if session is not None and session.has_other_rights and visit.is_by_itself:
+            session = visit.session = None  # until the person asks for a page, and gets another id with it
         if session is None:
             visit.secret = visit.visit_id()
             return
         visit.secret = id
-        if session.waits_for_code:
+        if session.waits_for_code or visit.is_by_itself:
             return
         if session.has_other_rights and not visit.is_post:
             # whoever learned the old id does not get the new rights

@@ -28,9 +28,11 @@ from server.upkeep.verdict import Verdict
 from server.web.call import id_of
 from server.web.params import Params, decode_form, decode_multipart, decode_query
 from server.web.server import Request, content_type
+from server.web.streams import wants_events
 
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
+BY_ITSELF = "X-Live"  # a header of requests that live.js makes
 TOAST_SECONDS = 60  # that a message waits for its page
 MAX_TOLD_CHARS = 200  # of a message; a longer one is cut
 MAX_UNDO_CHARS = 400  # of what undoes it, in the cookie; more of it is kept on the server
@@ -64,6 +66,12 @@ class Visit:
     @property
     def is_post(self) -> bool:
         return self.request.method == "POST"
+
+    @property
+    def is_by_itself(self) -> bool:
+        """Whether the page asks for what is new, and not the person: that does not keep a login alive."""
+        headers = self.request.headers
+        return not self.is_post and (BY_ITSELF in headers or wants_events(headers.get("Accept", "")))
 
     @property
     def path(self) -> str:

@@ -115,6 +115,8 @@ SETTINGS: tuple[Setting, ...] = (
         most=1024,
     ),
     Setting("request_queue", 512, "Requests that may wait for a thread; more are answered 503.", "requests", least=1),
+    Setting("max_streams", 1000, "Streams of events open at once; more are answered 503.", "streams", most=100_000),
+    Setting("max_worker_streams", 50, "Of these, those of one worker; more are answered 429.", "streams", most=100_000),
     Setting("write_queue", 1024, "Writes that may wait for the writer; more are answered 503.", "writes", least=1),
     Setting("write_batch", 64, "Writes that share one commit at most.", "writes", least=1, most=1024),
     Setting(

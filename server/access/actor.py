@@ -47,6 +47,11 @@ class Actor:
         """Whose doing it is, as the activity log tells it."""
         return self.acts_for or self
 
+    @property
+    def reading(self) -> tuple[int, bool, frozenset[int] | None, frozenset[int]]:
+        """What decides what may be read, as far as it is the actor's."""
+        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles
+
     def may(self, privilege: str) -> bool:
         """Whether a role grants this privilege; administrators have all."""
         return self.is_admin or "*" in self.privileges or privilege in self.privileges

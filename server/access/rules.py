@@ -241,7 +241,7 @@ def _kept_conditions(registry: Registry, actor: Actor) -> Conditions:
     """Those of everybody with the same rights to read, for as long as the types are the same. The type itself is part
     of the key: a custom type whose transaction failed has left its name to another."""
     kept: dict[Any, Conditions] = registry.kept.setdefault(Rules, {})
-    rights = (actor.worker_id, actor.reads_groups, actor.reads_roles)
+    rights = actor.reading
     found = kept.get(rights)
     if found is None:
         if len(kept) >= MAX_KEPT:

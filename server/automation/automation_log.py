@@ -26,6 +26,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 URI = "automation_log"
+DOING = "read the automation log"  # what administrators alone may
 DAY_SECONDS = 86400
 MAX_KEPT = 500_000  # entries; the oldest go first, about
 MAX_COUNTED = 50_000  # entries, the newest ones, that are looked through to count them by level and time, or by run
@@ -153,6 +154,12 @@ def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
     return reading(ctx, read)
 
 
+def newest(ctx: Context) -> int:
+    """The id of the newest entry, 0 for none. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return reading(ctx, _newest_id)
+
+
 def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
     """{name: id} of the automations that there are with these names, as they write themselves."""
     table: Any = table_named("automation")
@@ -165,7 +172,7 @@ def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
 
 def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
     """The type and the query of a search. Raises AdminOnly, BadQuery."""
-    ctx.require_admin("read the automation log")
+    ctx.require_admin(DOING)
     return ctx.service.registry.type(URI), replace(parse(q), sort=())
 
 

@@ -80,7 +80,7 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldChange:
     """One change. cursor: the id of its row. at: Unix seconds."""
 
     cursor: int
@@ -98,7 +98,7 @@ class Page:
     """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
     has_more: whether there is something behind it already; a page may hold few of them, or none, all the same."""
 
-    changes: list[Told]
+    changes: list[ToldChange]
     cursor: int
     has_more: bool
 
@@ -170,9 +170,9 @@ def _may_know(seeing: Dictionaries, record_type: RecordType, row: Row, readable:
     return id in readable[context]
 
 
-def _told(record_type: RecordType, row: Row) -> Told:
+def _told(record_type: RecordType, row: Row) -> ToldChange:
     cursor, at, _, id, event, _, _ = row
-    return Told(cursor, record_type.uri, id, event, at)
+    return ToldChange(cursor, record_type.uri, id, event, at)
 
 
 # -- clearing out -----------------------------------------------------------------------------------------------------

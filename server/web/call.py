@@ -1,6 +1,6 @@
 """One call of an endpoint: who asks, what was sent, and the forms that an answer may take."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,10 +34,32 @@ class Call:
         return self.arguments["uri"]
 
 
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is new behind a cursor. events: (cursor, payload) of each. cursor: where to go on. has_more: whether there
+    is more behind it already."""
+
+    events: list[tuple[int, dict[str, Any]]]
+    cursor: int
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What a stream tells, from the cursor `since` on. channel: of Service.tell_after, on which there may be news.
+    about: what tells it apart from others that the same caller follows. news: what is new for a caller behind a cursor;
+    on a thread, raises HelpdeskError when there can be none any more."""
+
+    channel: str
+    about: Hashable
+    since: int
+    news: Callable[[Context, int], News]
+
+
 @dataclass
 class Answer:
     """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
-    `length` is how many there are. cookies: the values of Set-Cookie headers."""
+    `length` is how many there are. feed: goes on as a stream of events. cookies: the values of Set-Cookie headers."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -46,6 +68,7 @@ class Answer:
     content_type: str = ""
     pieces: Callable[[], Iterator[bytes]] | None = None
     length: int = 0
+    feed: Feed | None = None
     cookies: tuple[str, ...] = ()
 
 

@@ -72,6 +72,7 @@ class Connections(HTTPServer):
         self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that were taken, and since when
         self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
         self._told_at = -TOLD_SECONDS * 1.0
+        front.streams.most = min(front.streams.most, most_connections() // 2)  # others have requests
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:

@@ -24,12 +24,15 @@ class Tally:
 
 class Meter:
     """tallies: by method, route and class of status. stalls: how often the event loop was held, stalled_seconds for
-    how long. gauges: {name: (meaning, what it is now)}."""
+    how long. events_sent: to streams. streams_cut: those of clients that did not read. gauges: {name: (meaning, what it
+    is now)}."""
 
     def __init__(self) -> None:
         self.tallies: dict[Key, Tally] = {}
         self.stalls = 0
         self.stalled_seconds = 0.0
+        self.events_sent = 0
+        self.streams_cut = 0
         self.gauges: dict[str, tuple[str, Callable[[], float]]] = {}
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:

@@ -89,6 +89,8 @@ class Numbers:
         for name, value, about in (
             ("loop_stalls", self._meter.stalls, "How often something held the event loop."),
             ("loop_stalled_seconds", self._meter.stalled_seconds, "How long it was held in all."),
+            ("stream_events", self._meter.events_sent, "Events sent to streams."),
+            ("streams_cut", self._meter.streams_cut, "Streams closed since their clients did not read."),
         ):
             yield CounterMetricFamily(PREFIX + name, about, value)
         for name, (about, now) in list(self._meter.gauges.items()):

@@ -2,20 +2,21 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from server import clock, times
 from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
-from server.errors import NotAuthenticated, NotFound, NotOffered, ScopeDenied
+from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.noted import noted
 from server.web.call import Answer, Call
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import PerMinute
 from server.web.routes import ENDPOINTS, Endpoint, Router
 from server.web.server import Request, Site, content_type, unsupported
+from server.web.streams import Follower
 
 PREFIX, ENDING = "/rest/", ".json"
 WORKERS = ("/rest/records/worker", "/rest/workers", "/rest/packages")  # those of them with a password are slow
@@ -100,6 +101,20 @@ class RestSite(Site):
             return None
         return lambda: self._run(each, call)
 
+    def follower(self, request: Request) -> Follower:
+        """Who has the token, for as long as it is good for the endpoint and they may read what they could at first."""
+        first = self._grant(request, clock.now())
+
+        def context() -> Context:
+            now = clock.now()
+            grant = self._grant(request, now)
+            self._endpoint(request, grant)
+            if _rights(grant) != _rights(first):
+                raise Forbidden("what you may read has changed; connect again")
+            return self._context(grant, request, now, None)
+
+        return Follower((first.token_id, _rights(first)), first.actor.worker_id, context)
+
     def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, Call]:
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
@@ -145,6 +160,11 @@ class RestSite(Site):
         if not request.is_counted:
             request.is_counted = True
             self.rate.count(grant.token_id, time.time())
+
+
+def _rights(grant: Grant) -> tuple[Hashable, ...]:
+    """What somebody may read with a token."""
+    return (*grant.actor.reading, grant.scopes)
 
 
 def _options(call: Call) -> Answer:

@@ -48,8 +48,9 @@ from server.store.transaction import Transaction
 from server.store.writer import Pending
 from server.web import envelope, errors
 from server.web.bodies import Bodies
-from server.web.call import Answer
+from server.web.call import Answer, Feed
 from server.web.meter import Meter
+from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
 
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
@@ -117,6 +118,7 @@ class Site(ABC):
     writing(request): the work to be done on the writer, inside its transaction, for a request that is small enough to
     need no thread of its own; None for others.
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
+    follower(request): who follows the feed of its answer.
     resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
     admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
     whose body need not be. hashes(request): whether a password may have to be hashed for it; it waits in a queue of its
@@ -155,6 +157,10 @@ class Site(ABC):
     def answer(self, request: Request, steps: int | None) -> Answer:
         """The answer. Raises the errors of errors.py, and OutOfSteps within a budget."""
 
+    def follower(self, request: Request) -> Follower:
+        """Who follows the feed of an answer; on the event loop. Raises the errors of errors.py."""
+        raise NotOffered(f"there is nothing to follow at {request.path[:200]}")
+
     def failure(self, error: HelpdeskError) -> Answer | None:
         """The answer to an error, where this part of the service has a form of its own for it."""
         return None
@@ -183,6 +189,7 @@ class Front(HTTPServerConnectionDelegate):
         self.is_stopping = False
         self.returns = Returns()
         self.meter = meter or Meter()
+        self.streams = Streams(service, self.meter, settings.request_log)
         self._show_gauges()
 
     @property
@@ -224,8 +231,9 @@ class Front(HTTPServerConnectionDelegate):
     async def drain(self, seconds: float) -> None:
         """Wait until running requests are answered, at most this long."""
         self.is_stopping = True
+        self.streams.close()
         end = time.monotonic() + seconds
-        while self.in_flight and time.monotonic() < end:
+        while (self.in_flight or self.streams.is_busy) and time.monotonic() < end:
             await asyncio.sleep(0.02)
         for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites)):
             if pool is not None:
@@ -398,7 +406,7 @@ class Exchange(HTTPMessageDelegate):
         """Straight to the writer, without a worker thread between: two changes of thread instead of four."""
         front, request = self.front, self.request
         if front.is_stopping:
-            raise _stopping()
+            raise stopping()
 
         def write(tx: Transaction) -> Answer:
             answer = work()
@@ -432,7 +440,7 @@ class Exchange(HTTPMessageDelegate):
         front = self.front
         pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
         if front.is_stopping:
-            raise _stopping()
+            raise stopping()
         if pool.waiting >= pool.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
         pool.waiting += 1
@@ -509,6 +517,9 @@ class Exchange(HTTPMessageDelegate):
         if answer.pieces is not None and request.method != "HEAD":
             self.streaming = asyncio.ensure_future(self._stream(answer))
             return
+        if answer.feed is not None and request.method != "HEAD":
+            self._follow(answer, answer.feed)
+            return
         body, kind = answer.body, answer.content_type
         if answer.payload is not None:
             make = envelope.success if answer.status < 400 and "__error" not in answer.payload else envelope.failure
@@ -525,6 +536,23 @@ class Exchange(HTTPMessageDelegate):
             except StreamClosedError:
                 pass
         self._log(answer.status, len(body))
+
+    def _follow(self, answer: Answer, feed: Feed) -> None:
+        """Begin an answer that goes on as a stream."""
+        assert self.site is not None
+        streams = self.front.streams
+        try:
+            follower = self.site.follower(self.request)
+            streams.require_room(follower)
+        except HelpdeskError as error:
+            self._send(self._failure(error))
+            return
+        if not self.is_closed:
+            headers = self._headers(answer, MEDIA_TYPE, UNKNOWN_LENGTH, False)
+            headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has more of them
+            self.connection.write_headers(ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status)), headers)
+            streams.add(Stream(self.connection, feed, follower, self.request.id))
+        self._log(answer.status, 0)
 
     async def _stream(self, answer: Answer) -> None:
         """Send a large body piece by piece, no faster than the client takes it."""
@@ -558,7 +586,7 @@ class Exchange(HTTPMessageDelegate):
             headers[name] = value
         if kind:
             headers["Content-Type"] = kind
-        if answer.status not in (204, 304):
+        if answer.status not in (204, 304) and length != UNKNOWN_LENGTH:
             headers["Content-Length"] = str(length)
         for name, value in answer.headers.items():
             headers[name] = value.replace("\r", " ").replace("\n", " ")
@@ -585,10 +613,6 @@ class Exchange(HTTPMessageDelegate):
                 queries=request.queries,
                 ms=round(seconds * 1000, 1),
             )
-
-
-def _stopping() -> Unavailable:
-    return Unavailable("the service is stopping; try again", retry_after=BUSY_RETRY_SECONDS)
 
 
 def announced(headers: HTTPHeaders) -> int:

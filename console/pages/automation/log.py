@@ -4,7 +4,7 @@ runs, histogram and files are ours."""
 from collections.abc import Iterable
 from typing import Any
 
-from console import exports
+from console import exports, live
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
@@ -12,6 +12,7 @@ from console.shown import INVALID, Shown
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.automation import automation_log
+from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
 from server.desk import records
 from server.desk.data_taken import log_export
@@ -39,7 +40,7 @@ def show(visit: Visit) -> Shown:
     q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    asked = _asked(visit)
+    asked, last_id = _asked(visit), automation_log.newest(visit.ctx)  # first: what comes meanwhile is told
     shown: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
     wrong = ""
     try:
@@ -57,8 +58,14 @@ def show(visit: Visit) -> Shown:
         levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=visit.service.settings.automation_log_days,
         change_days=f"{SETTINGS}/automation_log_days", filters=FILTERS, most=automation_log.MAX_KEPT,
         counted=automation_log.MAX_COUNTED, run_id=run_id, is_grouped=is_grouped, ids=_ids(visit, named),
-        is_live=visit.query.flag("live"), **shown,
+        is_live=visit.query.flag("live"), last_id=last_id, **shown,
     )  # fmt: skip
+
+
+@page("GET", f"{BASE}/latest", "admin")
+def show_latest(visit: Visit) -> Shown:
+    """For the list that stays live: the newest entry."""
+    return live.latest(visit, CHANNEL, automation_log.newest)
 
 
 @page("GET", f"{BASE}/export", "admin")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from console import asking, drafts, hook_samples, lists, overlaps
+from console import asking, drafts, hook_samples, lists, live, overlaps
 from console.forms import Form
-from console.pages.asides import answer
 from console.pages.automation.log import KINDS
 from console.rendering import render
 from console.routes import page
@@ -121,9 +120,9 @@ def show(visit: Visit) -> Shown:
 
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
 def show_latest(visit: Visit) -> Shown:
-    """For the page that listens: {id} of the last delivery, 0 for none."""
+    """For the page that listens: the last delivery."""
     lists.record(visit, URI, visit.id)
-    return answer({"id": deliveries.newest(visit.ctx, visit.id)})
+    return live.latest(visit, deliveries.CHANNEL, lambda ctx: deliveries.newest(ctx, visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)

@@ -11,6 +11,7 @@ from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFi
 from server.store.tables import Column, Index
 
 LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")  # 0 to 7
+CHANNEL = "automation log"
 NAME_CHARS, TEXT_CHARS = 255, 1024  # of what is kept; longer is cut
 PARTS = ("name", "node")
 
@@ -114,6 +115,7 @@ class AutomationLog(RecordType):
                 new[column] = new[column][:most]
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """The first entry of a run stands for the run."""
+        """The first entry of a run stands for the run; who follows the log is told."""
+        writing.ctx.service.tell_after(writing.tx, CHANNEL)
         if not change.value("run_id"):
             writing.set(self.uri, change.id, {"run_id": change.id})

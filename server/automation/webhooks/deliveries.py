@@ -28,6 +28,7 @@ DOING = "see what webhooks received"  # what administrators alone may
 if TYPE_CHECKING:
     from server.automation.webhooks.responding import Received
 
+CHANNEL = "deliveries"
 DAY_SECONDS, HOUR_SECONDS = 86400, 3600
 KEPT_FAILURES = 5  # the last of each webhook, however old they are
 FAILED = 400  # a status from here on is a failure

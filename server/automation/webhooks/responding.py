@@ -15,7 +15,7 @@ from server.automation.engine import Result
 from server.automation.host import Entry
 from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
-from server.automation.webhooks.deliveries import MAX_STEPS, Delivery, keep, note_run
+from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, Delivery, keep, note_run
 from server.automation.webhooks.place import NOWHERE, Place, for_script
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
@@ -99,6 +99,7 @@ def deliver(ctx: Context, listener: Record, received: Received, former_id: int =
 
     def write(tx: Transaction) -> int:
         kept = keep(tx, delivery)
+        ctx.service.tell_after(tx, CHANNEL)
         run_id = host.log(tx, delivery.automation, log, version)
         if kept and run_id:
             note_run(tx, kept, run_id)

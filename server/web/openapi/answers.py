@@ -45,6 +45,8 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
     shown: Schema = {"description": one.note or "Done."}
     if one.schema is not None:
         shown["content"] = {JSON: {"schema": enveloped(_filled(one.schema, uri), has_meta)}}
+        if one.also:
+            shown["content"][one.also] = {"schema": shapes.TEXT}
     elif one.media_type:
         shown["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
     if one.headers:

@@ -40,13 +40,15 @@ RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a pa
 @dataclass(frozen=True)
 class Success:
     """One way in which an endpoint succeeds. schema: of the JSON payload, None for no body or one that is not JSON.
-    media_type: of the body, "" for none. headers: {name: note} of what comes with it."""
+    media_type: of the body, "" for none. also: another media type, for those who ask for it. headers: {name: note} of
+    what comes with it."""
 
     schema: Schema | None = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     media_type: str = ""
     note: str = ""
+    also: str = ""
 
 
 Shape = Schema | Success | tuple[Success, ...]

@@ -1,7 +1,9 @@
 """What changed: a page of the change log, or the same as it happens. Source: ours."""
 
+from dataclasses import dataclass
 from typing import Any
 
+from server.context import Context
 from server.desk import changes
 from server.desk.records import reading
 from server.digits import id_in
@@ -9,9 +11,11 @@ from server.errors import Invalid, ScopeDenied, nearest
 from server.records.base import RecordType
 from server.records.registry import Registry, names_of
 from server.records.shared.scopes import Scope, allowed
-from server.web.call import Call
+from server.web.call import Answer, Call, Feed, News
 from server.web.openapi import shapes
+from server.web.openapi.shapes import Success
 from server.web.routes import Parameter, endpoint
+from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 LIMIT, MOST = 100, 500
 MAX_KEPT = 64  # sets of scopes whose types are kept
@@ -20,45 +24,82 @@ CHANGE = shapes.keys(
 )
 
 
+@dataclass(frozen=True)
+class WantedTypes:
+    """The types that are asked for, none for all, of those that the token's scopes let be read."""
+
+    asked: frozenset[str]
+    registry: Registry
+    scopes: tuple[Scope, ...]
+
+    def fits(self, record_type: RecordType) -> bool:
+        if self.asked and record_type.uri not in self.asked:
+            return False
+        return record_type.uri in covered(self.registry, self.scopes)
+
+
 @endpoint(
-    "GET", "changes", "What changed, in order: which records of which types, when; without their values.", "read",
+    "GET", "changes", f"Which records changed, in order, without their values; as a stream with Accept: {MEDIA_TYPE}.",
+    "read",
     Parameter("since", "integer", "The cursor of an earlier answer. Without it: no changes, and the cursor of now."),
     Parameter("types", "string", "Only of these record types, with commas between, such as ticket,message."),
     Parameter("limit", "integer", f"Changes that are looked at for a page, 1 to {MOST}; {LIMIT} when absent."),
-    answer=shapes.keys(
-        results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID, more=shapes.BOOLEAN
+    Parameter(LAST_ID, "integer", "Where a stream goes on; wins over since.", place="header"),
+    answer=(
+        Success(shapes.keys(
+            results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID,
+            more=shapes.BOOLEAN,
+        ), also=MEDIA_TYPE),
     ),
     may_fail=(410,),
 )  # fmt: skip
-def list_changes(call: Call) -> dict[str, Any]:
-    cursor, wanted = cursor_in(call.params.text("since", "")), _wanted(call, call.params.text("types", ""))
-    limit = call.params.integer("limit", LIMIT, 1, MOST)
+def list_changes(call: Call) -> dict[str, Any] | Answer:
+    wanted = _wanted(call, call.params.text("types", ""))
+    if wants_events(call.headers.get("Accept", "")):
+        return _follow(call, wanted)
+    cursor, limit = cursor_in(call.params.text("since", "")), call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
         found = changes.Page([], reading(call.ctx, changes.now), False)
     else:
-        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted))
+        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.fits))
     return {
         "results": [each.shown() for each in found.changes], "count": len(found.changes), "limit": limit,
         "cursor": found.cursor, "more": found.has_more,
     }  # fmt: skip
 
 
-def cursor_in(text: str) -> int | None:
+def _follow(call: Call, wanted: WantedTypes) -> Answer:
+    """The same as a stream, from a cursor or from now on. Raises Gone."""
+    sent = call.headers.get(LAST_ID, "")
+    cursor = cursor_in(sent, LAST_ID) if sent else cursor_in(call.params.text("since", ""))
+    if cursor is None:
+        cursor = reading(call.ctx, changes.now)
+    else:
+        reading(call.ctx, lambda tx: changes.require_kept(tx, cursor))
+
+    def news(ctx: Context, cursor: int) -> News:
+        found = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.fits))
+        return News([(each.cursor, each.shown()) for each in found.changes], found.cursor, found.has_more)
+
+    return Answer(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
+
+
+def cursor_in(text: str, name: str = "since") -> int | None:
     """The cursor that was sent, None for none. Raises Invalid."""
     if not text:
         return None
     cursor = id_in(text)
     if cursor is None:
-        raise Invalid(f"since: '{text[:50]}' is no cursor; send the one of an earlier answer", field="since")
+        raise Invalid(f"{name}: '{text[:50]}' is no cursor; send the one of an earlier answer", field=name)
     return cursor
 
 
-def _wanted(call: Call, types: str) -> changes.Wanted:
-    """The types that are asked for and that the token's scopes let be read. Raises Invalid, ScopeDenied."""
+def _wanted(call: Call, types: str) -> WantedTypes:
+    """Raises Invalid, ScopeDenied."""
     registry = call.ctx.service.registry
     seen = covered(registry, call.scopes)
-    asked = {_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name}
-    return lambda record_type: record_type.uri in seen and (not asked or record_type.uri in asked)
+    asked = frozenset(_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name)
+    return WantedTypes(asked, registry, call.scopes)
 
 
 def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:

@@ -1,0 +1,101 @@
+// Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
+// is asked for here does not keep a login alive.
+import { all } from "./page.js";
+
+const PAUSE = 1000; // between two looks, however much is new
+const AGAIN = 2000; // until a stream that was refused is asked for again, and up to LONGEST after further ones
+const LONGEST = 60_000;
+const BY_ITSELF = { "X-Live": "1" };
+
+for (const part of all("[data-live]")) {
+  const box = document.querySelector(`[data-live-switch="${part.id}"]`);
+  const told = box && document.querySelector("[data-live-told]");
+  const reload = box && document.querySelector("[data-reload]");
+  const listening = part.querySelector("[data-listening]");
+  if (box) box.closest("[hidden]").hidden = false;
+  if (listening) listening.hidden = false;
+  let stream = null;
+  let timer = 0;
+  let retry = 0;
+  let wait = AGAIN;
+  let isNew = false;
+  let looked = 0;
+
+  const isOn = () => !document.hidden && (!box || box.checked);
+  // A list with a switch is not moved under who reads it.
+  const isRead = () => box && (scrollY > 200 || part.contains(document.activeElement) || isChosen());
+  function isChosen() {
+    const chosen = getSelection();
+    return !chosen.isCollapsed && part.contains(chosen.anchorNode);
+  }
+  function tell(text) {
+    if (told && told.textContent !== text) told.textContent = text;
+  }
+
+  async function look() {
+    timer = 0;
+    if (!isNew || !isOn()) return;
+    if (isRead()) return tell("Resting while you read.");
+    isNew = false;
+    looked = Date.now();
+    try {
+      await renew();
+      tell("Live.");
+    } catch {
+      isNew = true; // the stream tells whether we are still connected
+    }
+  }
+  async function renew() {
+    const answer = await fetch(part.dataset.page ?? location.href, { redirect: "error", headers: BY_ITSELF });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);
+    if (!fresh || !isOn() || isRead()) throw new Error("read meanwhile");
+    part.dataset.last = fresh.dataset.last;
+    if (fresh.innerHTML === part.innerHTML) return;
+    const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    part.replaceChildren(...fresh.childNodes);
+    all("a", part).find((each) => each.getAttribute("href") === focused)?.focus();
+  }
+  function soon() {
+    if (isNew && !timer) timer = setTimeout(look, Math.max(0, looked + PAUSE - Date.now()));
+  }
+
+  function follow() {
+    stream?.close();
+    clearTimeout(retry);
+    stream = null;
+    if (!isOn()) return;
+    stream = new EventSource(`${part.dataset.live}?since=${part.dataset.last}`);
+    stream.addEventListener("open", () => {
+      wait = AGAIN;
+      if (!isNew) tell("Live.");
+    });
+    stream.addEventListener("message", () => {
+      isNew = true;
+      soon();
+    });
+    stream.addEventListener("error", () => {
+      if (isOn()) tell("Not connected; trying again.");
+      if (stream?.readyState !== EventSource.CLOSED) return; // it connects again by itself
+      retry = setTimeout(follow, wait);
+      wait = Math.min(wait * 2, LONGEST);
+    });
+  }
+  function change() {
+    reload.hidden = box.checked;
+    tell("");
+    const address = new URL(location.href);
+    if (box.checked) address.searchParams.set("live", "1");
+    else address.searchParams.delete("live");
+    history.replaceState(null, "", address);
+    follow();
+  }
+
+  if (box) {
+    box.addEventListener("change", change);
+    for (const name of ["scroll", "selectionchange", "focusout"]) document.addEventListener(name, soon, { passive: true });
+  }
+  document.addEventListener("visibilitychange", follow);
+  if (box?.checked) change();
+  else follow();
+}

@@ -1,0 +1,138 @@
+"""What keeps parts of pages live: streams for who is signed in, which end with the login and do not renew it. What a
+browser makes of them is tested with the pages."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from server.access import sessions
+from server.access.sessions import SEEN_EVERY_SECONDS, SESSION
+from server.store.transaction import Transaction
+from tests.console.visitor import Visitor, place
+from tests.following import EVENTS, Following
+from tests.records.desk import Desk
+from tests.service import Api, Server
+
+LOG = "/automations/log/latest"
+LIVE = {"X-Live": "1"}
+TABLE: Any = SESSION.sql
+
+
+@pytest.fixture
+def visitor(server: Server, nora: Api) -> Visitor:
+    """nora, in a session of her own."""
+    found = Visitor(server.url)
+    assert found.sign_in().status_code == 303
+    return found
+
+
+def following(visitor: Visitor, **params: Any) -> Following:
+    client = Api(visitor.url, "", is_checked=False)
+    client.session = visitor.session
+    return Following(client, LOG, **params)
+
+
+def note(desk: Desk, nora: Api) -> None:
+    """One more entry, written by the server."""
+    nora.create("automation", name="live.test", extension_id="svc.trigger.webhook.respond", script="start:\n  log: x\n")
+    hook = nora.create("webhook_listener", name="Live", automations_kata="automation/x:\n  uri: live.test\n").ok()
+    assert nora.session.post(f"{nora.url}/webhooks/{hook['guid']}", timeout=60).status_code == 200
+
+
+def session_of(desk: Desk) -> tuple[int, int]:
+    """Id and seen_at of the newest session."""
+
+    def read(tx: Transaction) -> tuple[int, int]:
+        row = tx.row(lambda: TABLE.select(TABLE.id, TABLE.seen_at).order_by(TABLE.id.desc()))
+        assert row is not None
+        return row[0], row[1]
+
+    return desk.read(read)
+
+
+def change(desk: Desk, column: str, value: int) -> None:
+    """A value of the newest session, as time or somebody else would change it."""
+    id = session_of(desk)[0]
+    desk.store.write(lambda tx: tx.update(SESSION, id, {column: value}))
+
+
+def test_it_tells_the_newest_and_goes_on_where_it_was_cut_off(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    before = visitor.get(LOG).json()["id"]
+    with following(visitor, since=before) as stream:
+        note(desk, nora)
+        told = stream.next()
+        assert told.data == {"id": int(told.id)} and int(told.id) > before
+    with following(visitor, last=str(before)) as stream:
+        assert stream.next().data == visitor.get(LOG).json()
+
+
+def test_what_a_page_asks_for_by_itself_renews_no_login(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    _, now = session_of(desk)
+    long_ago = now - SEEN_EVERY_SECONDS - 1
+    change(desk, "seen_at", long_ago)
+    with following(visitor, since=0) as stream:
+        note(desk, nora)
+        stream.next()
+    for path in (LOG, "/automations/log"):
+        assert visitor.get(path, headers=LIVE).status_code == 200
+    assert session_of(desk)[1] == long_ago
+    visitor.get("/automations/log")
+    assert session_of(desk)[1] >= now
+
+
+def signed_out(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    visitor.send("/sign-out", page="/account")
+
+
+def idle(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    change(desk, "seen_at", 1)
+
+
+def ended(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    id = session_of(desk)[0]
+    desk.store.write(lambda tx: sessions.end(tx, id, nora.ids["nora"]))
+
+
+ENDS = [signed_out, idle, ended]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda each: each.__name__)
+def test_it_ends_with_the_login(
+    visitor: Visitor, nora: Api, desk: Desk, end: Callable[[Visitor, Api, Desk], None]
+) -> None:
+    with following(visitor) as stream:
+        end(visitor, nora, desk)
+        note(desk, nora)
+        assert stream.end()["__error"] == "ERROR_UNAUTHORIZED"
+
+
+def test_who_is_no_administrator_any_more_is_told_nothing(visitor: Visitor, nora: Api, desk: Desk) -> None:
+    second = nora.create(
+        "worker", first_name="Vera", email="vera@desk.example", language="en_US", timezone="UTC", is_superuser=1,
+        password="correct horse battery",
+    ).ok()["id"]  # fmt: skip
+    vera = Visitor(nora.url)
+    assert vera.sign_in("vera@desk.example").status_code == 303
+    with following(vera) as stream:
+        nora.update("worker", second, is_superuser=0).ok()
+        note(desk, nora)
+        assert stream.end()["__error"] == "ERROR_PERMISSIONS"
+    # Nor may who has the id of a session from before learn by it what came with other rights.
+    for headers in (EVENTS, LIVE):
+        assert place(vera.get(LOG, headers=headers)).startswith("/login")
+    assert vera.get(LOG).status_code == 403
+
+
+def test_who_may_not_open_the_page_may_not_follow_it(server: Server, nora: Api) -> None:
+    assert place(Visitor(server.url).get(LOG, headers=EVENTS)).startswith("/login")
+
+
+WRONG = [("since", "x"), ("since", "-1")]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG)
+def test_a_place_that_is_none_is_the_newest(visitor: Visitor, nora: Api, desk: Desk, name: str, value: str) -> None:
+    newest = visitor.get(LOG).json()["id"]
+    with following(visitor, **{name: value}) as stream:
+        assert stream.last == str(newest)
